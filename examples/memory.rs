@@ -366,17 +366,17 @@ impl Data {
         viewer: &Viewer,
         visible: &VisibleThread<'_>,
         post: &Post,
-        params: &SearchParams,
+        list: &List<SearchFilter>,
     ) -> Option<SearchHit> {
         let (thread, section) = (visible.thread, visible.section);
         let is_searched = |section: &Section| {
-            section.is_visible(viewer) && params.forum.contains(&section.forum.forum_id)
+            section.is_visible(viewer) && list.filter.forum.contains(&section.forum.forum_id)
         };
-        let is_in_forum = params.forum.is_empty() || self.lineage(section).any(is_searched);
+        let is_in_forum = list.filter.forum.is_empty() || self.lineage(section).any(is_searched);
         let author = post.author.as_ref();
         let is_by = |user: &UserRef| author.is_some_and(|author| is_user(author, user));
-        let is_by_author = params.by.as_ref().is_none_or(is_by);
-        let when = params.when.as_ref();
+        let is_by_author = list.filter.by.as_ref().is_none_or(is_by);
+        let when = list.filter.when.as_ref();
         let is_in_period = when.is_none_or(|when| when.contains(post.created_at, self.now));
         if !(section.is_visible(viewer) && is_in_forum && is_by_author && is_in_period) {
             return None;
@@ -386,13 +386,13 @@ impl Data {
             _ => String::new(),
         };
         let body = post.body.as_deref().unwrap_or_default();
-        let text = match params.field {
+        let text = match list.filter.field {
             SearchField::All => format!("{title}, {}", words(body)),
             SearchField::Titles => title,
             SearchField::Posts => words(body),
         };
         Some(SearchHit {
-            kind: match params.show {
+            kind: match list.filter.show {
                 SearchShow::Posts => SearchHitKind::Post,
                 SearchShow::Threads => SearchHitKind::Thread,
             },
@@ -403,7 +403,7 @@ impl Data {
             author: post.author.clone(),
             created_at: post.created_at,
             excerpt: body.chars().take(EXCERPT_LENGTH).collect(),
-            score: score(&params.q, &text)?,
+            score: score(&list.filter.q, &text)?,
         })
     }
 }
@@ -721,15 +721,15 @@ impl Board for MemoryBoard {
         &self,
         caller: &Caller,
         forum_id: ForumId,
-        params: ListThreadsParams,
+        list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
         let (data, viewer) = self.read(caller);
         data.visible_section(&viewer, &forum_id)?;
         let threads = data.threads.values();
         let threads = threads.filter(|thread| thread.forum_id == forum_id);
         let threads = threads.filter_map(|thread| data.thread(&viewer, &thread.thread_id).ok());
-        let threads = threads.filter(|thread| Some(thread.last_activity_at) > params.since);
-        let page = params.page(threads, |thread| {
+        let threads = threads.filter(|thread| Some(thread.last_activity_at) > list.filter.since);
+        let page = list.page(threads, |thread| {
             let number = thread.thread_id.to_i64().unwrap_or_default();
             [-thread.last_activity_at.as_millis(), -number]
         });
@@ -792,27 +792,27 @@ impl Board for MemoryBoard {
         &self,
         caller: &Caller,
         id: ThreadId,
-        params: ListPostsParams,
+        list: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
         let (data, viewer) = self.read(caller);
         let forum_id = data.thread(&viewer, &id)?.forum_id;
         let posts = data.posts_of(&id);
         let posts = posts.filter_map(|post| Some(data.post(&viewer, &post.path()).ok()?.value));
         let posts: Vec<_> = posts.collect();
-        let first = match &params.from {
+        let first = match &list.filter.from {
             Some(from) => posts.iter().position(|post| post.post_id == *from),
             None => Some(0),
         };
         let expected = "a post of the thread";
         let first = first.ok_or(BoardError::invalid_parameter("from", expected))?;
         let selected = posts.into_iter().skip(first);
-        let selected = selected.filter(|post| Some(post.created_at) > params.since);
+        let selected = selected.filter(|post| Some(post.created_at) > list.filter.since);
         let selected = selected.map(|post| Post {
-            body: post.body.filter(|_| params.body.has_source()),
-            body_html: post.body_html.filter(|_| params.body.has_html()),
+            body: post.body.filter(|_| list.filter.body.has_source()),
+            body_html: post.body_html.filter(|_| list.filter.body.has_html()),
             ..post
         });
-        let page = params.page(selected, |post| [post.number as i64])?;
+        let page = list.page(selected, |post| [post.number as i64])?;
         Ok(InForum::new(forum_id, page))
     }
 
@@ -946,18 +946,21 @@ impl Board for MemoryBoard {
     async fn list_messages(
         &self,
         member: &MemberCaller,
-        params: ListMessagesParams,
+        list: List<MessageFilter>,
     ) -> BoardResult<Page<MessageSummary>> {
         let data = self.data();
         let messages = data.messages.values();
         let owned = messages.filter(|(owner, _)| owner == member.user_id());
         let summaries = owned.map(|(_, message)| message.summary.clone());
         let selected = summaries.filter(|summary| {
-            let is_selected = params.unread.is_none_or(|unread| unread != summary.read);
-            summary.folder == params.folder && is_selected
+            let is_selected = list
+                .filter
+                .unread
+                .is_none_or(|unread| unread != summary.read);
+            summary.folder == list.filter.folder && is_selected
         });
         let id = |summary: &MessageSummary| summary.message_id.to_i64().unwrap_or_default();
-        Ok(params.page(selected, |summary| [-id(summary)])?)
+        Ok(list.page(selected, |summary| [-id(summary)])?)
     }
 
     async fn send_message(&self, member: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
@@ -1108,7 +1111,7 @@ impl Board for MemoryBoard {
     async fn list_subscriptions(
         &self,
         member: &MemberCaller,
-        params: ListSubscriptionsParams,
+        list: List<SubscriptionFilter>,
     ) -> BoardResult<Page<Subscription>> {
         let data = self.data();
         let viewer = data.viewer(Some(member.user_id()));
@@ -1119,10 +1122,10 @@ impl Board for MemoryBoard {
             Some((*number, subscription))
         });
         let selected = visible.filter(|(_, subscription)| {
-            let kind = params.target;
+            let kind = list.filter.target;
             kind.is_none_or(|kind| kind == subscription.target)
         });
-        let page = params.page(selected, |(number, _)| [-number])?;
+        let page = list.page(selected, |(number, _)| [-number])?;
         Ok(page.map(|(_, subscription)| subscription))
     }
 
@@ -1148,14 +1151,18 @@ impl Board for MemoryBoard {
         ensure(removed.is_some(), NotFound, "No such subscription.")
     }
 
-    async fn search(&self, caller: &Caller, params: SearchParams) -> BoardResult<Page<SearchHit>> {
+    async fn search(
+        &self,
+        caller: &Caller,
+        list: List<SearchFilter>,
+    ) -> BoardResult<Page<SearchHit>> {
         let (data, viewer) = self.read(caller);
         // Later pages ignore posts that were written after the first page was read, so that no thread moves between
         // pages.
-        let [_, _, last_id] = params.after_or([0, 0, data.last_id])?;
+        let [_, _, last_id] = list.after_or([0, 0, data.last_id])?;
         let key = |hit: &SearchHit| {
             let id = hit.post_id.to_i64().unwrap_or_default();
-            match params.sort {
+            match list.filter.sort {
                 SearchSort::Relevance => [-(hit.score as i64), -id, last_id],
                 SearchSort::Newest => [-id, 0, last_id],
                 SearchSort::Oldest => [id, 0, last_id],
@@ -1163,14 +1170,14 @@ impl Board for MemoryBoard {
         };
         let posts = data.public_posts();
         let posts = posts.filter(|(_, post)| post.post_id <= PostId::from(last_id));
-        let hits = posts.filter_map(|(thread, post)| data.hit(&viewer, &thread, post, &params));
+        let hits = posts.filter_map(|(thread, post)| data.hit(&viewer, &thread, post, &list));
         let mut hits: Vec<_> = hits.collect();
-        if params.show == SearchShow::Threads {
+        if list.filter.show == SearchShow::Threads {
             let mut threads = HashSet::new();
             hits.sort_by_key(key);
             hits.retain(|hit| threads.insert(hit.thread_id.clone()));
         }
-        Ok(params.page(hits, key)?)
+        Ok(list.page(hits, key)?)
     }
 }
 

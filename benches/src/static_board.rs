@@ -11,7 +11,8 @@ use forum_api::host::{
     RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::{
-    Author, ContentState, ForumId, ListPostsParams, Page, Post, PostId, ThreadId, Timestamp, UserId,
+    Author, ContentState, ForumId, List, Page, Post, PostFilter, PostId, ThreadId, Timestamp,
+    UserId,
 };
 use forum_api::rate_limit::Budget;
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
@@ -116,7 +117,7 @@ impl Board for StaticBoard {
         &self,
         _: &Caller,
         thread: ThreadId,
-        _: ListPostsParams,
+        _: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
         let page = match thread.to_i64()? {
             1 => &self.small,

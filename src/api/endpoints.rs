@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use async_trait::async_trait;
 use http::Method;
 
+use super::inputs::PostList;
 use super::resources::{SubscriptionPath, with_complete_totals};
 use crate::host::{Board, BoardError, BoardResult, Caller, MemberCaller, ResourceRef};
 use crate::model::{
@@ -146,7 +147,7 @@ pub(super) fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .notes("To read only new posts, set `since` to the creation time of the newest post that you have. To start at a \
             certain post, set `from` to its id. A post that is approved or restored later keeps its creation time, so a list \
             with `since` can omit it.")
-            .ok(board, |b, c: &Caller, path, params| b.list_posts(c, path, params), || CursorPage::example([Post::example(), Post::reply_example()])),
+            .ok(board, |b, c: &Caller, path, PostList(list)| b.list_posts(c, path, list), || CursorPage::example([Post::example(), Post::reply_example()])),
         Operation::post("/threads/{threadId}/posts", "createPost", Scope::POSTS_WRITE).tag(THREADS).cost(5).on_compact_surface()
             .summary("Posts a reply.")
             .notes("`inReplyTo` is the id of the post that is replied to. If that post is hidden or not in the thread, the response is \

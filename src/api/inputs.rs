@@ -1,18 +1,15 @@
 //! Query parameters and bodies of the specification, as inputs of operations.
 
-use std::io::Write;
-
 use http::Method;
 use schemars::SchemaGenerator;
 
 use crate::model::{
-    BodyExtra, Expected, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
-    ListThreadsParams, MarkRead, NewMessage, NewPost, NewRating, NewSubscription, NewThread,
-    NewVote, OpenMessageParams, PageKey, PollUpdate, PostUpdate, SearchParams,
+    BodyExtra, Expected, List, MarkRead, NewMessage, NewPost, NewRating, NewSubscription,
+    NewThread, NewVote, OpenMessageParams, PollUpdate, PostFilter, PostUpdate,
 };
 use crate::operation::{
     ApiError, Body, CursorScope, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError,
-    FieldScope, InputSchema, InputValue, ListParams,
+    FieldScope, InputSchema, InputValue,
 };
 use crate::scope::Scope;
 
@@ -35,42 +32,25 @@ impl Decode for OpenMessageParams {
     }
 }
 
-/// Implements [`ListParams`] for the query of a list. The fields before `;` are the filters, of which there can be
-/// none. A client may change the fields after `;` between two pages.
-macro_rules! list_params {
-    ($($type:ident { $($filter:ident),*; $($other:ident),+ } $(, check: $check:path)?;)+) => {$(
-        impl ListParams for $type {
-            $(fn check(&self) -> Result<(), FieldError> {
-                $check(self)
-            })?
+/// Parameters of the list of posts. Rejects `from` together with `after`.
+pub(super) struct PostList(pub(super) List<PostFilter>);
 
-            fn set_after(&mut self, key: PageKey) {
-                self.after = Some(key);
-            }
-
-            fn write_filters(&self, writer: &mut dyn Write) -> serde_json::Result<()> {
-                // The pattern names all fields, so that a new field does not compile until it is listed before or after
-                // `;`.
-                let Self { $($filter,)* $($other: _),+ } = self;
-                serde_json::to_writer(writer, &($($filter,)*))
-            }
+impl Decode for PostList {
+    fn decode(
+        value: InputValue<'_>,
+        context: &DecodeContext<'_>,
+    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+        let (list, scope) = List::<PostFilter>::decode(value, context)?;
+        if list.filter.from.is_some() && list.after.is_some() {
+            let FieldError(error) = FieldError::expected("from", Expected::NotWithAfter);
+            return Err(error.into());
         }
-    )+};
-}
-
-list_params! {
-    ListThreadsParams { since; limit, after };
-    ListPostsParams { since; limit, after, from, body }, check: reject_from_with_after;
-    ListMessagesParams { folder, unread; limit, after };
-    ListSubscriptionsParams { target; limit, after };
-    SearchParams { q, forum, by, when, field, show, sort; limit, after };
-}
-
-fn reject_from_with_after(params: &ListPostsParams) -> Result<(), FieldError> {
-    if params.from.is_some() && params.after.is_some() {
-        return Err(FieldError::expected("from", Expected::NotWithAfter));
+        Ok((Self(list), scope))
     }
-    Ok(())
+
+    fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
+        List::<PostFilter>::describe(generator, extra_types)
+    }
 }
 
 /// Implements [`Body`] for the body of an operation.

@@ -5,12 +5,11 @@ use async_trait::async_trait;
 use super::{BoardError, BoardResult, Caller, InForum, MemberCaller};
 use crate::model::{
     DeletePostParams, Forum, ForumId, GetMeParams, GetMemberParams, GetPollParams, GetThreadParams,
-    ListForumsParams, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
-    ListThreadsParams, Member, Message, MessageId, MessageSummary, NewMessage, NewPost, NewRating,
-    NewSubscription, NewThread, NewVote, OpenMessageParams, OwnAccount, Page, Poll, PollId,
-    PollUpdate, Post, PostId, PostPath, PostUpdate, Rating, SearchHit, SearchParams,
-    SubscribeOutcome, Subscription, SubscriptionTarget, Thread, ThreadId, UnsubscribeParams,
-    UserRef,
+    List, ListForumsParams, Member, Message, MessageFilter, MessageId, MessageSummary, NewMessage,
+    NewPost, NewRating, NewSubscription, NewThread, NewVote, OpenMessageParams, OwnAccount, Page,
+    Poll, PollId, PollUpdate, Post, PostFilter, PostId, PostPath, PostUpdate, Rating, SearchFilter,
+    SearchHit, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget, Thread,
+    ThreadFilter, ThreadId, UnsubscribeParams, UserRef,
 };
 
 /// Reference to the resource that the path of a request or a stored response names.
@@ -168,7 +167,7 @@ pub trait Board: Send + Sync + 'static {
         &self,
         caller: &Caller,
         forum_id: ForumId,
-        params: ListThreadsParams,
+        list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
         Err(BoardError::NotImplemented)
     }
@@ -222,7 +221,7 @@ pub trait Board: Send + Sync + 'static {
         &self,
         caller: &Caller,
         thread_id: ThreadId,
-        params: ListPostsParams,
+        list: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
         Err(BoardError::NotImplemented)
     }
@@ -336,7 +335,7 @@ pub trait Board: Send + Sync + 'static {
     async fn list_messages(
         &self,
         member: &MemberCaller,
-        params: ListMessagesParams,
+        list: List<MessageFilter>,
     ) -> BoardResult<Page<MessageSummary>> {
         Err(BoardError::NotImplemented)
     }
@@ -438,7 +437,7 @@ pub trait Board: Send + Sync + 'static {
     async fn list_subscriptions(
         &self,
         member: &MemberCaller,
-        params: ListSubscriptionsParams,
+        list: List<SubscriptionFilter>,
     ) -> BoardResult<Page<Subscription>> {
         Err(BoardError::NotImplemented)
     }
@@ -485,32 +484,55 @@ pub trait Board: Send + Sync + 'static {
     /// # Errors
     /// [`BoardError::InvalidParameter`] for `after` if it holds a key that this search cannot return, and for `q` if
     /// the query has more words than the board accepts.
-    async fn search(&self, caller: &Caller, params: SearchParams) -> BoardResult<Page<SearchHit>> {
+    async fn search(
+        &self,
+        caller: &Caller,
+        list: List<SearchFilter>,
+    ) -> BoardResult<Page<SearchHit>> {
         Err(BoardError::NotImplemented)
     }
 }
 
-impl_for_pointers!(Board {
-    async fn containing_forum(caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId>;
-    async fn get_me(member: &MemberCaller, params: GetMeParams) -> BoardResult<OwnAccount>;
-    async fn list_forums(caller: &Caller, params: ListForumsParams) -> BoardResult<Page<Forum>>;
-    async fn list_threads(caller: &Caller, forum_id: ForumId, params: ListThreadsParams) -> BoardResult<Page<Thread>>;
-    async fn create_thread(member: &MemberCaller, forum_id: ForumId, new: NewThread) -> BoardResult<Thread>;
-    async fn get_thread(caller: &Caller, thread_id: ThreadId, params: GetThreadParams) -> BoardResult<Thread>;
-    async fn list_posts(caller: &Caller, thread_id: ThreadId, params: ListPostsParams) -> BoardResult<InForum<Page<Post>>>;
-    async fn create_post(member: &MemberCaller, thread_id: ThreadId, new: NewPost) -> BoardResult<InForum<Post>>;
-    async fn update_post(member: &MemberCaller, path: PostPath, update: PostUpdate) -> BoardResult<InForum<Post>>;
-    async fn delete_post(member: &MemberCaller, path: PostPath, params: DeletePostParams) -> BoardResult<()>;
-    async fn get_member(caller: &Caller, user: UserRef, params: GetMemberParams) -> BoardResult<Member>;
-    async fn rate_member(member: &MemberCaller, user: UserRef, new: NewRating) -> BoardResult<Rating>;
-    async fn list_messages(member: &MemberCaller, params: ListMessagesParams) -> BoardResult<Page<MessageSummary>>;
-    async fn send_message(member: &MemberCaller, new: NewMessage) -> BoardResult<Message>;
-    async fn open_message(member: &MemberCaller, message_id: MessageId, params: OpenMessageParams) -> BoardResult<Message>;
-    async fn get_poll(caller: &Caller, thread_id: ThreadId, params: GetPollParams) -> BoardResult<InForum<Poll>>;
-    async fn vote(member: &MemberCaller, poll_id: PollId, new: NewVote) -> BoardResult<InForum<Poll>>;
-    async fn update_poll(member: &MemberCaller, poll_id: PollId, update: PollUpdate) -> BoardResult<InForum<Poll>>;
-    async fn list_subscriptions(member: &MemberCaller, params: ListSubscriptionsParams) -> BoardResult<Page<Subscription>>;
-    async fn subscribe(member: &MemberCaller, new: NewSubscription) -> BoardResult<SubscribeOutcome>;
-    async fn unsubscribe(member: &MemberCaller, target: SubscriptionTarget, params: UnsubscribeParams) -> BoardResult<()>;
-    async fn search(caller: &Caller, params: SearchParams) -> BoardResult<Page<SearchHit>>;
-});
+/// Passes the signature of each endpoint's method of [`Board`] to `$macro`, after the tokens `$prefix`. Boards that
+/// treat all methods alike are generated from this list. The caller imports [`host`](crate::host) and
+/// [`model`](crate::model).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! board_methods {
+    ($macro:ident $($prefix:tt)*) => {
+        $macro! { $($prefix)*
+            MemberCaller get_me(params: GetMeParams) -> OwnAccount;
+            Caller list_forums(params: ListForumsParams) -> Page<Forum>;
+            Caller list_threads(forum_id: ForumId, list: List<ThreadFilter>) -> Page<Thread>;
+            MemberCaller create_thread(forum_id: ForumId, new: NewThread) -> Thread;
+            Caller get_thread(thread_id: ThreadId, params: GetThreadParams) -> Thread;
+            Caller list_posts(thread_id: ThreadId, list: List<PostFilter>) -> InForum<Page<Post>>;
+            MemberCaller create_post(thread_id: ThreadId, new: NewPost) -> InForum<Post>;
+            MemberCaller update_post(path: PostPath, update: PostUpdate) -> InForum<Post>;
+            MemberCaller delete_post(path: PostPath, params: DeletePostParams) -> ();
+            Caller get_member(user: UserRef, params: GetMemberParams) -> Member;
+            MemberCaller rate_member(user: UserRef, new: NewRating) -> Rating;
+            MemberCaller list_messages(list: List<MessageFilter>) -> Page<MessageSummary>;
+            MemberCaller send_message(new: NewMessage) -> Message;
+            MemberCaller open_message(message_id: MessageId, params: OpenMessageParams) -> Message;
+            Caller get_poll(thread_id: ThreadId, params: GetPollParams) -> InForum<Poll>;
+            MemberCaller vote(poll_id: PollId, new: NewVote) -> InForum<Poll>;
+            MemberCaller update_poll(poll_id: PollId, update: PollUpdate) -> InForum<Poll>;
+            MemberCaller list_subscriptions(list: List<SubscriptionFilter>) -> Page<Subscription>;
+            MemberCaller subscribe(new: NewSubscription) -> SubscribeOutcome;
+            MemberCaller unsubscribe(target: SubscriptionTarget, params: UnsubscribeParams) -> ();
+            Caller search(list: List<SearchFilter>) -> Page<SearchHit>;
+        }
+    };
+}
+
+macro_rules! forward_methods {
+    ($($kind:ident $method:ident($($argument:ident: $type:ty),+) -> $result:ty;)+) => {
+        impl_for_pointers!(Board {
+            async fn containing_forum(caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId>;
+            $(async fn $method(caller: &$kind, $($argument: $type),+) -> BoardResult<$result>;)+
+        });
+    };
+}
+
+board_methods!(forward_methods);

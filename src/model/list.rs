@@ -5,7 +5,8 @@ use super::{InvalidPageKeyError, Page, PageKey, PageLimit};
 /// Query parameters of a list: the filters `F`, the number of items and the position.
 ///
 /// The position is a [`PageKey`], which the library decodes from the client's cursor. A cursor is valid only for the
-/// list and the filters for which it was returned.
+/// list and the filters for which it was returned. A client may change a filter with `#[serde(skip_serializing)]`
+/// between two pages.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct List<F> {
@@ -27,17 +28,24 @@ impl<F> List<F> {
         }
     }
 
-    /// Returns the integers of [`after`](Self::after), or `start` for the first page.
+    /// Returns the integers of [`after`](Self::after); `None` for the first page.
     ///
     /// # Errors
     /// [`InvalidPageKeyError`] if `after` is not `N` integers that are separated by dots. `?` converts it to a 400
     /// `bad_request`.
+    pub fn after_ints<const N: usize>(&self) -> Result<Option<[i64; N]>, InvalidPageKeyError> {
+        self.after.as_ref().map(PageKey::parse_ints).transpose()
+    }
+
+    /// Returns the integers of [`after`](Self::after), or `start` for the first page.
+    ///
+    /// # Errors
+    /// [`InvalidPageKeyError`] in the same cases as [`after_ints`](Self::after_ints).
     pub fn after_or<const N: usize>(
         &self,
         start: [i64; N],
     ) -> Result<[i64; N], InvalidPageKeyError> {
-        let after = self.after.as_ref().map(PageKey::parse_ints).transpose()?;
-        Ok(after.unwrap_or(start))
+        Ok(self.after_ints()?.unwrap_or(start))
     }
 
     /// Sorts the items of a list in memory by `key` in ascending order, and returns the page that begins after the key
@@ -46,7 +54,7 @@ impl<F> List<F> {
     /// The keys must be unique. For a descending order, `key` returns negative numbers.
     ///
     /// # Errors
-    /// [`InvalidPageKeyError`] in the same cases as [`after_or`](Self::after_or).
+    /// [`InvalidPageKeyError`] in the same cases as [`after_ints`](Self::after_ints).
     ///
     /// # Examples
     /// ```
@@ -67,7 +75,7 @@ impl<F> List<F> {
         items: impl IntoIterator<Item = T>,
         key: impl Fn(&T) -> [i64; N],
     ) -> Result<Page<T>, InvalidPageKeyError> {
-        let after = self.after.as_ref().map(PageKey::parse_ints).transpose()?;
+        let after = self.after_ints()?;
         let is_later = |item: &T| after.is_none_or(|after| key(item) > after);
         let mut items: Vec<T> = items.into_iter().filter(is_later).collect();
         items.sort_by_cached_key(&key);

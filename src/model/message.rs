@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::serde_helpers::non_null;
-use super::{Author, BodyExtra, Extra, MessageId, PageKey, PageLimit, Timestamp, UserRef};
+use super::{Author, BodyExtra, Extra, MessageId, Timestamp, UserRef};
 
 /// A folder of the caller's private messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -140,21 +140,16 @@ impl From<MarkRead> for OpenMessageParams {
     }
 }
 
-/// Query parameters of `GET /messages`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+/// Filters of `GET /messages`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListMessagesParams {
+pub struct MessageFilter {
     /// Folder to list: `inbox` or `sent`. Default: `inbox`.
     pub folder: Folder,
     /// `true` lists unread messages only, `false` read ones only. Default: all messages.
     #[serde(deserialize_with = "non_null")]
     pub unread: Option<bool>,
-    /// Number of items per page, 1 to 100. Default: 20.
-    pub limit: PageLimit,
-    /// Position after which the page starts; `None` for the first page.
-    #[serde(skip)]
-    pub after: Option<PageKey>,
 }
 
 /// Body of `POST /messages`.

@@ -5,11 +5,11 @@
 //! - Structs that a host *builds*, such as [`Thread`] and [`Post`], are exhaustive: after an upgrade, the compiler
 //!   reports each struct expression that does not set a new field. `None` is sent as `null`; the documentation of the
 //!   field gives its meaning.
-//! - Parameters and bodies that a host *receives*, such as [`ListPostsParams`] and [`NewThread`], are `#[non_exhaustive]`:
+//! - Parameters and bodies that a host *receives*, such as [`PostFilter`] and [`NewThread`], are `#[non_exhaustive]`:
 //!   a new parameter does not break the host. An omitted optional parameter has its default or is `None`, which means
 //!   "not filtered" in the filters of a list and "not changed" in the values of a [`PollUpdate`].
 //! - Resources, bodies, ids and times implement `Serialize` and `Deserialize`, so that a client in Rust can use them.
-//!   The query parameters of lists and [`OpenMessageParams`] implement only `Deserialize`. Types that are not on the
+//!   [`OpenMessageParams`] implements only `Deserialize`. Types that are not on the
 //!   wire, such as [`Page`] and [`OwnAccount`], implement neither.
 //! - Counts are `u64`; [`saturating_u64`] converts the integers of a database. Versions and points are `i64`; the library
 //!   does not limit them, and the board rejects values out of range with
@@ -39,7 +39,6 @@ mod field_update;
 mod forum;
 mod id;
 mod list;
-mod list_params;
 mod me;
 mod member;
 mod message;
@@ -74,24 +73,22 @@ pub use list::List;
 pub use me::{GetMeParams, Me, OwnAccount, TokenInfo};
 pub use member::{GetMemberParams, Member};
 pub use message::{
-    Folder, ListMessagesParams, MarkRead, Message, MessageSummary, NewMessage, OpenMessageParams,
+    Folder, MarkRead, Message, MessageFilter, MessageSummary, NewMessage, OpenMessageParams,
 };
 pub use page::{InvalidPageKeyError, Page, PageKey, PageLimit};
 pub use poll::{GetPollParams, NewPoll, NewVote, Poll, PollOption, PollOptionUpdate, PollUpdate};
-pub use post::{
-    BodyFormat, DeletePostParams, ListPostsParams, NewPost, Post, PostPath, PostUpdate,
-};
+pub use post::{BodyFormat, DeletePostParams, NewPost, Post, PostFilter, PostPath, PostUpdate};
 pub use rating::{NewRating, Rating};
 pub use saturating_u64::saturating_u64;
-pub use search::{SearchField, SearchHit, SearchHitKind, SearchParams, SearchShow, SearchSort};
+pub use search::{SearchField, SearchFilter, SearchHit, SearchHitKind, SearchShow, SearchSort};
 pub use search_query::{SearchQuery, SearchTerm};
 pub(crate) use serde_helpers::{FORBIDDEN_CHARS, text_pattern};
 pub use subscription::{
-    ListSubscriptionsParams, NewSubscription, SubscribeOutcome, Subscription, SubscriptionTarget,
+    NewSubscription, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget,
     SubscriptionTargetKind, UnsubscribeParams,
 };
 pub(crate) use text::{is_dotted_name, is_single_line_char};
 pub use text::{is_single_line, text_to_html};
-pub use thread::{ContentState, GetThreadParams, LastPost, ListThreadsParams, NewThread, Thread};
+pub use thread::{ContentState, GetThreadParams, LastPost, NewThread, Thread, ThreadFilter};
 pub use time::Timestamp;
 pub(crate) use time::{DAY, HOUR};

@@ -18,7 +18,7 @@ use crate::error::{ParseError, impl_as_str, impl_from_str};
 ///
 /// ```
 /// use forum_api::host::BoardError;
-/// use forum_api::model::{ListThreadsParams, Page, PageKey, PageLimit};
+/// use forum_api::model::{List, Page, PageKey, PageLimit, ThreadFilter};
 ///
 /// struct Row {
 ///     active_at: i64,
@@ -26,12 +26,12 @@ use crate::error::{ParseError, impl_as_str, impl_from_str};
 /// }
 ///
 /// fn page(
-///     params: &ListThreadsParams,
+///     list: &List<ThreadFilter>,
 ///     query: impl Fn([i64; 2], i64) -> Vec<Row>,
 /// ) -> Result<Page<i64>, BoardError> {
-///     let start = params.after_or([i64::MAX, i64::MAX])?; // 400 for a key that this list cannot return
-///     let rows = query(start, params.limit.plus_one());
-///     let page = Page::from_overfetch(rows, params.limit, |last| [last.active_at, last.id].into());
+///     let start = list.after_or([i64::MAX, i64::MAX])?; // 400 for a key that this list cannot return
+///     let rows = query(start, list.limit.plus_one());
+///     let page = Page::from_overfetch(rows, list.limit, |last| [last.active_at, last.id].into());
 ///     Ok(page.map(|row| row.id))
 /// }
 ///
@@ -39,12 +39,12 @@ use crate::error::{ParseError, impl_as_str, impl_from_str};
 ///     let ids = (1..=3).rev().filter(|id| *id < before);
 ///     ids.take(count as usize).map(|id| Row { active_at: 100, id }).collect()
 /// };
-/// let mut params = ListThreadsParams::default();
-/// params.limit = PageLimit::new(2).unwrap();
-/// let first = page(&params, query)?;
+/// let mut list = List::<ThreadFilter>::default();
+/// list.limit = PageLimit::new(2).unwrap();
+/// let first = page(&list, query)?;
 /// assert_eq!((first.items, first.next.as_ref()), (vec![3, 2], Some(&PageKey::new("100.2"))));
-/// params.after = first.next;
-/// let last = page(&params, query)?;
+/// list.after = first.next;
+/// let last = page(&list, query)?;
 /// assert_eq!((last.items, last.next), (vec![1], None));
 /// # Ok::<(), BoardError>(())
 /// ```

@@ -3,10 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Author, BodyExtra, ContentState, Extra, LastPost, PageKey, PageLimit, PostId, ThreadId,
-    Timestamp,
-};
+use super::{Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, Timestamp};
 
 /// A post.
 ///
@@ -173,22 +170,19 @@ impl BodyFormat {
     }
 }
 
-/// Query parameters of `GET /threads/{threadId}/posts`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+/// Filters of `GET /threads/{threadId}/posts`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListPostsParams {
-    /// Number of items per page, 1 to 100. Default: 20.
-    pub limit: PageLimit,
-    /// Position after which the page starts; `None` for the first page.
-    #[serde(skip)]
-    pub after: Option<PageKey>,
+pub struct PostFilter {
     /// Only posts created after this RFC 3339 time (exclusive).
     pub since: Option<Timestamp>,
     /// Id of the post at which the list starts, 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`. Cannot be combined
     /// with `after`.
+    #[serde(skip_serializing)]
     pub from: Option<PostId>,
     /// Formats of the bodies to return: `both`, `source` or `html`. The field of the other format is null. Default: `both`.
+    #[serde(skip_serializing)]
     #[schemars(extend("default" = "both"))]
     pub body: BodyFormat,
 }

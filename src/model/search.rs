@@ -5,8 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
 use super::serde_helpers::non_null;
 use super::{
-    Author, DateRange, Expected, ForumId, PageKey, PageLimit, PostId, SearchQuery, ThreadId,
-    Timestamp, UserRef,
+    Author, DateRange, Expected, ForumId, PostId, SearchQuery, ThreadId, Timestamp, UserRef,
 };
 
 /// Kind of the hit.
@@ -112,21 +111,22 @@ pub enum SearchSort {
     Oldest,
 }
 
-/// Query parameters of `GET /search`. Omitted filters do not restrict the hits.
+/// Filters and order of `GET /search`. Omitted filters do not restrict the hits.
 ///
 /// ```
-/// use forum_api::model::{DateRange, ForumId, SearchParams, SearchQuery, SearchSort};
+/// use forum_api::model::{DateRange, ForumId, List, SearchFilter, SearchQuery, SearchSort};
 ///
-/// let mut params = SearchParams::new(SearchQuery::parse("green tea").unwrap());
-/// params.forum = vec![ForumId::from(2)];
-/// params.when = DateRange::parse("30d").ok();
-/// assert_eq!((params.sort, params.limit.get()), (SearchSort::Relevance, 20));
+/// let mut filter = SearchFilter::new(SearchQuery::parse("green tea").unwrap());
+/// filter.forum = vec![ForumId::from(2)];
+/// filter.when = DateRange::parse("30d").ok();
+/// assert_eq!(filter.sort, SearchSort::Relevance);
+/// assert_eq!(List::new(filter).limit.get(), 20);
 /// ```
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(description = "Query parameters of `GET /search`.")]
+#[schemars(description = "Filters and order of `GET /search`.")]
 #[non_exhaustive]
-pub struct SearchParams {
+pub struct SearchFilter {
     /// Words to search for: 1 to 200 characters, at most 32 words. All words are required. `"a phrase"` matches
     /// adjacent words, `-word` excludes a word.
     pub q: SearchQuery,
@@ -151,16 +151,10 @@ pub struct SearchParams {
     /// Order of the hits: `relevance`, `newest` or `oldest`. Default: `relevance`.
     #[serde(default)]
     pub sort: SearchSort,
-    /// Number of items per page, 1 to 100. Default: 20.
-    #[serde(default)]
-    pub limit: PageLimit,
-    /// Position after which the page starts; `None` for the first page.
-    #[serde(skip)]
-    pub after: Option<PageKey>,
 }
 
-impl SearchParams {
-    /// Creates a search for `q` with default values of all other parameters.
+impl SearchFilter {
+    /// Creates a search for `q` with default values of all other fields.
     pub fn new(q: SearchQuery) -> Self {
         Self {
             q,
@@ -170,8 +164,6 @@ impl SearchParams {
             field: SearchField::default(),
             show: SearchShow::default(),
             sort: SearchSort::default(),
-            limit: PageLimit::default(),
-            after: None,
         }
     }
 }

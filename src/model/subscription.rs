@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::serde_helpers::non_null;
-use super::{ForumId, PageKey, PageLimit, TargetId, ThreadId, Timestamp};
+use super::{ForumId, TargetId, ThreadId, Timestamp};
 
 /// Kind of the subscription's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -94,19 +94,14 @@ pub enum SubscribeOutcome {
     Existing(Subscription),
 }
 
-/// Query parameters of `GET /subscriptions`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+/// Filters of `GET /subscriptions`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListSubscriptionsParams {
+pub struct SubscriptionFilter {
     /// Only targets of this kind: `thread` or `forum`. Default: all kinds.
     #[serde(deserialize_with = "non_null")]
     pub target: Option<SubscriptionTargetKind>,
-    /// Number of items per page, 1 to 100. Default: 20.
-    pub limit: PageLimit,
-    /// Position after which the page starts; `None` for the first page.
-    #[serde(skip)]
-    pub after: Option<PageKey>,
 }
 
 /// Body of `POST /subscriptions`, created from a [`SubscriptionTarget`] with `From`.

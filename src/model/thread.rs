@@ -3,10 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Author, BodyExtra, Extra, ForumId, NewPoll, PageKey, PageLimit, PollId, PostId, ThreadId,
-    Timestamp,
-};
+use super::{Author, BodyExtra, Extra, ForumId, NewPoll, PollId, PostId, ThreadId, Timestamp};
 
 /// Publication state of a thread or post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -103,16 +100,11 @@ impl Thread {
     }
 }
 
-/// Query parameters of `GET /forums/{forumId}/threads`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+/// Filters of `GET /forums/{forumId}/threads`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListThreadsParams {
-    /// Number of items per page, 1 to 100. Default: 20.
-    pub limit: PageLimit,
-    /// Position after which the page starts; `None` for the first page.
-    #[serde(skip)]
-    pub after: Option<PageKey>,
+pub struct ThreadFilter {
     /// Only threads with activity after this RFC 3339 time (exclusive).
     pub since: Option<Timestamp>,
 }

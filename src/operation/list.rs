@@ -5,54 +5,17 @@ use std::io::Write;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::{Deserialize as _, DeserializeOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::extra::ExtraTypes;
 use super::extract::value::InputValue;
-use super::input::{Decode, DecodeContext, FieldError, InputSchema, deserialize};
+use super::input::{Decode, DecodeContext, InputSchema, deserialize};
 use super::pagination::{self, AFTER, CursorScope};
-use crate::model::{List, PageKey, PageLimit};
+use crate::model::{List, PageLimit};
 
 /// Query parameter that holds the number of items.
 const LIMIT: &str = "limit";
-
-/// Query parameters of a list: a limit, a cursor and the filters.
-pub(crate) trait ListParams: DeserializeOwned + JsonSchema + Send + Sync + 'static {
-    /// Sets the page key that the cursor contains.
-    fn set_after(&mut self, key: PageKey);
-
-    /// Writes the filters. A cursor is valid only for the same filters.
-    fn write_filters(&self, writer: &mut dyn Write) -> serde_json::Result<()>;
-
-    /// Checks rules that the type cannot express.
-    fn check(&self) -> Result<(), FieldError> {
-        Ok(())
-    }
-}
-
-impl<L: ListParams> Decode for L {
-    fn decode(
-        mut value: InputValue<'_>,
-        context: &DecodeContext<'_>,
-    ) -> Result<(Self, Option<CursorScope>), ApiError> {
-        let cursor = value.take_text(AFTER)?;
-        let mut list: L = deserialize(value)?;
-        let filters = |writer: &mut dyn Write| list.write_filters(writer);
-        let scope = context.cursor_scope(filters)?;
-        if let Some(cursor) = cursor {
-            list.set_after(scope.decode(&cursor)?);
-        }
-        list.check().map_err(|FieldError(error)| error)?;
-        Ok((list, Some(scope)))
-    }
-
-    fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
-        let mut schema = L::json_schema(generator);
-        pagination::add_parameter(&mut schema, generator);
-        InputSchema::of_query(schema)
-    }
-}
 
 /// The filters are a struct with `#[serde(deny_unknown_fields)]`; `()` for a list without filters.
 impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decode for List<F> {
@@ -82,6 +45,9 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
         );
         let properties = schema.ensure_object().entry("properties");
         if let Some(properties) = properties.or_insert_with(|| json!({})).as_object_mut() {
+            let filters = properties.values_mut().filter_map(Value::as_object_mut);
+            // Fields that are not part of the cursor have this keyword.
+            filters.for_each(|filter| drop(filter.remove("writeOnly")));
             properties.insert(LIMIT.into(), limit.into());
         }
         pagination::add_parameter(&mut schema, generator);

@@ -50,7 +50,6 @@ pub(crate) use extract::value::InputValue;
 pub use handler::{CallerKind, HandlerFn};
 pub use input::{Body, FieldError, FieldScope, Input, Json, Query};
 pub(crate) use input::{Decode, DecodeContext, InputSchema, Source, reject_query};
-pub(crate) use list::ListParams;
 pub use operation::Operation;
 pub(crate) use operation::OperationSchemas;
 pub use output::{NoForum, Output, Resource};

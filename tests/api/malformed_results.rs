@@ -40,7 +40,7 @@ impl Board for MalformedBoard {
         &self,
         _: &Caller,
         _: ForumId,
-        list: ListThreadsParams,
+        list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
         let mut thread = fixtures::thread("open-1");
         let mut page = Page {
@@ -66,7 +66,7 @@ impl Board for MalformedBoard {
         &self,
         _: &Caller,
         thread: ThreadId,
-        _: ListPostsParams,
+        _: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
         let body = ODD.repeat((MEGABYTES << 20) / ODD.len());
         let page = Page {
@@ -76,7 +76,7 @@ impl Board for MalformedBoard {
         Ok(InForum::new(ForumId::parse("open").unwrap(), page))
     }
 
-    async fn search(&self, _: &Caller, search: SearchParams) -> BoardResult<Page<SearchHit>> {
+    async fn search(&self, _: &Caller, search: List<SearchFilter>) -> BoardResult<Page<SearchHit>> {
         let score = match search.limit.get() {
             1 => f64::NAN,
             2 => f64::INFINITY,

@@ -87,7 +87,7 @@ assert_send_sync! {
     Access ApiSettings BackendError BoardError Budget Caller Delivery Endpoint Environment Event Forum ForumApi
     ForumApiBuilder InForum<Page<Post>> IssueError Me Member MemberCaller Message NewThread OverloadedError
     Page<Thread> ParseError PlainToken Poll Post RateLimitDecision RateLimitKey Rating RequestInfo Scope SearchHit
-    SearchParams Stores Subscription Thread TokenRecord TokenRequest<'static> Topic TopicSet VisibleForums
+    List<SearchFilter> Stores Subscription Thread TokenRecord TokenRequest<'static> Topic TopicSet VisibleForums
     WebhookAdmin WebhookAdminError WebhookStores WindowState Worker WorkerHandle
     Box<dyn AdminAuth> Box<dyn Authorizer> Box<dyn Board>
 }

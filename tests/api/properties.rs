@@ -75,7 +75,7 @@ fn a_host_can_build_the_input_of_its_methods() {
         Some(OptionId::from(1)),
         "Green",
     )]);
-    let search = SearchParams::new(SearchQuery::parse("tea").unwrap());
+    let search = List::new(SearchFilter::new(SearchQuery::parse("tea").unwrap()));
     #[rustfmt::skip]
     let inputs = [
         (format!("{new:?}"), "max_choices: 1, can_change_vote: false, closes_at: None"),
@@ -85,10 +85,10 @@ fn a_host_can_build_the_input_of_its_methods() {
         (format!("{:?}", NewRating::default()), "points: 0"),
         (format!("{:?}", NewMessage::default()), "to: []"),
         (format!("{:?}", NewVote::default()), "option_ids: []"),
-        (format!("{:?}", ListThreadsParams::default()), "limit: PageLimit(20)"),
-        (format!("{:?}", ListPostsParams::default()), "body: Both"),
-        (format!("{:?}", ListMessagesParams::default()), "folder: Inbox"),
-        (format!("{:?}", ListSubscriptionsParams::default()), "target: None"),
+        (format!("{:?}", List::<ThreadFilter>::default()), "limit: PageLimit(20)"),
+        (format!("{:?}", List::<PostFilter>::default()), "body: Both"),
+        (format!("{:?}", List::<MessageFilter>::default()), "folder: Inbox"),
+        (format!("{:?}", List::<SubscriptionFilter>::default()), "target: None"),
         (format!("{search:?}"), "sort: Relevance"),
     ];
     for (input, part) in inputs {

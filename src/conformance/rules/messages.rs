@@ -100,7 +100,7 @@ board_rules! {
             (Some(true), vec![newest, oldest]),
             (Some(false), vec![middle]),
         ] {
-            let params = ListMessagesParams { unread, ..ListMessagesParams::default() };
+            let params = List::new(MessageFilter { unread, ..MessageFilter::default() });
             let page = bob.list_messages(&params).await.expect_ok()?;
             let actual: Vec<_> = page.items.iter().map(|message| &message.message_id).collect();
             check_eq!(actual, expected, "messages with the filter unread={unread:?}")?;

@@ -8,7 +8,7 @@ board_rules! {
     /// Posts are listed oldest first, starting with the thread's first post.
     async fn the_oldest_post_comes_first(suite: &Suite) -> TestResult {
         let (alice, thread, ids) = write_posts(suite, 4).await?;
-        let page = alice.list_posts(&thread, &ListPostsParams::default()).await.expect_ok()?.value;
+        let page = alice.list_posts(&thread, &List::<PostFilter>::default()).await.expect_ok()?.value;
         check_eq!((post_ids(&page.items), page.next), (ids.clone(), None))?;
         check_eq!(Some(&alice.fetch_thread(&thread).await?.first_post_id), ids.first())
     }
@@ -61,7 +61,7 @@ board_rules! {
     async fn an_empty_page_is_not_an_error(suite: &Suite) -> TestResult {
         suite.require(Capability::InjectedClock)?;
         let (alice, thread, _) = write_posts(suite, 2).await?;
-        let params = ListPostsParams { since: Some(suite.now()), ..ListPostsParams::default() };
+        let params = List::new(PostFilter { since: Some(suite.now()), ..PostFilter::default() });
         let page = alice.list_posts(&thread, &params).await.expect_ok()?.value;
         check_eq!((page.items, page.next), (vec![], None))?;
         let absent = ThreadId::from(987_654_321);
@@ -75,7 +75,7 @@ board_rules! {
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.len(), 4)?;
         for (index, post) in posts.iter().enumerate() {
-            let params = ListPostsParams { since: Some(post.created_at), ..ListPostsParams::default() };
+            let params = List::new(PostFilter { since: Some(post.created_at), ..PostFilter::default() });
             expect_page(&alice, &thread, &params, posts.iter().skip(index + 1)).await?;
         }
         Ok(())
@@ -87,7 +87,7 @@ board_rules! {
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.len(), 4)?;
         for (index, post) in posts.iter().enumerate() {
-            let params = ListPostsParams { from: Some(post.post_id.clone()), ..ListPostsParams::default() };
+            let params = List::new(PostFilter { from: Some(post.post_id.clone()), ..PostFilter::default() });
             expect_page(&alice, &thread, &params, posts.iter().skip(index)).await?;
         }
         Ok(())
@@ -101,11 +101,9 @@ board_rules! {
         check_eq!(posts.len(), 5)?;
         for (from, post) in posts.iter().enumerate() {
             for (since, other) in posts.iter().enumerate() {
-                let params = ListPostsParams {
-                    from: Some(post.post_id.clone()),
+                let params = List::new(PostFilter { from: Some(post.post_id.clone()),
                     since: Some(other.created_at),
-                    ..ListPostsParams::default()
-                };
+                    ..PostFilter::default() });
                 let expected = posts.iter().skip(from.max(since + 1));
                 expect_page(&alice, &thread, &params, expected).await?;
             }
@@ -119,7 +117,7 @@ board_rules! {
         let forum = alice.fetch_thread(&thread).await?.forum_id;
         let other = suite.thread(&alice, &forum).await?.post_id;
         for from in [other, PostId::parse("no-such_post")?, PostId::from(987_654_321)] {
-            let params = ListPostsParams { from: Some(from), ..ListPostsParams::default() };
+            let params = List::new(PostFilter { from: Some(from), ..PostFilter::default() });
             alice.list_posts(&thread, &params).await.expect_invalid_parameter("from")?;
         }
         Ok(())
@@ -140,7 +138,7 @@ board_rules! {
             (BodyFormat::Source, has_source, false),
             (BodyFormat::Html, false, true),
         ] {
-            let params = ListPostsParams { body, ..ListPostsParams::default() };
+            let params = List::new(PostFilter { body, ..PostFilter::default() });
             let posts = alice.list_posts(&thread, &params).await.expect_ok()?.value.items;
             check_eq!(posts.len(), 2)?;
             for post in posts {
@@ -170,7 +168,7 @@ pub(crate) async fn write_posts(
 async fn expect_page(
     reader: &TestCaller,
     thread: &ThreadId,
-    params: &ListPostsParams,
+    params: &List<PostFilter>,
     expected: impl Iterator<Item = &Post>,
 ) -> TestResult {
     let expected: Vec<_> = expected.map(|post| post.post_id.clone()).collect();

@@ -173,11 +173,11 @@ board_rules! {
     }
 }
 
-fn posts_by(sort: SearchSort) -> TestResult<SearchParams> {
+fn posts_by(sort: SearchSort) -> TestResult<SearchFilter> {
     Ok(with(newest("tea")?, |search| search.sort = sort))
 }
 
-fn threads_by(sort: SearchSort) -> TestResult<SearchParams> {
+fn threads_by(sort: SearchSort) -> TestResult<SearchFilter> {
     Ok(with(posts_by(sort)?, |search| {
         search.show = SearchShow::Threads
     }))

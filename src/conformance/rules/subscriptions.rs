@@ -194,6 +194,6 @@ board_rules! {
 }
 
 async fn subscriptions(caller: &TestCaller) -> TestResult<Vec<Subscription>> {
-    let params = ListSubscriptionsParams::default();
+    let params = List::<SubscriptionFilter>::default();
     Ok(caller.list_subscriptions(&params).await.expect_ok()?.items)
 }

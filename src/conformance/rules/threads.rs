@@ -64,7 +64,7 @@ board_rules! {
         check_eq!(threads.len(), newest.len())?;
         for (index, thread) in threads.iter().enumerate() {
             let since = Some(thread.last_activity_at);
-            let params = ListThreadsParams { since, ..ListThreadsParams::default() };
+            let params = List::new(ThreadFilter { since, ..ThreadFilter::default() });
             let later = alice.list_threads(&forum, &params).await.expect_ok()?;
             let expected: Vec<_> = newest.iter().take(index).cloned().collect();
             check_eq!((thread_ids(later.items), later.next), (expected, None))?;

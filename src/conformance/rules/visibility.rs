@@ -88,7 +88,7 @@ board_rules! {
         let thread = suite.thread(&alice, &forum).await?.thread_id;
         let post = nora.reply(&thread, "Some words").await.expect_ok()?;
         check_eq!(post.state, ContentState::AwaitingApproval)?;
-        let from = ListPostsParams { from: Some(post.post_id.clone()), ..ListPostsParams::default() };
+        let from = List::new(PostFilter { from: Some(post.post_id.clone()), ..PostFilter::default() });
         for (caller, visible) in callers_and_visibility(suite, &forum, alice, nora).await? {
             let listed = post_ids(&caller.fetch_posts(&thread).await?).contains(&post.post_id);
             check_eq!(listed, visible, "whether {caller:?} sees the post")?;
@@ -133,7 +133,7 @@ async fn expect_thread_not_found(
 ) -> TestResult {
     caller.get_thread(thread).await.expect_path_not_found()?;
     caller.first_page(thread).await.expect_path_not_found()?;
-    let params = ListThreadsParams::default();
+    let params = List::<ThreadFilter>::default();
     let page = caller.list_threads(forum, &params).await;
     page.expect_path_not_found()
 }

@@ -59,10 +59,10 @@ impl TestCaller {
 
     /// Returns the first page of a folder.
     pub(crate) async fn folder(&self, folder: Folder) -> TestResult<Vec<MessageSummary>> {
-        let params = ListMessagesParams {
+        let params = List::new(MessageFilter {
             folder,
-            ..ListMessagesParams::default()
-        };
+            ..MessageFilter::default()
+        });
         Ok(self.list_messages(&params).await.expect_ok()?.items)
     }
 

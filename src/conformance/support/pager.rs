@@ -43,23 +43,24 @@ macro_rules! paged {
 
 paged! {
     ForumId, Thread: |self, reader, limit, after| {
-        let params = ListThreadsParams { limit, after, since: None };
+        let params = List { filter: ThreadFilter::default(), limit, after };
         reader.list_threads(self, &params).await
     };
     ThreadId, Post: |self, reader, limit, after| {
-        let params = ListPostsParams { limit, after, ..ListPostsParams::default() };
+        let params = List { filter: PostFilter::default(), limit, after };
         reader.list_posts(self, &params).await.map(|page| page.value)
     };
     Folder, MessageSummary: |self, reader, limit, after| {
-        let params = ListMessagesParams { folder: *self, limit, after, ..ListMessagesParams::default() };
+        let filter = MessageFilter { folder: *self, unread: None };
+        let params = List { filter, limit, after };
         reader.list_messages(&params).await
     };
     Option<SubscriptionTargetKind>, Subscription: |self, reader, limit, after| {
-        let params = ListSubscriptionsParams { target: *self, limit, after };
+        let params = List { filter: SubscriptionFilter { target: *self }, limit, after };
         reader.list_subscriptions(&params).await
     };
-    SearchParams, SearchHit: |self, reader, limit, after| {
-        let params = SearchParams { limit, after, ..self.clone() };
+    SearchFilter, SearchHit: |self, reader, limit, after| {
+        let params = List { filter: self.clone(), limit, after };
         reader.search(&params).await
     };
 }

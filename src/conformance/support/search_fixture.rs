@@ -55,7 +55,7 @@ impl<'a> SearchFixture<'a> {
     /// Checks that alice finds exactly these posts with a changed search for "tea".
     pub(crate) async fn expect_hits_with(
         &self,
-        change: impl FnOnce(&mut SearchParams),
+        change: impl FnOnce(&mut SearchFilter),
         posts: &[&PostPath],
     ) -> TestResult {
         let params = with(newest("tea")?, change);
@@ -65,14 +65,18 @@ impl<'a> SearchFixture<'a> {
 
 impl TestCaller {
     /// Returns the first page of hits.
-    pub(crate) async fn hits(&self, params: &SearchParams) -> TestResult<Vec<SearchHit>> {
-        Ok(self.search(params).await.expect_ok()?.items)
+    pub(crate) async fn hits(&self, params: &SearchFilter) -> TestResult<Vec<SearchHit>> {
+        Ok(self
+            .search(&List::new(params.clone()))
+            .await
+            .expect_ok()?
+            .items)
     }
 
     /// Checks that the first page has exactly these posts in this order.
     pub(crate) async fn expect_hits(
         &self,
-        params: &SearchParams,
+        params: &SearchFilter,
         posts: &[&PostPath],
     ) -> TestResult {
         let hits = self.hits(params).await?;
@@ -83,8 +87,8 @@ impl TestCaller {
 }
 
 /// Returns a search for `query`, newest first.
-pub(crate) fn newest(query: &str) -> TestResult<SearchParams> {
+pub(crate) fn newest(query: &str) -> TestResult<SearchFilter> {
     let parsed = SearchQuery::parse(query)?;
-    let sort = |params: &mut SearchParams| params.sort = SearchSort::Newest;
-    Ok(with(SearchParams::new(parsed), sort))
+    let sort = |params: &mut SearchFilter| params.sort = SearchSort::Newest;
+    Ok(with(SearchFilter::new(parsed), sort))
 }

@@ -106,18 +106,18 @@ macro_rules! calls {
 
 calls! {
     read list_forums(; ListForumsParams) => Page<Forum>, Guests;
-    read_forum list_threads(forum: ForumId, params: ListThreadsParams) of forum => Page<Thread>, Threads;
+    read_forum list_threads(forum: ForumId, params: List<ThreadFilter>) of forum => Page<Thread>, Threads;
     read get_thread(thread: ThreadId; GetThreadParams) => Thread, Threads;
-    read list_posts(thread: ThreadId, params: ListPostsParams) => InForum<Page<Post>>, Posts;
+    read list_posts(thread: ThreadId, params: List<PostFilter>) => InForum<Page<Post>>, Posts;
     read get_member(user: UserRef; GetMemberParams) => Member, Profiles;
     read get_poll(thread: ThreadId; GetPollParams) => InForum<Poll>, Polls;
-    read search(params: SearchParams) => Page<SearchHit>, Search;
+    read search(params: List<SearchFilter>) => Page<SearchHit>, Search;
     read containing_forum(resource: ResourceRef<'_>) => ForumId, Replies;
 
     read_own get_me(; GetMeParams) => OwnAccount, Account;
-    read_own list_messages(params: ListMessagesParams) => Page<MessageSummary>, Messages;
+    read_own list_messages(params: List<MessageFilter>) => Page<MessageSummary>, Messages;
     read_own open_message(message: MessageId, mark_read: MarkRead) => Message, Messages;
-    read_own list_subscriptions(params: ListSubscriptionsParams) => Page<Subscription>, Subscriptions;
+    read_own list_subscriptions(params: List<SubscriptionFilter>) => Page<Subscription>, Subscriptions;
 
     write create_thread(forum: ForumId, new: NewThread) of ResourceRef::Forum(forum) => Thread, StartingThreads;
     write create_post(thread: ThreadId, new: NewPost) of ResourceRef::Thread(thread) => InForum<Post>, Replies;

@@ -90,7 +90,7 @@ impl TestCaller {
 
     /// Returns the first page of a forum's threads.
     pub(crate) async fn fetch_threads(&self, forum: &ForumId) -> TestResult<Vec<Thread>> {
-        let params = ListThreadsParams::default();
+        let params = List::<ThreadFilter>::default();
         Ok(self.list_threads(forum, &params).await.expect_ok()?.items)
     }
 
@@ -100,7 +100,9 @@ impl TestCaller {
 
     /// Calls `list_posts` for the first page.
     pub(crate) async fn first_page(&self, thread: &ThreadId) -> CallResult<Vec<Post>> {
-        let page = self.list_posts(thread, &ListPostsParams::default()).await;
+        let page = self
+            .list_posts(thread, &List::<PostFilter>::default())
+            .await;
         page.map(|page| page.value.items)
     }
 

@@ -39,9 +39,9 @@ commands! { board:
         Ok(Page::from(shown.iter().copied().map(forum).collect::<Vec<_>>()))
     }
 
-    list_threads(_caller: &Caller, forum: ForumId, params: ListThreadsParams) -> Page<Thread> {
+    list_threads(_caller: &Caller, forum: ForumId, list: List<ThreadFilter>) -> Page<Thread> {
         let thread = |n| fixtures::thread(&format!("{forum}-{n}"));
-        Ok(page(params.limit, params.after.as_ref(), THREADS, thread))
+        Ok(page(list.limit, list.after.as_ref(), THREADS, thread))
     }
 
     create_thread(_member: &MemberCaller, forum: ForumId, new: NewThread) -> Thread {
@@ -54,14 +54,14 @@ commands! { board:
         Ok(fixtures::thread(&thread.to_string()))
     }
 
-    list_posts(caller: &Caller, thread: ThreadId, params: ListPostsParams) -> InForum<Page<Post>> {
+    list_posts(caller: &Caller, thread: ThreadId, list: List<PostFilter>) -> InForum<Page<Post>> {
         let forum = board.find(caller.access(), &thread.to_string(), &[THREADS])?;
         let is_elsewhere = |from: PostId| !from.to_string().starts_with(&format!("{thread}-"));
-        if params.from.is_some_and(is_elsewhere) {
+        if list.filter.from.is_some_and(is_elsewhere) {
             return Err(BoardError::invalid_parameter("from", "a post of this thread"));
         }
         let post = |n| fixtures::post(&thread.to_string(), n, "Green?");
-        Ok(InForum::new(forum, page(params.limit, params.after.as_ref(), POSTS, post)))
+        Ok(InForum::new(forum, page(list.limit, list.after.as_ref(), POSTS, post)))
     }
 
     create_post(member: &MemberCaller, thread: ThreadId, new: NewPost) -> InForum<Post> {
@@ -101,10 +101,10 @@ commands! { board:
         })
     }
 
-    list_messages(member: &MemberCaller, params: ListMessagesParams) -> Page<MessageSummary> {
+    list_messages(member: &MemberCaller, list: List<MessageFilter>) -> Page<MessageSummary> {
         let owner = member.user_id().to_string();
-        let summary = |n| fixtures::message(&owner, n, params.folder).summary;
-        Ok(page(params.limit, params.after.as_ref(), MESSAGES, summary))
+        let summary = |n| fixtures::message(&owner, n, list.filter.folder).summary;
+        Ok(page(list.limit, list.after.as_ref(), MESSAGES, summary))
     }
 
     send_message(member: &MemberCaller, new: NewMessage) -> Message {
@@ -141,11 +141,11 @@ commands! { board:
         Ok(InForum::new(forum, fixtures::poll(&poll.to_string())))
     }
 
-    list_subscriptions(member: &MemberCaller, params: ListSubscriptionsParams) -> Page<Subscription> {
+    list_subscriptions(member: &MemberCaller, list: List<SubscriptionFilter>) -> Page<Subscription> {
         let shown = board.shown(&Caller::Member(member.clone()));
-        let kind = params.target.unwrap_or(SubscriptionTargetKind::Thread);
+        let kind = list.filter.target.unwrap_or(SubscriptionTargetKind::Thread);
         let subscription = |n: usize| fixtures::subscription(kind, &format!("{}-1", shown[n - 1]));
-        Ok(page(params.limit, params.after.as_ref(), shown.len(), subscription))
+        Ok(page(list.limit, list.after.as_ref(), shown.len(), subscription))
     }
 
     subscribe(member: &MemberCaller, new: NewSubscription) -> SubscribeOutcome {
@@ -169,10 +169,10 @@ commands! { board:
         }
     }
 
-    search(caller: &Caller, params: SearchParams) -> Page<SearchHit> {
+    search(caller: &Caller, list: List<SearchFilter>) -> Page<SearchHit> {
         let shown = board.shown(caller);
         let hit = |n: usize| fixtures::hit(shown[n - 1]);
-        Ok(page(params.limit, params.after.as_ref(), shown.len(), hit))
+        Ok(page(list.limit, list.after.as_ref(), shown.len(), hit))
     }
 }
 

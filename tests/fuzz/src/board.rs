@@ -15,7 +15,7 @@ use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::{TestApi, TestResponse};
 use forum_api::token::Expiry;
-use forum_api::{ApiSettings, async_trait};
+use forum_api::{ApiSettings, async_trait, board_methods};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Uri};
 use http_body_util::Full;
@@ -107,7 +107,16 @@ impl Authorizer for EchoBoard {
 }
 
 macro_rules! echo {
-    ($($method:ident($caller:ty, $($place:ty,)? :$input:ty) -> $output:ty;)+) => {
+    ([$($done:tt)*] Caller list_forums $arguments:tt -> $result:ty; $($rest:tt)*) => {
+        echo!([$($done)*] $($rest)*);
+    };
+    ([$($done:tt)*] Caller list_threads $arguments:tt -> $result:ty; $($rest:tt)*) => {
+        echo!([$($done)*] $($rest)*);
+    };
+    ([$($done:tt)*] $caller:ident $method:ident $arguments:tt -> $result:ty; $($rest:tt)*) => {
+        echo!([$($done)* $caller $method $arguments -> $result;] $($rest)*);
+    };
+    ([$($caller:ident $method:ident($($argument:ident: $type:ty),+) -> $result:ty;)+]) => {
         #[async_trait]
         impl Board for EchoBoard {
             async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
@@ -118,7 +127,7 @@ macro_rules! echo {
                 Ok(Vec::new().into())
             }
 
-            async fn list_threads(&self, _: &Caller, _: ForumId, list: ListThreadsParams) -> BoardResult<Page<Thread>> {
+            async fn list_threads(&self, _: &Caller, _: ForumId, list: List<ThreadFilter>) -> BoardResult<Page<Thread>> {
                 if let Some(after) = list.after {
                     return Err(BoardError::forbidden(after.as_str()));
                 }
@@ -127,24 +136,11 @@ macro_rules! echo {
                 Ok(Page { items, next })
             }
 
-            $(async fn $method(&self, _: $caller, $(_: $place,)? input: $input) -> BoardResult<$output> {
-                Err(BoardError::forbidden(format!("{input:?}")))
+            $(async fn $method(&self, _: &$caller, $($argument: $type),+) -> BoardResult<$result> {
+                Err(BoardError::forbidden(format!("{:?}", ($(&$argument,)+))))
             })+
         }
     };
 }
 
-echo! {
-    list_posts(&Caller, ThreadId, :ListPostsParams) -> InForum<Page<Post>>;
-    list_messages(&MemberCaller, :ListMessagesParams) -> Page<MessageSummary>;
-    list_subscriptions(&MemberCaller, :ListSubscriptionsParams) -> Page<Subscription>;
-    search(&Caller, :SearchParams) -> Page<SearchHit>;
-    create_thread(&MemberCaller, ForumId, :NewThread) -> Thread;
-    create_post(&MemberCaller, ThreadId, :NewPost) -> InForum<Post>;
-    update_post(&MemberCaller, PostPath, :PostUpdate) -> InForum<Post>;
-    rate_member(&MemberCaller, UserRef, :NewRating) -> Rating;
-    send_message(&MemberCaller, :NewMessage) -> Message;
-    vote(&MemberCaller, PollId, :NewVote) -> InForum<Poll>;
-    update_poll(&MemberCaller, PollId, :PollUpdate) -> InForum<Poll>;
-    subscribe(&MemberCaller, :NewSubscription) -> SubscribeOutcome;
-}
+board_methods!(echo []);

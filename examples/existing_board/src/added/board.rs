@@ -3,9 +3,9 @@
 use forum_api::async_trait;
 use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
-    BodyFormat, Forum, ForumId, GetMeParams, GetMemberParams, GetThreadParams, ListForumsParams,
-    ListPostsParams, ListThreadsParams, Member, NewPost, OwnAccount, Page, PageKey, Post, PostId,
-    Thread, ThreadId, Timestamp, UserRef,
+    BodyFormat, Forum, ForumId, GetMeParams, GetMemberParams, GetThreadParams, List,
+    ListForumsParams, Member, NewPost, OwnAccount, Page, PageKey, Post, PostFilter, PostId, Thread,
+    ThreadFilter, ThreadId, Timestamp, UserRef,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -87,16 +87,16 @@ impl Board for Club {
         &self,
         caller: &Caller,
         forum: ForumId,
-        params: ListThreadsParams,
+        list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
         let (section, rank) = (forum.to_i64()?, rank(caller)?);
-        let [active_at, id] = params.after_or([i64::MAX; 2])?;
-        let (since, rows) = (millis(params.since), params.limit.plus_one());
+        let [active_at, id] = list.after_or([i64::MAX; 2])?;
+        let (since, rows) = (millis(list.filter.since), list.limit.plus_one());
         let rows = self
             .rows(THREADS, &[&section, &active_at, &id, &since, &rows])
             .await?;
         let topics = rows.iter().map(Topic::from).collect();
-        let page = Page::from_overfetch(topics, params.limit, |last: &Topic| {
+        let page = Page::from_overfetch(topics, list.limit, |last: &Topic| {
             PageKey::from([last.active_at, last.id])
         });
         Ok(page.map(|topic| thread(&topic, rank)))
@@ -115,22 +115,22 @@ impl Board for Club {
         &self,
         caller: &Caller,
         thread: ThreadId,
-        params: ListPostsParams,
+        list: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
         let topic = self.topic(caller, &thread).await?;
-        let [after] = match &params.from {
+        let [after] = match &list.filter.from {
             Some(from) => [self.number(topic.id, from).await? - 1],
-            None => params.after_or([0])?,
+            None => list.after_or([0])?,
         };
-        let (since, rows) = (millis(params.since), params.limit.plus_one());
+        let (since, rows) = (millis(list.filter.since), list.limit.plus_one());
         let rows = self
             .rows(POSTS, &[&topic.id, &after, &since, &rows])
             .await?;
         let entries = rows.iter().map(Entry::from).collect();
-        let page = Page::from_overfetch(entries, params.limit, |last: &Entry| {
+        let page = Page::from_overfetch(entries, list.limit, |last: &Entry| {
             PageKey::from([last.number])
         });
-        let page = page.map(|entry| post(&entry, params.body));
+        let page = page.map(|entry| post(&entry, list.filter.body));
         Ok(InForum::new(topic.section.into(), page))
     }
 

@@ -6,11 +6,11 @@ use forum_api::async_trait;
 use forum_api::host::{self, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
     DeletePostParams, Forum, ForumId, GetMeParams, GetMemberParams, GetPollParams, GetThreadParams,
-    ListForumsParams, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
-    ListThreadsParams, Member, Message, MessageId, MessageSummary, NewMessage, NewPost, NewRating,
-    NewSubscription, NewThread, NewVote, OpenMessageParams, OwnAccount, Page, Poll, PollId,
-    PollUpdate, Post, PostPath, PostUpdate, Rating, SearchHit, SearchParams, SubscribeOutcome,
-    Subscription, SubscriptionTarget, Thread, ThreadId, UnsubscribeParams, UserRef,
+    List, ListForumsParams, Member, Message, MessageFilter, MessageId, MessageSummary, NewMessage,
+    NewPost, NewRating, NewSubscription, NewThread, NewVote, OpenMessageParams, OwnAccount, Page,
+    Poll, PollId, PollUpdate, Post, PostFilter, PostPath, PostUpdate, Rating, SearchFilter,
+    SearchHit, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget, Thread,
+    ThreadFilter, ThreadId, UnsubscribeParams, UserRef,
 };
 
 use super::actor::Actor;
@@ -60,7 +60,7 @@ impl host::Board for ReferenceBoard {
         &self,
         caller: &Caller,
         forum: ForumId,
-        list: ListThreadsParams,
+        list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
         let (actor, forum) = (actor(caller)?, forum.to_i64()?);
         self.read(move |connection| {
@@ -99,7 +99,7 @@ impl host::Board for ReferenceBoard {
         &self,
         caller: &Caller,
         thread: ThreadId,
-        list: ListPostsParams,
+        list: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
         let (actor, thread, now) = (actor(caller)?, thread.to_i64()?, self.clock.now());
         self.read(move |connection| {
@@ -180,7 +180,7 @@ impl host::Board for ReferenceBoard {
     async fn list_messages(
         &self,
         by: &MemberCaller,
-        list: ListMessagesParams,
+        list: List<MessageFilter>,
     ) -> BoardResult<Page<MessageSummary>> {
         let owner = by.user_id().to_i64()?;
         self.read(move |connection| {
@@ -250,7 +250,7 @@ impl host::Board for ReferenceBoard {
     async fn list_subscriptions(
         &self,
         by: &MemberCaller,
-        list: ListSubscriptionsParams,
+        list: List<SubscriptionFilter>,
     ) -> BoardResult<Page<Subscription>> {
         let actor: Arc<Actor> = by.extension().cloned()?;
         self.read(move |connection| {
@@ -282,7 +282,11 @@ impl host::Board for ReferenceBoard {
         .await
     }
 
-    async fn search(&self, caller: &Caller, search: SearchParams) -> BoardResult<Page<SearchHit>> {
+    async fn search(
+        &self,
+        caller: &Caller,
+        search: List<SearchFilter>,
+    ) -> BoardResult<Page<SearchHit>> {
         let (actor, now) = (actor(caller)?, self.clock.now());
         let find = self.database.search(move |connection| {
             Box::pin(async move { search::page(connection, &actor, &search, now).await })

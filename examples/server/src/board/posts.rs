@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    Author, ContentState, ForumId, ListPostsParams, NewPost, Page, PageKey, Post, PostId,
+    Author, ContentState, ForumId, List, NewPost, Page, PageKey, Post, PostFilter, PostId,
     PostUpdate, Thread, Timestamp, UserId,
 };
 
@@ -93,21 +93,22 @@ pub async fn list(
     connection: &Connection<'_>,
     actor: &Actor,
     thread: i64,
-    list: &ListPostsParams,
+    list: &List<PostFilter>,
     now: Timestamp,
 ) -> BoardResult<InForum<Page<Post>>> {
     // A post is not ordered before the time of its creation.
-    let since = list.since.map(|time| [time.as_millis(), i64::MAX]);
+    let since = list.filter.since.map(|time| [time.as_millis(), i64::MAX]);
     let [time, id] = list.after_ints()?.max(since).unwrap_or([i64::MIN; 2]);
     let from = list
+        .filter
         .from
         .as_ref()
         .map(|from| from.to_i64().unwrap_or(NO_POST));
     let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":thread": thread, ":time": time, ":id": id, ":from": from,
-        ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
-        ":source": list.body.has_source(), ":html": list.body.has_html(),
+        ":since": list.filter.since.map_or(i64::MIN, Timestamp::as_millis),
+        ":source": list.filter.body.has_source(), ":html": list.filter.body.has_html(),
         ":rows": list.limit.plus_one(), ":window": EDIT_WINDOW.key,
     };
     let rows = connection

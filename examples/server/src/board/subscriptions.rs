@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    ListSubscriptionsParams, Page, PageKey, SubscribeOutcome, Subscription, SubscriptionTarget,
+    List, Page, PageKey, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget,
     SubscriptionTargetKind, Timestamp,
 };
 
@@ -45,15 +45,15 @@ pub(super) static OF_TARGET: LazyLock<String> =
 pub async fn list(
     connection: &Connection<'_>,
     actor: &Actor,
-    list: &ListSubscriptionsParams,
+    list: &List<SubscriptionFilter>,
 ) -> BoardResult<Page<Subscription>> {
     let [time, id] = list.after_or([i64::MAX; 2])?;
     let visibility = Visibility::of(actor);
     let parameters = bind! {
-        ":target": list.target.map(target_name), ":time": time, ":id": id,
+        ":target": list.filter.target.map(target_name), ":time": time, ":id": id,
         ":rows": list.limit.plus_one(),
     };
-    let query = list.target.map_or(&*ALL, |_| &*OF_TARGET);
+    let query = list.filter.target.map_or(&*ALL, |_| &*OF_TARGET);
     let rows = connection
         .all(query, &visibility.with(parameters), read)
         .await?;

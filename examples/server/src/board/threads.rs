@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    ContentState, LastPost, ListThreadsParams, NewThread, Page, PageKey, PostId, Thread, Timestamp,
+    ContentState, LastPost, List, NewThread, Page, PageKey, PostId, Thread, ThreadFilter, Timestamp,
 };
 
 use super::actor::Actor;
@@ -54,13 +54,13 @@ pub async fn list(
     connection: &Connection<'_>,
     actor: &Actor,
     forum: i64,
-    list: &ListThreadsParams,
+    list: &List<ThreadFilter>,
 ) -> BoardResult<Page<Thread>> {
     let [time, id] = list.after_or([i64::MAX; 2])?;
     let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":forum": forum, ":time": time, ":id": id,
-        ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
+        ":since": list.filter.since.map_or(i64::MIN, Timestamp::as_millis),
         ":rows": list.limit.plus_one(),
     };
     let threads = connection

@@ -8,7 +8,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forum_api::async_trait;
 use forum_api::conformance::{
     Audience, BoardFactory, BoardFixture, CASES, Capability, FixtureResult, NewForum, Role, Suite,
     TestFailure,
@@ -22,6 +21,7 @@ use forum_api::runtime::{ManualClock, OsRandom};
 use forum_api::store::{Stores, TokenLoader};
 use forum_api::token::{LoadedToken, Lookup};
 use forum_api::webhook::{Event, EventMeta};
+use forum_api::{async_trait, board_methods};
 use tokio::sync::Mutex;
 
 use crate::backend::Backend;
@@ -331,9 +331,9 @@ impl Mutant {
         &self,
         by: &Caller,
         forum: ForumId,
-        list: ListThreadsParams,
+        list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
-        let mut whole = ListThreadsParams::default();
+        let mut whole = List::<ThreadFilter>::default();
         whole.limit = PageLimit::new(100).unwrap();
         let all = self.0.board.list_threads(by, forum, whole).await?.items;
         let start = list.after.and_then(|after| after.as_str().parse().ok());
@@ -420,7 +420,16 @@ impl FromCaller for MemberCaller {
 }
 
 macro_rules! methods {
-    ($($by:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+    ([$($done:tt)*] Caller list_threads $arguments:tt -> $result:ty; $($rest:tt)*) => {
+        methods!([$($done)*] $($rest)*);
+    };
+    ([$($done:tt)*] MemberCaller open_message $arguments:tt -> $result:ty; $($rest:tt)*) => {
+        methods!([$($done)*] $($rest)*);
+    };
+    ([$($done:tt)*] $by:ident $name:ident $arguments:tt -> $result:ty; $($rest:tt)*) => {
+        methods!([$($done)* $by $name $arguments -> $result;] $($rest)*);
+    };
+    ([$($by:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+]) => {
         #[deny(clippy::missing_trait_methods)]
         #[async_trait]
         impl Board for Mutant {
@@ -428,7 +437,7 @@ macro_rules! methods {
                 self.0.board.containing_forum(caller, resource).await
             }
 
-            async fn list_threads(&self, by: &Caller, forum: ForumId, list: ListThreadsParams) -> BoardResult<Page<Thread>> {
+            async fn list_threads(&self, by: &Caller, forum: ForumId, list: List<ThreadFilter>) -> BoardResult<Page<Thread>> {
                 match self.0.mutation {
                     Offset => self.threads_by_offset(by, forum, list).await,
                     _ => self.0.board.list_threads(by, forum, list).await,
@@ -466,27 +475,7 @@ macro_rules! methods {
     };
 }
 
-methods! {
-    MemberCaller get_me(params: GetMeParams) -> OwnAccount;
-    Caller list_forums(params: ListForumsParams) -> Page<Forum>;
-    MemberCaller create_thread(forum: ForumId, new: NewThread) -> Thread;
-    Caller get_thread(thread: ThreadId, params: GetThreadParams) -> Thread;
-    Caller list_posts(thread: ThreadId, list: ListPostsParams) -> InForum<Page<Post>>;
-    MemberCaller create_post(thread: ThreadId, reply: NewPost) -> InForum<Post>;
-    MemberCaller update_post(at: PostPath, edit: PostUpdate) -> InForum<Post>;
-    MemberCaller delete_post(at: PostPath, params: DeletePostParams) -> ();
-    Caller get_member(user: UserRef, params: GetMemberParams) -> Member;
-    MemberCaller rate_member(user: UserRef, rating: NewRating) -> Rating;
-    MemberCaller list_messages(list: ListMessagesParams) -> Page<MessageSummary>;
-    MemberCaller send_message(new: NewMessage) -> Message;
-    Caller get_poll(thread: ThreadId, params: GetPollParams) -> InForum<Poll>;
-    MemberCaller vote(poll: PollId, vote: NewVote) -> InForum<Poll>;
-    MemberCaller update_poll(poll: PollId, edit: PollUpdate) -> InForum<Poll>;
-    MemberCaller list_subscriptions(list: ListSubscriptionsParams) -> Page<Subscription>;
-    MemberCaller subscribe(new: NewSubscription) -> SubscribeOutcome;
-    MemberCaller unsubscribe(what: SubscriptionTarget, params: UnsubscribeParams) -> ();
-    Caller search(search: SearchParams) -> Page<SearchHit>;
-}
+board_methods!(methods []);
 
 macro_rules! operations {
     ($($name:ident($($argument:ident: $type:ty),*);)+) => {

@@ -9,7 +9,7 @@ use forum_api::host::{
 };
 use forum_api::model::*;
 use forum_api::test_util::TestResponse;
-use forum_api::{ApiSettings, Language, async_trait};
+use forum_api::{ApiSettings, Language, async_trait, board_methods};
 use serde_json::Value;
 
 use crate::fixture::Fixture;
@@ -307,7 +307,7 @@ impl Board for EmptyBoard {
 struct RefusingBoard(fn() -> BoardError);
 
 macro_rules! refuse {
-    ($($method:ident($($input:ty),+) -> $output:ty;)+) => {
+    ($($caller:ident $method:ident($($argument:ident: $type:ty),+) -> $result:ty;)+) => {
         #[deny(clippy::missing_trait_methods)]
         #[async_trait]
         impl Board for RefusingBoard {
@@ -315,33 +315,11 @@ macro_rules! refuse {
                 Ok(ForumId::from(2))
             }
 
-            $(async fn $method(&self, $(_: $input),+) -> BoardResult<$output> {
+            $(async fn $method(&self, _: &$caller, $(_: $type),+) -> BoardResult<$result> {
                 Err((self.0)())
             })+
         }
     };
 }
 
-refuse! {
-    get_me(&MemberCaller, GetMeParams) -> OwnAccount;
-    list_forums(&Caller, ListForumsParams) -> Page<Forum>;
-    list_threads(&Caller, ForumId, ListThreadsParams) -> Page<Thread>;
-    create_thread(&MemberCaller, ForumId, NewThread) -> Thread;
-    get_thread(&Caller, ThreadId, GetThreadParams) -> Thread;
-    list_posts(&Caller, ThreadId, ListPostsParams) -> InForum<Page<Post>>;
-    create_post(&MemberCaller, ThreadId, NewPost) -> InForum<Post>;
-    update_post(&MemberCaller, PostPath, PostUpdate) -> InForum<Post>;
-    delete_post(&MemberCaller, PostPath, DeletePostParams) -> ();
-    get_member(&Caller, UserRef, GetMemberParams) -> Member;
-    rate_member(&MemberCaller, UserRef, NewRating) -> Rating;
-    list_messages(&MemberCaller, ListMessagesParams) -> Page<MessageSummary>;
-    send_message(&MemberCaller, NewMessage) -> Message;
-    open_message(&MemberCaller, MessageId, OpenMessageParams) -> Message;
-    get_poll(&Caller, ThreadId, GetPollParams) -> InForum<Poll>;
-    vote(&MemberCaller, PollId, NewVote) -> InForum<Poll>;
-    update_poll(&MemberCaller, PollId, PollUpdate) -> InForum<Poll>;
-    list_subscriptions(&MemberCaller, ListSubscriptionsParams) -> Page<Subscription>;
-    subscribe(&MemberCaller, NewSubscription) -> SubscribeOutcome;
-    unsubscribe(&MemberCaller, SubscriptionTarget, UnsubscribeParams) -> ();
-    search(&Caller, SearchParams) -> Page<SearchHit>;
-}
+board_methods!(refuse);

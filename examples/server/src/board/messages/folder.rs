@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    Author, Folder, ListMessagesParams, MarkRead, Message, MessageSummary, Page, PageKey, Timestamp,
+    Author, Folder, List, MarkRead, Message, MessageFilter, MessageSummary, Page, PageKey,
+    Timestamp,
 };
 
 use super::super::db::{self, Connection, RowReader, Transaction, bind};
@@ -60,13 +61,13 @@ fn page(filter: &str) -> [String; 2] {
 pub async fn list(
     connection: &Connection<'_>,
     owner: i64,
-    list: &ListMessagesParams,
+    list: &List<MessageFilter>,
 ) -> BoardResult<Page<MessageSummary>> {
     let [time, id] = list.after_or([i64::MAX; 2])?;
-    let query = list.unread.map_or(&LIST, |_| &FILTERED);
+    let query = list.filter.unread.map_or(&LIST, |_| &FILTERED);
     let parameters = bind! {
-        ":owner": owner, ":folder": stored(list.folder), ":time": time, ":id": id,
-        ":rows": list.limit.plus_one(), ":unread": list.unread,
+        ":owner": owner, ":folder": stored(list.filter.folder), ":time": time, ":id": id,
+        ":rows": list.limit.plus_one(), ":unread": list.filter.unread,
     };
     let found = connection.all(on(connection, query), parameters, summary);
     Ok(Page::from_overfetch(found.await?, list.limit, |last| {

@@ -1,10 +1,10 @@
-//! Filter of a search: its parameters in the query dialect of the index.
+//! Condition of a search: its filters in the query dialect of the index.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use forum_api::host::BoardResult;
-use forum_api::model::{DateRange, ForumId, SearchField, SearchParams, SearchQuery, Timestamp};
+use forum_api::model::{DateRange, ForumId, SearchField, SearchFilter, SearchQuery, Timestamp};
 
 use super::super::accounts;
 use super::super::actor::Actor;
@@ -13,7 +13,7 @@ use super::super::visibility::between_commas;
 use super::index::fold_words;
 
 #[derive(Debug)]
-pub struct SearchFilter {
+pub struct MatchCondition {
     /// Terms in the dialect of the index.
     pub text: String,
     /// Condition on forums and excluded threads, appended to the text.
@@ -25,35 +25,35 @@ pub struct SearchFilter {
     pub posts: RangeInclusive<i64>,
 }
 
-impl SearchFilter {
-    /// Returns the filter of `search`; `None` if nothing can match.
+impl MatchCondition {
+    /// Returns the condition of `filter`; `None` if nothing can match.
     pub async fn of(
         connection: &Connection<'_>,
         actor: &Actor,
-        search: &SearchParams,
+        filter: &SearchFilter,
         now: Timestamp,
     ) -> BoardResult<Option<Self>> {
         let mut forums: BTreeSet<i64> = actor.sees().collect();
-        if !search.forum.is_empty() {
-            forums = with_descendants(connection, &search.forum, &forums).await?;
+        if !filter.forum.is_empty() {
+            forums = with_descendants(connection, &filter.forum, &forums).await?;
         }
-        let author = match &search.by {
+        let author = match &filter.by {
             Some(by) => Some(accounts::find(connection, by).await?),
             None => None,
         };
         if forums.is_empty() || author == Some(None) {
             return Ok(None);
         }
-        let posts = match &search.when {
+        let posts = match &filter.when {
             Some(when) => posts_in_range(connection, when, now).await?,
             None => i64::MIN..=i64::MAX,
         };
         let dialect: &QueryDialect = connection.dialect(&FTS5, &TSQUERY);
         let excluded_threads = hidden_long_threads(connection).await?;
         let is_whole_board =
-            search.forum.is_empty() && forums.len() == count_forums(connection).await?;
+            filter.forum.is_empty() && forums.len() == count_forums(connection).await?;
         Ok(Some(Self {
-            text: dialect.text(search, author.flatten()),
+            text: dialect.text(filter, author.flatten()),
             place: (dialect.place)(&forums, is_whole_board, &excluded_threads),
             place_without_forums: (dialect.place)(&forums, true, &excluded_threads),
             forums: match is_whole_board {
@@ -184,8 +184,8 @@ const MAX_WORD_LENGTH: usize = 500;
 
 impl QueryDialect {
     /// Returns the terms, and the author if one is given.
-    pub fn text(&self, search: &SearchParams, author: Option<i64>) -> String {
-        let terms = self.exclude(self.terms(search, false), self.terms(search, true));
+    pub fn text(&self, filter: &SearchFilter, author: Option<i64>) -> String {
+        let terms = self.exclude(self.terms(filter, false), self.terms(filter, true));
         match author {
             Some(author) => format!("{terms}{}{}", self.and, (self.author)(author)),
             None => terms,
@@ -200,9 +200,9 @@ impl QueryDialect {
         }
     }
 
-    fn terms(&self, search: &SearchParams, excluded: bool) -> Vec<String> {
-        let words = words(&search.q, excluded);
-        let phrases = words.iter().map(|words| (self.phrase)(search.field, words));
+    fn terms(&self, filter: &SearchFilter, excluded: bool) -> Vec<String> {
+        let words = words(&filter.q, excluded);
+        let phrases = words.iter().map(|words| (self.phrase)(filter.field, words));
         phrases.collect()
     }
 }
@@ -233,7 +233,7 @@ mod tests {
     use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 
     use super::super::super::schema;
-    use super::{BTreeSet, FTS5, SearchField, SearchParams, SearchQuery, TSQUERY, fold_words};
+    use super::{BTreeSet, FTS5, SearchField, SearchFilter, SearchQuery, TSQUERY, fold_words};
 
     /// Queries that contain operators of FTS5.
     fn queries() -> impl Strategy<Value = String> {
@@ -257,7 +257,7 @@ mod tests {
             let body = format!(" {} ", required.join(" "));
             let found_excluded = excluded.iter().any(|term| body.contains(&format!(" {} ", fold_words(&term.text))));
             index.execute("INSERT INTO post_text (body) VALUES (?1)", [&body]).unwrap();
-            let expression = FTS5.text(&SearchParams::new(query), None);
+            let expression = FTS5.text(&SearchFilter::new(query), None);
             let found = index.query_row("SELECT count(*) FROM post_text (?1)", [expression], |row| row.get(0));
             prop_assert_eq!(found, Ok(i32::from(!found_excluded)));
         }
@@ -288,10 +288,10 @@ mod tests {
                 "((('green' <-> 'leaf') & 'tea') & !('bag' | ('tea' <-> 'cup')))",
             ),
         ] {
-            let mut search = SearchParams::new(SearchQuery::parse(query).unwrap());
-            search.field = within;
-            assert_eq!(FTS5.text(&search, author), fts5, "{query}");
-            assert_eq!(TSQUERY.text(&search, author), tsquery, "{query}");
+            let mut filter = SearchFilter::new(SearchQuery::parse(query).unwrap());
+            filter.field = within;
+            assert_eq!(FTS5.text(&filter, author), fts5, "{query}");
+            assert_eq!(TSQUERY.text(&filter, author), tsquery, "{query}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use forum_api::model::{SearchField, SearchHit, SearchHitKind, SearchParams, SearchShow};
+use forum_api::model::{SearchField, SearchFilter, SearchHit, SearchHitKind, SearchShow};
 use memchr::memmem::Finder;
 
 use super::super::db::{self, Connection, RowReader, bind};
@@ -39,10 +39,10 @@ fn hits(found: &str) -> String {
 pub async fn read(
     connection: &Connection<'_>,
     posts: &[i64],
-    search: &SearchParams,
+    filter: &SearchFilter,
 ) -> db::DbResult<Vec<SearchHit>> {
-    let terms = TermMatcher::of(search);
-    let kind = match search.show {
+    let terms = TermMatcher::of(filter);
+    let kind = match filter.show {
         SearchShow::Posts => SearchHitKind::Post,
         SearchShow::Threads => SearchHitKind::Thread,
     };
@@ -144,8 +144,8 @@ pub struct TermMatcher {
 }
 
 impl TermMatcher {
-    pub fn of(search: &SearchParams) -> Self {
-        let terms = search.q.terms().iter().filter(|term| !term.excluded);
+    pub fn of(filter: &SearchFilter) -> Self {
+        let terms = filter.q.terms().iter().filter(|term| !term.excluded);
         let words = |text| words(text).map(|(_, word)| word).collect();
         let terms: BTreeSet<Vec<String>> = terms.map(|term| words(&term.text)).collect();
         let finders = terms
@@ -154,7 +154,7 @@ impl TermMatcher {
         Self {
             finders: finders.collect(),
             terms,
-            field: search.field,
+            field: filter.field,
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn terms(text: &str) -> TermMatcher {
-        TermMatcher::of(&SearchParams::new(SearchQuery::parse(text).unwrap()))
+        TermMatcher::of(&SearchFilter::new(SearchQuery::parse(text).unwrap()))
     }
 
     fn score(terms: &TermMatcher, title: &str, body: &str) -> i64 {
@@ -279,11 +279,11 @@ mod tests {
         let scores = texts.map(|(title, body)| score(&tea, title, body));
         assert!(scores.is_sorted_by(|a, b| a < b), "{scores:?}");
         assert_eq!(score(&terms("tea TEA"), "", "tea"), score(&tea, "", "tea"));
-        let mut search = SearchParams::new(SearchQuery::parse("tea").unwrap());
-        search.field = SearchField::Titles;
-        assert_eq!(score(&TermMatcher::of(&search), "Cup", "tea"), 0);
-        search.field = SearchField::Posts;
-        assert_eq!(score(&TermMatcher::of(&search), "Tea", "cup"), 0);
+        let mut filter = SearchFilter::new(SearchQuery::parse("tea").unwrap());
+        filter.field = SearchField::Titles;
+        assert_eq!(score(&TermMatcher::of(&filter), "Cup", "tea"), 0);
+        filter.field = SearchField::Posts;
+        assert_eq!(score(&TermMatcher::of(&filter), "Tea", "cup"), 0);
     }
 
     #[test]
@@ -308,9 +308,9 @@ mod tests {
             (SearchField::All, "Cup", body(800), 322_580),
             (SearchField::Titles, "Tea, tea", String::new(), 970_873),
         ] {
-            let mut search = SearchParams::new(SearchQuery::parse("tea").unwrap());
-            search.field = field;
-            assert_eq!(score(&TermMatcher::of(&search), title, &body), expected);
+            let mut filter = SearchFilter::new(SearchQuery::parse("tea").unwrap());
+            filter.field = field;
+            assert_eq!(score(&TermMatcher::of(&filter), title, &body), expected);
         }
     }
 }

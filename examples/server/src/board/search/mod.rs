@@ -11,12 +11,12 @@ mod scan;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    Page, SearchHit, SearchParams, SearchQuery, SearchShow, SearchSort, Timestamp,
+    List, Page, SearchFilter, SearchHit, SearchQuery, SearchShow, SearchSort, Timestamp,
 };
 
 use super::actor::Actor;
 use super::db::Connection;
-use filter::SearchFilter;
+use filter::MatchCondition;
 pub use hits::json;
 pub use index::{fold_words, index_in_bulk, update_statistics};
 use scan::ScanDirection;
@@ -38,22 +38,22 @@ pub const SCANS: [fn() -> &'static str; 4] = [
 pub async fn page(
     connection: &Connection<'_>,
     actor: &Actor,
-    search: &SearchParams,
+    search: &List<SearchFilter>,
     now: Timestamp,
 ) -> BoardResult<Page<SearchHit>> {
-    check_word_count(&search.q)?;
-    let Some(filter) = SearchFilter::of(connection, actor, search, now).await? else {
+    check_word_count(&search.filter.q)?;
+    let Some(filter) = MatchCondition::of(connection, actor, &search.filter, now).await? else {
         return Ok(Page {
             items: Vec::new(),
             next: None,
         });
     };
-    let direction = match search.sort {
+    let direction = match search.filter.sort {
         SearchSort::Relevance => None,
         SearchSort::Newest => Some(ScanDirection::Descending),
         SearchSort::Oldest => Some(ScanDirection::Ascending),
     };
-    let found = match (direction, search.show) {
+    let found = match (direction, search.filter.show) {
         (None, _) => relevance::page(connection, &filter, search).await?,
         (Some(direction), SearchShow::Posts) => {
             scan::page(connection, &filter, search, direction).await?
@@ -63,7 +63,7 @@ pub async fn page(
         }
     };
     Ok(Page {
-        items: hits::read(connection, &found.items, search).await?,
+        items: hits::read(connection, &found.items, &search.filter).await?,
         next: found.next,
     })
 }

@@ -8,11 +8,11 @@ use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use forum_api::host::BoardResult;
-use forum_api::model::{Page, PageKey, SearchParams, SearchShow};
+use forum_api::model::{List, Page, PageKey, SearchFilter, SearchShow};
 
 use super::super::db::{self, Connection, RowReader, bind};
 use super::super::settings::MAX_RANKED_MATCHES;
-use super::filter::SearchFilter;
+use super::filter::MatchCondition;
 use super::hits;
 use super::hits::TermMatcher;
 use super::scan::ScanDirection;
@@ -30,8 +30,8 @@ type ScoreAndPost = (i64, i64);
 
 pub async fn page(
     connection: &Connection<'_>,
-    filter: &SearchFilter,
-    search: &SearchParams,
+    filter: &MatchCondition,
+    search: &List<SearchFilter>,
 ) -> BoardResult<Page<i64>> {
     let max_matches = MAX_RANKED_MATCHES.get(connection).await?.into();
     let (after, posts, rows): (Option<ScoreAndPost>, _, _) = match search.after_ints()? {
@@ -47,7 +47,7 @@ pub async fn page(
         Some(_) => posts,
     };
     let mut matches = load_scores(connection, &found, search).await?;
-    sort_by_score(&mut matches, search.show);
+    sort_by_score(&mut matches, search.filter.show);
     matches.retain(|found| after.is_none_or(|after| (found.score, found.post) < after));
     let (first, last) = (span.start(), span.end());
     let page = Page::from_overfetch(matches, search.limit, |Ranked { score, post, .. }| {
@@ -89,9 +89,9 @@ fn query(found: &str) -> String {
 async fn load_scores(
     connection: &Connection<'_>,
     posts: &[i64],
-    search: &SearchParams,
+    search: &List<SearchFilter>,
 ) -> db::DbResult<Vec<Ranked>> {
-    let terms = TermMatcher::of(search);
+    let terms = TermMatcher::of(&search.filter);
     let find: &str = connection.dialect(&ON_SQLITE, &ON_POSTGRES);
     connection
         .all(find, bind![hits::json(posts)], |row| score(row, &terms))

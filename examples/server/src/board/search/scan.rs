@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use std::vec::IntoIter;
 
 use forum_api::host::BoardResult;
-use forum_api::model::{Page, PageKey, SearchParams};
+use forum_api::model::{List, Page, PageKey, SearchFilter};
 
 use super::super::db::{self, Connection, Driver, RowReader, bind};
-use super::filter::SearchFilter;
+use super::filter::MatchCondition;
 use super::hits::json;
 
 /// Order of a scan.
@@ -36,8 +36,8 @@ const MAX_CANDIDATES_FACTOR: i64 = 8;
 /// Returns a page of posts after a post.
 pub async fn page(
     connection: &Connection<'_>,
-    filter: &SearchFilter,
-    search: &SearchParams,
+    filter: &MatchCondition,
+    search: &List<SearchFilter>,
     direction: ScanDirection,
 ) -> BoardResult<Page<i64>> {
     let ahead = match search.after_ints()? {
@@ -55,7 +55,7 @@ pub async fn page(
 #[derive(Debug)]
 pub struct MatchScan<'a> {
     connection: &'a Connection<'a>,
-    filter: &'a SearchFilter,
+    filter: &'a MatchCondition,
     direction: ScanDirection,
     ahead: RangeInclusive<i64>,
     step: i64,
@@ -67,7 +67,7 @@ impl<'a> MatchScan<'a> {
     /// Scans these posts. The first step reads `step` matches.
     pub fn new(
         connection: &'a Connection<'a>,
-        filter: &'a SearchFilter,
+        filter: &'a MatchCondition,
         direction: ScanDirection,
         ahead: RangeInclusive<i64>,
         step: i64,
@@ -118,7 +118,7 @@ impl ScanDirection {
     pub async fn posts(
         self,
         connection: &Connection<'_>,
-        filter: &SearchFilter,
+        filter: &MatchCondition,
         ahead: &RangeInclusive<i64>,
         rows: i64,
     ) -> db::DbResult<Vec<i64>> {
@@ -134,7 +134,7 @@ impl ScanDirection {
     pub async fn matches(
         self,
         connection: &Connection<'_>,
-        filter: &SearchFilter,
+        filter: &MatchCondition,
         ahead: &RangeInclusive<i64>,
         rows: i64,
     ) -> db::DbResult<Vec<Match>> {
@@ -156,7 +156,7 @@ impl ScanDirection {
         self,
         forums: &BTreeSet<i64>,
         connection: &Connection<'_>,
-        filter: &SearchFilter,
+        filter: &MatchCondition,
         ahead: &RangeInclusive<i64>,
         rows: i64,
     ) -> db::DbResult<Vec<Match>> {
@@ -293,8 +293,8 @@ const MAX_THREADS_FACTOR: usize = 10;
 /// Returns a page of the first match of each thread.
 pub async fn threads_page(
     connection: &Connection<'_>,
-    filter: &SearchFilter,
-    search: &SearchParams,
+    filter: &MatchCondition,
+    search: &List<SearchFilter>,
     direction: ScanDirection,
 ) -> BoardResult<Page<i64>> {
     let limit = search.limit.get();
@@ -356,7 +356,7 @@ async fn next_threads(
 /// Returns the threads of the `found` matches that have another match `behind`.
 async fn with_earlier_match(
     connection: &Connection<'_>,
-    filter: &SearchFilter,
+    filter: &MatchCondition,
     behind: Option<&RangeInclusive<i64>>,
     found: &[Match],
 ) -> db::DbResult<HashSet<i64>> {
@@ -387,7 +387,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::super::schema;
-    use super::{Connection, Match, ScanDirection, SearchFilter};
+    use super::{Connection, Match, MatchCondition, ScanDirection};
 
     /// Creates a board with this number of posts, which all contain "tea". Of each `every` posts, one is in thread 2 of
     /// forum 2. The others are in thread 1 of forum 1.
@@ -411,8 +411,8 @@ mod tests {
     }
 
     /// Creates a search for "tea" in forum 2. `place` is the condition that restricts FTS5 to the forum.
-    fn filter(place: &str) -> SearchFilter {
-        SearchFilter {
+    fn filter(place: &str) -> MatchCondition {
+        MatchCondition {
             text: "body : \"tea\"".into(),
             place: place.into(),
             place_without_forums: String::new(),
