@@ -21,7 +21,6 @@ use forum_api::host::{
     ResourceRef, VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
-use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::{ForumApi, async_trait};
 use tower_http::cors::CorsLayer;
@@ -70,7 +69,7 @@ fn cors(origin: HeaderValue) -> CorsLayer {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(EmptyBoard);
-    let api = ForumApi::builder(board, Stores::in_memory(), TokioRuntime)
+    let api = ForumApi::builder(board, Stores::in_memory())
         .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .peer_ip(|head| {
             let peer = head.extensions.get::<ConnectInfo<SocketAddr>>();

@@ -16,7 +16,6 @@ use forum_api::host::{
     ResourceRef, VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
-use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::{ForumApi, async_trait};
 use hyper::Request;
@@ -50,7 +49,7 @@ impl Board for EmptyBoard {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(EmptyBoard);
-    let api = ForumApi::builder(board, Stores::in_memory(), TokioRuntime).build()?;
+    let api = ForumApi::builder(board, Stores::in_memory()).build()?;
     let listener = TcpListener::bind("127.0.0.1:8080").await?;
     loop {
         // `accept` fails if the client has disconnected already.

@@ -25,7 +25,7 @@ use forum_api::host::{
     RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
-use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
@@ -1278,7 +1278,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("curl {url}/forums/{forum}/threads");
     println!("curl '{url}/search?q=tea'");
 
-    let api = ForumApi::builder(board, stores, TokioRuntime).build()?;
+    let api = ForumApi::builder(board, stores).build()?;
     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 }
 
@@ -1288,7 +1288,7 @@ mod tests {
         Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role as TestRole,
     };
     use forum_api::host::Host;
-    use forum_api::runtime::{ManualClock, Runtime};
+    use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 
     use super::*;
 

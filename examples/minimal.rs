@@ -16,7 +16,7 @@ use forum_api::host::{
     ResourceRef, VisibleForums,
 };
 use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
-use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
@@ -95,6 +95,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         listener.local_addr()?
     );
 
-    let api = ForumApi::builder(board, stores, TokioRuntime).build()?;
+    let api = ForumApi::builder(board, stores).build()?;
     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 }

@@ -15,16 +15,18 @@ use crate::webhook::{PlaintextCipher, SecretCipher};
 ///
 /// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that all of
 /// them use the same settings. Each of them also accepts a [`Runtime`] instead of an `Environment`, and then uses the
-/// defaults of the other settings.
+/// defaults of the other settings. With the feature `tokio`, the default runtime is
+/// [`TokioRuntime`](crate::runtime::TokioRuntime).
 ///
 /// ```
 /// use forum_api::Environment;
-/// use forum_api::runtime::InlineRuntime;
 /// use forum_api::scope::Surface;
 ///
-/// let environment = Environment::new(InlineRuntime)
+/// # #[cfg(feature = "tokio")]
+/// let environment = Environment::default()
 ///     .surface(Surface::Compact)
 ///     .public_origin("https://board.example");
+/// # #[cfg(feature = "tokio")]
 /// # drop(environment);
 /// ```
 #[derive(Clone)]
@@ -140,6 +142,14 @@ fn is_origin(text: &str) -> bool {
     let parsed = authority.and_then(|authority| authority.parse::<Authority>().ok());
     parsed
         .is_some_and(|authority| !authority.host().is_empty() && !authority.as_str().contains('@'))
+}
+
+/// On [`TokioRuntime`](crate::runtime::TokioRuntime).
+#[cfg(feature = "tokio")]
+impl Default for Environment {
+    fn default() -> Self {
+        Self::new(crate::runtime::TokioRuntime)
+    }
 }
 
 impl<R: Runtime> From<R> for Environment {

@@ -7,7 +7,7 @@
 //!
 //! ```no_run
 //! use std::sync::Arc;
-//! use forum_api::{ForumApi, async_trait, runtime::TokioRuntime, host::*, model::*, store::Stores};
+//! use forum_api::{ForumApi, async_trait, host::*, model::*, store::Stores};
 //!
 //! struct MyBoard; // holds your pool
 //!
@@ -33,7 +33,7 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), BoxError> {
-//!     let api = ForumApi::builder(Arc::new(MyBoard), Stores::in_memory(), TokioRuntime).build()?;
+//!     let api = ForumApi::builder(Arc::new(MyBoard), Stores::in_memory()).build()?;
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
 //!     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 //! }

@@ -162,14 +162,13 @@ impl RandomSource for SeededRandom {
     }
 }
 
-/// Executor without background tasks: a task runs only while the future that [`spawn`](Runtime::spawn) returned is
-/// polled. Timers never fire, so timeouts are not enforced.
-///
-/// Use it for synchronous tests, and for servers that never drop the future of a request. With any other server, a
-/// write is interrupted at an `.await` when the client disconnects.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct InlineRuntime;
+/// Executor without background tasks, for tests: a task runs only while the future that [`spawn`](Runtime::spawn)
+/// returned is polled. Timers never fire.
+#[cfg(feature = "test-util")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InlineRuntime;
 
+#[cfg(feature = "test-util")]
 impl Runtime for InlineRuntime {
     fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
         work

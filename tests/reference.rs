@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use forum_api::reference::ReferencePage;
-use forum_api::runtime::InlineRuntime;
 use forum_api::scope::Surface;
 use forum_api::{ApiSettings, Environment, openapi_document};
 use html5gum::{Token, Tokenizer};
@@ -42,7 +41,7 @@ const KEYWORDS: [&str; 22] = [
 ];
 
 fn document(surface: Surface) -> Value {
-    let environment = Environment::new(InlineRuntime).surface(surface);
+    let environment = Environment::default().surface(surface);
     openapi_document(&ApiSettings::default(), &environment)
 }
 

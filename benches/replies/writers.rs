@@ -7,7 +7,7 @@ use bytes::Bytes;
 use forum_api::ForumApi;
 use forum_api::model::UserId;
 use forum_api::rate_limit::Budget;
-use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
@@ -116,7 +116,7 @@ pub fn api(board: ReferenceBoard) -> ForumApi {
     let (stores, board) = (board.stores(), Arc::new(board));
     let units = u32::MAX;
     let length = Duration::from_secs(300);
-    ForumApi::builder(board, stores, TokioRuntime)
+    ForumApi::builder(board, stores)
         .token_budget(Budget {
             units,
             window: length,

@@ -15,7 +15,7 @@ use forum_api::model::{
     UserId,
 };
 use forum_api::rate_limit::Budget;
-use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
@@ -152,7 +152,7 @@ impl BenchFixture {
         let mut settings = ApiSettings::default();
         settings.token_budget.units = u32::MAX;
         let window = settings.token_budget;
-        let builder = ForumApi::builder(board, stores, TokioRuntime);
+        let builder = ForumApi::builder(board, stores);
         let api = builder.settings(settings).build().unwrap();
         Self {
             api,

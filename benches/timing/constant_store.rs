@@ -4,8 +4,8 @@ use forum_api::async_trait;
 use forum_api::audit::AuditEntry;
 use forum_api::host::BackendResult;
 use forum_api::model::Timestamp;
-use forum_api::store::{TokenFilter, TokenLoader, TokenStore};
-use forum_api::token::{LoadedToken, Lookup, TokenRecord};
+use forum_api::store::{LoadedToken, TokenFilter, TokenLoader, TokenStore};
+use forum_api::token::{Lookup, TokenRecord};
 
 /// The record of each known lookup.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
 use crate::operation::{ApiError, AuthFailure};
 use crate::scope::Scopes;
-use crate::store::{Stores, TokenStore};
-use crate::token::{self, LoadedOwner, LoadedToken, Lookup, SecretDigest, TokenRecord, TokenState};
+use crate::store::{LoadedToken, OwnerAccess, Stores, TokenStore};
+use crate::token::{self, Lookup, SecretDigest, TokenRecord, TokenState};
 
 /// Label of the token store in the metrics.
 const STORE: &str = "tokens";
@@ -36,7 +36,7 @@ static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
 pub(super) struct ValidToken {
     pub(super) owner: UserId,
     pub(super) presented: PresentedToken,
-    loaded_owner: Option<LoadedOwner>,
+    access: Option<Arc<OwnerAccess>>,
 }
 
 /// Returns the valid token of a request; `None` without an `authorization` header. Sets `known` to the lookup of a
@@ -60,7 +60,7 @@ pub(super) async fn authenticate(
     };
     let found = found.inspect_err(|_| recorder::record_store_error(STORE))?;
     let found = found.unwrap_or_else(|| LoadedToken::new(DUMMY_RECORD.clone()));
-    let LoadedToken { record, owner } = found;
+    let LoadedToken { record, access } = found;
     let is_known = record.digest == digest;
     *known = is_known.then_some(record.lookup);
     let failure = match record.state(now) {
@@ -87,7 +87,7 @@ pub(super) async fn authenticate(
     Ok(Some(ValidToken {
         owner: record.owner,
         presented,
-        loaded_owner: owner,
+        access,
     }))
 }
 
@@ -128,13 +128,13 @@ pub(super) async fn resolve_caller(
     let ValidToken {
         owner,
         presented,
-        loaded_owner,
+        access,
     } = token;
-    let request = request.with_owner(loaded_owner);
-    let access = authorizer.member_access(&owner, &request).await?;
+    let access = match access {
+        Some(access) => access(&request),
+        None => authorizer.member_access(&owner, &request).await?,
+    };
     let access = access.ok_or(ApiError::OwnerUnavailable)?;
-    // The caller's request does not contain the loaded owner, because this data can be outdated when a command runs.
-    let request = request.with_owner(None);
     Ok(Caller::bearer(owner, access, request, presented))
 }
 

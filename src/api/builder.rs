@@ -11,8 +11,9 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::context::{ApiInner, PeerIp, RequestIdGenerator};
-use super::rate_limit;
+use super::client_ip::{self, PeerIp};
+use super::context::RequestIdGenerator;
+use super::pipeline::ApiInner;
 use super::usage::UsageCounters;
 use super::{ApiSettings, ForumApi, endpoints, openapi};
 use crate::build_error::BuildError;
@@ -32,12 +33,11 @@ use crate::store::Stores;
 /// use std::time::Duration;
 ///
 /// use forum_api::host::{Authorizer, Board};
-/// use forum_api::runtime::TokioRuntime;
 /// use forum_api::store::Stores;
 /// use forum_api::{BuildError, ErrorMessages, ForumApi, Language};
 ///
 /// fn api<B: Authorizer + Board>(board: Arc<B>) -> Result<ForumApi, BuildError> {
-///     ForumApi::builder(board, Stores::in_memory(), TokioRuntime)
+///     ForumApi::builder(board, Stores::in_memory())
 ///         .base_path("/forum/api/v1")
 ///         .error_messages(ErrorMessages::for_language(Language::German))
 ///         .request_timeout(Duration::from_secs(10))
@@ -48,7 +48,8 @@ use crate::store::Stores;
 pub struct ForumApiBuilder {
     host: Host,
     stores: Stores,
-    environment: Environment,
+    /// `None` without a default runtime.
+    environment: Option<Environment>,
     settings: ApiSettings,
     operations: Vec<Operation>,
     extra_types: ExtraTypes,
@@ -63,27 +64,33 @@ impl ForumApi {
     ///   [`Board`](crate::host::Board), or a [`Host`] of two values.
     /// - `stores` hold tokens, rate limits, idempotency keys, usage and the audit log. [`Stores::in_memory`] loses them
     ///   when the process exits.
-    /// - `environment` is an [`Environment`], or the [`Runtime`](crate::runtime::Runtime) of the host's server if the
-    ///   defaults of the environment fit.
-    pub fn builder(
-        host: impl Into<Host>,
-        stores: Stores,
-        environment: impl Into<Environment>,
-    ) -> ForumApiBuilder {
+    pub fn builder(host: impl Into<Host>, stores: Stores) -> ForumApiBuilder {
         ForumApiBuilder {
             host: host.into(),
             stores,
-            environment: environment.into(),
+            #[cfg(feature = "tokio")]
+            environment: Some(Environment::default()),
+            #[cfg(not(feature = "tokio"))]
+            environment: None,
             settings: ApiSettings::default(),
             operations: Vec::new(),
             extra_types: ExtraTypes::default(),
-            peer_ip: Box::new(rate_limit::peer_ip),
+            peer_ip: Box::new(client_ip::peer_ip),
             original_uri: no_original_uri(),
         }
     }
 }
 
 impl ForumApiBuilder {
+    /// Sets the environment, or only its [`Runtime`](crate::runtime::Runtime). The panel and the worker receive the same
+    /// one. Default: [`Environment::default`] with the feature `tokio`; without this feature, the environment is required.
+    pub fn environment(self, environment: impl Into<Environment>) -> Self {
+        Self {
+            environment: Some(environment.into()),
+            ..self
+        }
+    }
+
     /// Replaces all settings, including those that were set before. Default: [`ApiSettings::default`].
     pub fn settings(self, settings: ApiSettings) -> Self {
         Self { settings, ..self }
@@ -199,36 +206,35 @@ impl ForumApiBuilder {
     /// Builds the service and renders its OpenAPI document.
     ///
     /// # Errors
-    /// [`BuildError`] if a setting of the API, an operation, or the [`public_origin`](Environment::public_origin) or a
+    /// [`BuildError`] if the environment is missing, or if a setting of the API, an operation, or the [`public_origin`](Environment::public_origin) or a
     /// [`scope`](Environment::scope) of the environment is invalid.
     pub fn build(mut self) -> Result<ForumApi, BuildError> {
         self.settings.validate()?;
-        self.environment.validate()?;
-        let surface = self.environment.surface;
+        let Some(environment) = self.environment else {
+            let expected = "an environment with a runtime, or the feature `tokio`";
+            return Err(BuildError::new("environment", expected));
+        };
+        environment.validate()?;
         let mut operations = endpoints::board_operations(&self.host.board);
         operations.append(&mut self.operations);
-        operations.retain(|operation| operation.spec.surfaces.contains(&surface));
-        let scopes = self.environment.scopes();
+        operations.retain(|operation| operation.spec.surfaces.contains(&environment.surface));
+        let scopes = environment.scopes();
         let expected = "at most one type for each body, with `#[serde(deny_unknown_fields)]`";
         BuildError::require(self.extra_types.is_valid(), "extra", expected)?;
         validate(&operations, &scopes, &[endpoints::OPENAPI_PATH])?;
-        let document = openapi::render(
-            &operations,
-            &self.extra_types,
-            &self.settings,
-            &self.environment,
-        );
+        let (settings, extra_types) = (self.settings, self.extra_types);
+        let document = openapi::render(&operations, &extra_types, &settings, &environment);
         Ok(ForumApi(Arc::new(ApiInner {
-            request_ids: RequestIdGenerator::new(&*self.environment.random),
+            request_ids: RequestIdGenerator::new(&*environment.random),
             services: Arc::new(Services {
                 host: self.host,
                 stores: self.stores,
                 scopes,
-                extra_types: self.extra_types,
-                environment: self.environment,
-                error_messages: self.settings.error_messages.clone(),
+                extra_types,
+                environment,
+                error_messages: settings.error_messages.clone(),
             }),
-            settings: self.settings,
+            settings,
             operations,
             document: document.to_string().into(),
             peer_ip: self.peer_ip,

@@ -1,11 +1,9 @@
-//! Shared parts of the service, and the context of one request: its id, client, token budget and log lines.
+//! The context of one request: its id, client, token budget and log lines.
 
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::StatusCode;
 use http::header::USER_AGENT;
 use http::request::Parts;
@@ -13,38 +11,18 @@ use tracing::field::Empty;
 use tracing::{Span, record_all};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use super::ApiSettings;
-use super::usage::{RequestUsage, UsageCounters};
+use super::usage::RequestUsage;
 use crate::host::{RequestId, RequestInfo};
-use crate::http_util::OriginalUri;
 use crate::mask_secrets::mask_secrets;
 use crate::metrics::recorder;
 use crate::model::Timestamp;
-use crate::operation::{CachePolicy, Operation, Services};
+use crate::operation::CachePolicy;
 use crate::rate_limit::{RateLimitDecision, RateLimitKey};
 use crate::runtime::RandomSource;
 use crate::store::OperationUsage;
 use crate::token::Lookup;
 
-/// Function that returns the IP address of a request's peer; `None` if it is unknown.
-pub(crate) type PeerIp = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
-
 const X_REQUEST_ID: &str = "x-request-id";
-
-/// State shared by all clones of a [`ForumApi`](crate::ForumApi).
-pub(super) struct ApiInner {
-    pub(super) services: Arc<Services>,
-    pub(super) settings: ApiSettings,
-    /// The operations of the surface.
-    pub(super) operations: Vec<Operation>,
-    pub(super) request_ids: RequestIdGenerator,
-    /// The OpenAPI document as JSON.
-    pub(super) document: Bytes,
-    pub(super) peer_ip: Box<PeerIp>,
-    pub(super) original_uri: Box<OriginalUri>,
-    pub(super) warned_no_peer_ip: AtomicBool,
-    pub(super) usage: UsageCounters,
-}
 
 /// A request and the results of the pipeline's steps that the response and the log need.
 pub(super) struct RequestContext<'h> {

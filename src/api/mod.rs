@@ -2,12 +2,12 @@
 
 mod access;
 mod builder;
+mod client_ip;
 mod context;
 mod endpoints;
 mod inputs;
 mod openapi;
 mod pipeline;
-mod rate_limit;
 mod resources;
 mod response;
 mod service;
@@ -15,13 +15,13 @@ mod settings;
 mod usage;
 
 pub use builder::ForumApiBuilder;
+pub use client_ip::client_ip;
 #[cfg(feature = "panel")]
-pub(crate) use context::{PeerIp, RequestIdGenerator};
+pub(crate) use client_ip::{PeerIp, peer_ip};
+#[cfg(feature = "panel")]
+pub(crate) use context::RequestIdGenerator;
 #[cfg(feature = "panel")]
 pub(crate) use endpoints::find_operation;
 pub use openapi::document as openapi_document;
-pub use rate_limit::client_ip;
-#[cfg(feature = "panel")]
-pub(crate) use rate_limit::peer_ip;
 pub use service::ForumApi;
 pub use settings::ApiSettings;

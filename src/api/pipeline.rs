@@ -1,28 +1,50 @@
-//! The pipeline: the steps that a request passes, in order (`docs/protocol.md`, section 2.1).
+//! The service: its state, and the pipeline of steps that a request passes, in order (`docs/protocol.md`, section 2.1).
 
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use bytes::Bytes;
 use http::Response;
 use http::request::Parts;
 use tracing::Instrument;
 
-use super::access;
-use super::context::{ApiInner, RequestContext};
+use super::client_ip::{PeerIp, client_ip};
+use super::context::{RequestContext, RequestIdGenerator};
 use super::endpoints::{self, Route};
-use super::response;
-use crate::http_util::{LazyBody, ResponseBody, restore_uri, run};
+use super::usage::UsageCounters;
+use super::{ApiSettings, access, response};
+use crate::http_util::{LazyBody, OriginalUri, ResponseBody, restore_uri, run};
 use crate::metrics::recorder;
 use crate::model::{Expected, Timestamp};
 use crate::operation::{
-    ApiError, ApiResponse, AuthFailure, Call, InputError, MalformedRequest, Operation,
+    ApiError, ApiResponse, AuthFailure, Call, InputError, MalformedRequest, Operation, Services,
     reject_query, require_scope,
 };
-use crate::rate_limit::RateLimitKey;
+use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::{Clock as _, SystemClock};
 use crate::store::OperationUsage;
 use crate::task::{PanicError, catch_panic};
+
+/// Label of the rate limit store in the metrics.
+const STORE: &str = "budgets";
+
+/// State shared by all clones of a [`ForumApi`](crate::ForumApi).
+pub(super) struct ApiInner {
+    pub(super) services: Arc<Services>,
+    pub(super) settings: ApiSettings,
+    /// The operations of the surface.
+    pub(super) operations: Vec<Operation>,
+    pub(super) request_ids: RequestIdGenerator,
+    /// The OpenAPI document as JSON.
+    pub(super) document: Bytes,
+    pub(super) peer_ip: Box<PeerIp>,
+    pub(super) original_uri: Box<OriginalUri>,
+    pub(super) warned_no_peer_ip: AtomicBool,
+    pub(super) usage: UsageCounters,
+}
 
 /// A request that has no response yet. If the client disconnects, the server drops it; `drop` then logs and counts the
 /// request.
@@ -209,6 +231,90 @@ impl ApiInner {
             body: self.document.clone(),
             ..ApiResponse::default()
         })
+    }
+
+    /// Returns the client's address; `None` if the server does not know the peer.
+    fn client_ip(&self, head: &Parts) -> Option<IpAddr> {
+        if let Some(peer) = (self.peer_ip)(head) {
+            return Some(client_ip(
+                peer,
+                &head.headers,
+                &self.settings.trusted_proxies,
+            ));
+        }
+        if !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "client IP unknown; all such guests share one budget (see ForumApiBuilder::peer_ip)"
+            );
+        }
+        None
+    }
+
+    /// Returns the key of the budget of a client's address.
+    fn guest_key(&self, client_ip: Option<IpAddr>) -> RateLimitKey {
+        client_ip.map_or(RateLimitKey::UnknownAddress, |address| {
+            RateLimitKey::Prefix(self.settings.address_prefix(address))
+        })
+    }
+
+    /// Charges `cost` units, or rejects the request without charging it.
+    async fn charge_or_reject(
+        &self,
+        context: &mut RequestContext<'_>,
+        key: RateLimitKey,
+        cost: u32,
+    ) -> Result<(), ApiError> {
+        let charge = self.charge(context, key, cost).await?;
+        if charge.allowed {
+            return Ok(());
+        }
+        let wait = charge
+            .resets_at
+            .saturating_duration_since(charge.charged_at);
+        Err(ApiError::RateLimited(wait))
+    }
+
+    /// Charges one unit to the client's address budget when routing or authentication fails with `error`.
+    ///
+    /// Returns `error` even if the budget is exhausted. A failure of the store replaces it.
+    async fn charge_guest(&self, context: &mut RequestContext<'_>, error: ApiError) -> ApiError {
+        let charge = self.charge(context, context.guest_key, 1).await;
+        charge.err().unwrap_or(error)
+    }
+
+    /// Charges a budget and keeps the decision for the response headers. An exhausted budget is not an error.
+    async fn charge(
+        &self,
+        context: &mut RequestContext<'_>,
+        key: RateLimitKey,
+        cost: u32,
+    ) -> Result<RateLimitDecision, ApiError> {
+        let ((label, budget), now) = (self.budget(key), self.services.environment.clock.now());
+        let charge = self
+            .services
+            .stores
+            .rate_limits
+            .charge(&key, cost, budget, now)
+            .await;
+        let charge = charge.inspect_err(|_| recorder::record_store_error(STORE))?;
+        recorder::record_charge(label, cost, charge.allowed);
+        context.charged_units = Some(if charge.allowed { cost } else { 0 });
+        context.charge = Some(charge);
+        Ok(charge)
+    }
+
+    /// Returns a full budget for the headers of a request that failed before it was charged.
+    fn untouched_budget(&self, context: &RequestContext<'_>) -> RateLimitDecision {
+        let (_, budget) = self.budget(context.guest_key);
+        budget.charge(None, 0, context.received_at).1
+    }
+
+    /// Returns the budget of a key, with its label in the metrics.
+    const fn budget(&self, key: RateLimitKey) -> (&'static str, Budget) {
+        match key {
+            RateLimitKey::Token(_) => ("token", self.settings.token_budget),
+            _ => ("guest", self.settings.guest_budget),
+        }
     }
 }
 

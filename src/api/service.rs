@@ -12,12 +12,14 @@ use http_body::Body;
 use serde_json::Value;
 use tower_service::Service;
 
-use super::context::ApiInner;
 use super::openapi;
+use super::pipeline::ApiInner;
 use crate::error_chain::ErrorChain;
 use crate::host::{BackendResult, BoxError};
 use crate::http_util::{ResponseBody, ResponseFuture, read_body};
 use crate::metrics::recorder;
+#[cfg(feature = "test-util")]
+use crate::scope::Scopes;
 use crate::store::TokenUsage;
 
 /// Time between two calls of [`ForumApi::flush_usage`].
@@ -43,6 +45,16 @@ impl ForumApi {
             &self.0.settings,
             &self.0.services.environment,
         )
+    }
+
+    #[cfg(feature = "test-util")]
+    pub(crate) fn base_path(&self) -> &str {
+        &self.0.settings.base_path
+    }
+
+    #[cfg(feature = "test-util")]
+    pub(crate) fn scopes(&self) -> &Scopes {
+        &self.0.services.scopes
     }
 
     /// Adds to the [`UsageStore`](crate::store::UsageStore) the numbers of requests that the service counted since the

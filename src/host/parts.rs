@@ -15,17 +15,16 @@ use super::{Authorizer, Board};
 ///
 /// use forum_api::ForumApi;
 /// use forum_api::host::{Authorizer, Board, Host};
-/// use forum_api::runtime::TokioRuntime;
 /// use forum_api::store::Stores;
 ///
 /// # fn build<B: Authorizer + Board>(
 /// #     my_board: Arc<B>,
 /// #     my_authorizer: Arc<dyn Authorizer>,
 /// # ) -> Result<(), forum_api::BuildError> {
-/// let api = ForumApi::builder(my_board.clone(), Stores::in_memory(), TokioRuntime).build()?;
+/// let api = ForumApi::builder(my_board.clone(), Stores::in_memory()).build()?;
 ///
 /// let host = Host::new(my_authorizer, my_board);
-/// let api = ForumApi::builder(host, Stores::in_memory(), TokioRuntime).build()?;
+/// let api = ForumApi::builder(host, Stores::in_memory()).build()?;
 /// # Ok(())
 /// # }
 /// ```

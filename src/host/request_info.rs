@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::HeaderValue;
 
 use crate::model::{Timestamp, is_single_line_char};
-use crate::token::{LoadedOwner, Lookup};
+use crate::token::Lookup;
 
 /// Metadata of a request: its time and id, and the address, token lookup and user agent of the client.
 ///
@@ -40,7 +40,6 @@ pub struct RequestInfo {
     id: Option<Id>,
     client_ip: Option<IpAddr>,
     token_lookup: Option<Lookup>,
-    loaded_owner: Option<LoadedOwner>,
     user_agent: Option<HeaderValue>,
 }
 
@@ -62,7 +61,6 @@ impl RequestInfo {
             id: None,
             client_ip: None,
             token_lookup: None,
-            loaded_owner: None,
             user_agent: None,
         }
     }
@@ -98,20 +96,6 @@ impl RequestInfo {
     pub fn with_token_lookup(self, lookup: Lookup) -> Self {
         Self {
             token_lookup: Some(lookup),
-            ..self
-        }
-    }
-
-    /// Sets the data of the token's owner that [`loaded_owner`](Self::loaded_owner) returns, for tests of an
-    /// [`Authorizer`](super::Authorizer).
-    #[must_use]
-    pub fn with_loaded_owner<T: Send + Sync + 'static>(self, owner: T) -> Self {
-        self.with_owner(Some(LoadedOwner::new(owner)))
-    }
-
-    pub(crate) fn with_owner(self, loaded_owner: Option<LoadedOwner>) -> Self {
-        Self {
-            loaded_owner,
             ..self
         }
     }
@@ -165,15 +149,6 @@ impl RequestInfo {
     /// Returns the public part of the request's token; `None` for guests and web forms.
     pub fn token_lookup(&self) -> Option<Lookup> {
         self.token_lookup
-    }
-
-    /// Returns the data of the token's owner that a [`TokenLoader`](crate::store::TokenLoader) attached with
-    /// [`LoadedToken::with_owner`](crate::token::LoadedToken::with_owner). `None` if there is no loader, or if it
-    /// attached no data or data of another type. Only the request that the library passes to
-    /// [`member_access`](super::Authorizer::member_access) contains the data; the request of a [`Caller`](super::Caller)
-    /// does not.
-    pub fn loaded_owner<T: 'static>(&self) -> Option<&T> {
-        self.loaded_owner.as_ref()?.downcast_ref()
     }
 
     /// Returns the client's `user-agent`; `None` if the header is absent or the result is empty.

@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use forum_api::reference::ReferencePage;
-//! use forum_api::{ApiSettings, Environment, openapi_document, runtime::InlineRuntime};
+//! use forum_api::{ApiSettings, Environment, openapi_document};
 //!
-//! let environment = Environment::new(InlineRuntime);
+//! let environment = Environment::default();
 //! let document = openapi_document(&ApiSettings::default(), &environment); // or `ForumApi::openapi`
 //! let docs = ReferencePage::new("/docs", "/api/v1", &document)?;
 //! let app: axum::Router = axum::Router::new()

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{Timestamp, UserId};
-use crate::token::{LoadedToken, Lookup, TokenRecord, TokenState};
+use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Filter of [`TokenStore::list`]. The default does not restrict the list, but has the limit 0, which lists no tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,108 +132,4 @@ impl_for_pointers!(TokenStore {
     async fn record_use(lookup: &Lookup, now: Timestamp) -> BackendResult<()>;
     async fn list(filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>>;
     async fn purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
-});
-
-/// Finds a token and data of its owner with one query, for hosts whose tokens and members are in one database.
-///
-/// Without a loader the library makes two calls for each request with a token: [`TokenStore::find`], and
-/// [`Authorizer::member_access`](crate::host::Authorizer::member_access), which loads the owner. With a loader in
-/// [`Stores::token_loader`](super::Stores::token_loader) the library calls [`load_token`](Self::load_token) instead of `find`.
-/// The library then compares the digest of the secret, checks that the token is valid, and charges the request.
-/// `member_access` receives the loaded data ([`RequestInfo::loaded_owner`](crate::host::RequestInfo::loaded_owner)) and
-/// needs no query.
-///
-/// A loader does not verify secrets, does not reject tokens that are revoked or expired, and has no side effects:
-/// the library also calls it for requests that it then rejects. Work that a host does only for accepted requests, such as
-/// recording the time at which a member was last seen, belongs in `member_access`.
-///
-/// The query of a known lookup can take longer than the query of an unknown one, as with `find`. The difference reveals no
-/// secret: a lookup is random, is shown in lists, and grants no access.
-///
-/// # Examples
-/// A board on SQLite whose tokens are in the library's table:
-/// ```
-/// use std::sync::Arc;
-///
-/// use forum_api::async_trait;
-/// use forum_api::host::*;
-/// use forum_api::model::{ForumId, UserId};
-/// use forum_api::store::sqlite::rusqlite::OptionalExtension;
-/// use forum_api::store::sqlite::{Database, SqliteError, read_token};
-/// use forum_api::store::{Stores, TokenLoader};
-/// use forum_api::token::{LoadedToken, Lookup};
-///
-/// /// Rank of a member; `None` if the member is banned or does not exist.
-/// type Rank = Option<i64>;
-///
-/// struct MyBoard {
-///     database: Database,
-/// }
-///
-/// const TOKEN_AND_OWNER: &str = "
-///     SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at, member.rank
-///     FROM forum_api_tokens
-///     LEFT JOIN member ON member.id = CAST(owner AS INTEGER)
-///         AND CAST(member.id AS TEXT) = owner AND NOT member.banned
-///     WHERE lookup = ?1";
-///
-/// #[async_trait]
-/// impl TokenLoader for MyBoard {
-///     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
-///         let lookup = *lookup;
-///         let load = self.database.read_short::<_, SqliteError>(move |connection| {
-///             let mut query = connection.prepare_cached(TOKEN_AND_OWNER)?;
-///             let token = query.query_row([lookup], |row| {
-///                 let rank: Rank = row.get("rank")?;
-///                 Ok(LoadedToken::new(read_token(row)?).with_owner(rank))
-///             });
-///             Ok(token.optional()?)
-///         });
-///         Ok(load.await?)
-///     }
-/// }
-///
-/// #[async_trait]
-/// impl Authorizer for MyBoard {
-///     async fn member_access(&self, owner: &UserId, request: &RequestInfo) -> BackendResult<Option<Access>> {
-///         let rank = match request.loaded_owner::<Rank>() {
-///             Some(rank) => *rank,
-///             None => self.rank(owner).await?, // for the worker, and for web forms
-///         };
-///         Ok(rank.map(access))
-///     }
-///
-///     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
-///         Ok(access(0))
-///     }
-/// }
-///
-/// fn access(rank: i64) -> Access {
-///     Access::new(VisibleForums::from_ids((0..=rank).map(ForumId::from)))
-/// }
-///
-/// # impl MyBoard {
-/// #     async fn rank(&self, _: &UserId) -> BackendResult<Rank> {
-/// #         Ok(None)
-/// #     }
-/// # }
-/// fn stores(board: Arc<MyBoard>) -> Stores {
-///     Stores {
-///         token_loader: Some(board.clone()),
-///         ..Stores::in_sqlite(&board.database)
-///     }
-/// }
-/// ```
-#[async_trait]
-pub trait TokenLoader: Send + Sync + 'static {
-    /// Returns the token with this lookup in its current state, with data of its owner; `None` if the token does not exist.
-    ///
-    /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails or the record cannot be decoded. The response is a 500,
-    /// or a 503 if the source is an [`OverloadedError`](super::OverloadedError).
-    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>>;
-}
-
-impl_for_pointers!(TokenLoader {
-    async fn load_token(lookup: &Lookup) -> BackendResult<Option<LoadedToken>>;
 });

@@ -17,11 +17,11 @@ use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryFilter, DeliveryStats, DeliveryStore, EndpointStats, EndpointStore, FanOut,
-    IdempotencyStore, IdempotentRequest, OperationUsage, OutboxStore, Quarantine, QueueStats,
-    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenLoader, TokenStore,
-    TokenUsage, UsageCounts, UsageStore, WebhookStores,
+    IdempotencyStore, IdempotentRequest, LoadedToken, OperationUsage, OutboxStore, Quarantine,
+    QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenLoader,
+    TokenStore, TokenUsage, UsageCounts, UsageStore, WebhookStores,
 };
-use crate::token::{LoadedToken, Lookup, TokenRecord};
+use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
 
 /// Wraps stores, and observes, delays, changes or fails their calls.

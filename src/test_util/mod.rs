@@ -42,13 +42,13 @@ use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use tower_service::Service;
 
-use crate::api::{ApiSettings, ForumApi};
+use crate::api::{ForumApi, ForumApiBuilder};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::environment::Environment;
 use crate::host::Host;
 use crate::model::{AuditEntryId, ErrorCode, Timestamp, UserId};
 use crate::runtime::{BoxFuture, Clock, InlineRuntime, ManualClock, SeededRandom};
-use crate::scope::{Scope, Surface};
+use crate::scope::Scope;
 use crate::store::Stores;
 use crate::token::{Expiry, PlainToken, TokenRequest, issue_token};
 
@@ -72,44 +72,42 @@ pub fn audit_entry() -> AuditEntry {
 pub struct TestApi {
     api: ForumApi,
     stores: Stores,
-    settings: ApiSettings,
-    surface: Surface,
     random: Arc<SeededRandom>,
     /// A clock that starts at 2026-01-01T00:00:00Z, and changes only when a test sets or advances it.
-    /// [`issue_token`](Self::issue_token) uses it. The API uses it unless `change` of
-    /// [`with_settings`](Self::with_settings) replaces it.
+    /// [`issue_token`](Self::issue_token) uses it. The API uses it unless [`with`](Self::with) replaces it.
     pub clock: Arc<ManualClock>,
 }
 
 impl TestApi {
     /// Creates an API with the default settings. `host` is an [`Arc`] of the board, or a [`Host`].
     pub fn new(host: impl Into<Host>) -> Self {
-        let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
-        Self::with_settings(host, stores, settings, |environment| environment)
+        Self::with(
+            host,
+            Stores::in_memory(),
+            |environment| environment,
+            |api| api,
+        )
     }
 
-    /// Creates an API with these stores and settings. `change` receives the environment with the manual clock and
-    /// returns the one to use. The token store must be in memory.
+    /// Creates an API with these stores. `environment` changes the environment, which has a manual clock, and `api` sets
+    /// settings and operations. The token store must be in memory.
     ///
     /// # Panics
-    /// If a setting is invalid.
+    /// If a setting or an operation is invalid.
     #[expect(clippy::expect_used, reason = "invalid settings fail the test")]
-    pub fn with_settings(
+    pub fn with(
         host: impl Into<Host>,
         stores: Stores,
-        settings: ApiSettings,
-        change: impl FnOnce(Environment) -> Environment,
+        environment: impl FnOnce(Environment) -> Environment,
+        api: impl FnOnce(ForumApiBuilder) -> ForumApiBuilder,
     ) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let own_clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
-        let environment = change(Environment::new(InlineRuntime).clock(own_clock));
-        let api = ForumApi::builder(host, stores.clone(), &environment);
-        let api = api.settings(settings.clone()).build();
+        let environment = environment(Environment::new(InlineRuntime).clock(own_clock));
+        let builder = ForumApi::builder(host, stores.clone()).environment(environment);
         Self {
-            api: api.expect("valid settings"),
-            surface: environment.surface,
+            api: api(builder).build().expect("valid settings"),
             stores,
-            settings,
             random: Arc::default(),
             clock,
         }
@@ -130,14 +128,14 @@ impl TestApi {
     /// # Panics
     /// If the id is invalid.
     pub fn as_member(&self, user: &str) -> TestClient<'_> {
-        let scopes: Vec<_> = self.surface.scopes().collect();
+        let scopes: Vec<_> = self.api.scopes().iter().collect();
         self.as_member_with_scopes(user, &scopes)
     }
 
     /// Returns a client with a token of the member with the id `user`, for these scopes.
     ///
     /// # Panics
-    /// If the id is invalid, `scopes` is empty, or the surface does not have one of them.
+    /// If the id is invalid, `scopes` is empty, or the API does not have one of them.
     pub fn as_member_with_scopes(&self, user: &str, scopes: &[Scope]) -> TestClient<'_> {
         let token = self.issue_token(user, scopes, Expiry::NEVER);
         self.client(Some(token.expose_secret().to_owned()))
@@ -146,14 +144,14 @@ impl TestApi {
     /// Issues a token of the member with the id `user`.
     ///
     /// # Panics
-    /// If the id is invalid, `scopes` is empty, or the surface does not have one of them.
+    /// If the id is invalid, `scopes` is empty, or the API does not have one of them.
     #[expect(clippy::expect_used, reason = "invalid arguments fail the test")]
     pub fn issue_token(&self, user: &str, scopes: &[Scope], expiry: Expiry) -> PlainToken {
         let owner = UserId::parse(user).expect("a member's id");
         let request = TokenRequest::new(&owner, scopes).label("test");
         let request = request.expiry(expiry);
         let (tokens, random, now) = (&*self.stores.tokens, &*self.random, self.clock.now());
-        let issued = issue_token(tokens, random, self.surface, request, now);
+        let issued = issue_token(tokens, random, self.api.scopes().clone(), request, now);
         block_on_ready(issued).expect("a valid token request").0
     }
 
@@ -222,7 +220,7 @@ impl<'a> TestClient<'a> {
 
     /// Creates a request without a body.
     pub fn request(&self, method: Method, path: &str) -> TestRequest<'a> {
-        let uri = format!("{}{path}", self.api.settings.base_path);
+        let uri = format!("{}{path}", self.api.api.base_path());
         let request = TestRequest {
             api: self.api,
             request: Request::builder().method(method).uri(uri),

@@ -6,7 +6,6 @@
 
 mod expiry;
 mod issue;
-mod loaded;
 mod plain_token;
 mod record;
 
@@ -14,8 +13,6 @@ pub use expiry::Expiry;
 #[cfg(feature = "panel")]
 pub(crate) use issue::check_label;
 pub use issue::{IssueError, TokenRequest, issue_token};
-pub(crate) use loaded::LoadedOwner;
-pub use loaded::LoadedToken;
 pub(crate) use plain_token::parse_presented;
 pub use plain_token::{Lookup, PlainToken, SecretDigest};
 pub use record::{TokenRecord, TokenState};

@@ -43,8 +43,7 @@ impl Worker {
     /// Creates a builder of a worker that reads `stores`, checks the owners of endpoints with `authorizer` and sends with
     /// `transport`.
     ///
-    /// `environment` may be the [`Runtime`](crate::runtime::Runtime) on which the worker runs. A worker on
-    /// [`InlineRuntime`](crate::runtime::InlineRuntime), which does not run tasks in the background, sends nothing.
+    /// `environment` may be the [`Runtime`](crate::runtime::Runtime) on which the worker runs.
     pub fn builder(
         stores: WebhookStores,
         authorizer: Arc<dyn Authorizer>,

@@ -13,7 +13,7 @@ use forum_api::{Environment, ForumApi, ForumApiBuilder};
 use crate::support::*;
 
 fn builder() -> ForumApiBuilder {
-    ForumApi::builder(FullBoard::new(), Stores::in_memory(), TokioRuntime)
+    ForumApi::builder(FullBoard::new(), Stores::in_memory())
 }
 
 fn budget(units: u32, seconds: u64) -> Budget {
@@ -68,7 +68,9 @@ fn build_rejects_each_setting_out_of_bounds() {
 fn build_rejects_an_invalid_public_origin() {
     let build = |origin: &str| {
         let environment = Environment::new(TokioRuntime).public_origin(origin);
-        ForumApi::builder(FullBoard::new(), Stores::in_memory(), environment).build()
+        ForumApi::builder(FullBoard::new(), Stores::in_memory())
+            .environment(environment)
+            .build()
     };
     for origin in [
         "board.example",

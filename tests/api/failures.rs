@@ -73,7 +73,7 @@ impl Clock for PanickingClock {
 async fn a_panic_of_the_clock_or_of_a_closure_is_a_500() {
     log::capture();
     let builder = |environment: Environment| {
-        ForumApi::builder(FullBoard::new(), Stores::in_memory(), environment)
+        ForumApi::builder(FullBoard::new(), Stores::in_memory()).environment(environment)
     };
     let environment = || Environment::new(TokioRuntime);
     for (api, reason) in [

@@ -441,7 +441,7 @@ fn build_rejects_an_invalid_operation() {
         (count("/x/links", "links", LINKS_WRITE), "a scope that `Environment::scope` adds"),
     ];
     for (operation, expected) in cases {
-        let api = ForumApi::builder(FullBoard::new(), Stores::in_memory(), TokioRuntime);
+        let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
         let error = api.operation(operation).build().unwrap_err();
         assert_eq!(error.setting(), "operation");
         assert!(error.to_string().contains(expected), "{error}");
@@ -485,7 +485,7 @@ async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
         Stores::in_memory(),
     );
     let host = Host::new(authorizer, board.clone());
-    let api = ForumApi::builder(host, stores.clone(), TokioRuntime).settings(settings());
+    let api = ForumApi::builder(host, stores.clone()).settings(settings());
     let api = api.extra::<Tags>(ExtraOf::NewPost).build().unwrap();
     let mut server = Server::new();
     (server.api, server.stores) = (api, stores);

@@ -76,7 +76,8 @@ const PROBES: &[(Mounts, &str, &str, u16, &str)] = &[
 /// Creates the same service for axum, which removes path prefixes.
 fn for_axum(server: &Server) -> ForumApi {
     let environment = Environment::new(TokioRuntime).clock(server.clock.clone());
-    ForumApi::builder(server.board.clone(), server.stores.clone(), environment)
+    ForumApi::builder(server.board.clone(), server.stores.clone())
+        .environment(environment)
         .settings(settings())
         .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .build()

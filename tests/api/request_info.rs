@@ -10,9 +10,9 @@ use forum_api::host::{
 use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
 use forum_api::runtime::Clock;
 use forum_api::scope::Scope;
-use forum_api::store::{Stores, TokenLoader, TokenStore};
+use forum_api::store::Stores;
 use forum_api::test_util::{TestApi, TestRequest, TestResponse};
-use forum_api::token::{Expiry, LoadedToken, Lookup};
+use forum_api::token::Expiry;
 use forum_api::{ApiSettings, async_trait};
 
 /// A board without content, which keeps the descriptions that it receives.
@@ -60,7 +60,12 @@ impl Fixture {
         let mut settings = ApiSettings::default();
         settings.trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
         let stores = Stores::in_memory();
-        let api = TestApi::with_settings(board.clone(), stores, settings, |own| own);
+        let api = TestApi::with(
+            board.clone(),
+            stores,
+            |environment| environment,
+            |api| api.settings(settings),
+        );
         Self { board, api }
     }
 
@@ -104,37 +109,6 @@ async fn the_lookup_of_the_token_identifies_it_without_its_secret() {
         assert_eq!(request.token_lookup(), Some(*token.lookup()));
         assert!(!format!("{request:?}").contains(token.expose_secret()));
     }
-}
-
-/// Loads tokens with a text as data of their owners.
-struct Loader(Arc<dyn TokenStore>);
-
-#[async_trait]
-impl TokenLoader for Loader {
-    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
-        let record = self.0.find(lookup).await?;
-        Ok(record.map(|record| LoadedToken::new(record).with_owner("a rank")))
-    }
-}
-
-#[tokio::test]
-async fn only_the_authorizer_receives_the_loaded_owner() {
-    let board = Arc::new(RecordingBoard::default());
-    let stores = Stores::in_memory();
-    let loader = Loader(stores.tokens.clone());
-    let stores = Stores {
-        token_loader: Some(Arc::new(loader)),
-        ..stores
-    };
-    let settings = ApiSettings::default();
-    let api = TestApi::with_settings(board.clone(), stores, settings, |own| own);
-    let fixture = Fixture { board, api };
-    let (_, [authorizer, board]) = fixture
-        .send(fixture.api.as_member("7").get("/forums"))
-        .await;
-    assert_eq!(authorizer.loaded_owner(), Some(&"a rank"));
-    assert_eq!(authorizer.loaded_owner::<u32>(), None);
-    assert_eq!(board.loaded_owner::<&str>(), None);
 }
 
 #[tokio::test]

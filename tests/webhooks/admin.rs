@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forum_api::Environment;
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::{EndpointId, UserId};
-use forum_api::runtime::{InlineRuntime, ManualClock, RandomError, RandomSource};
+use forum_api::runtime::{ManualClock, RandomError, RandomSource};
 use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{
@@ -30,7 +30,7 @@ fn admin(webhooks: &WebhookStores, environment: Environment) -> WebhookAdmin {
 }
 
 fn admin_without_key(webhooks: &WebhookStores) -> WebhookAdmin {
-    admin(webhooks, Environment::new(InlineRuntime))
+    admin(webhooks, Environment::default())
 }
 
 async fn add_endpoint(admin: &WebhookAdmin, topics: &str) -> Result<EndpointId, WebhookAdminError> {
@@ -62,7 +62,7 @@ impl RandomSource for ConstantRandom {
 #[tokio::test]
 async fn an_endpoint_with_a_used_id_is_not_added() {
     let webhooks = WebhookStores::in_memory();
-    let environment = Environment::new(InlineRuntime).random(Arc::new(ConstantRandom));
+    let environment = Environment::default().random(Arc::new(ConstantRandom));
     let admin = admin(&webhooks, environment);
     add_endpoint(&admin, "*").await.unwrap();
     let again = add_endpoint(&admin, "post.created").await;
@@ -244,7 +244,7 @@ async fn fail_all(webhooks: &WebhookStores) {
 
 /// Creates an administration with or without a key.
 fn admin_with_key(webhooks: &WebhookStores, key: Option<&[u8]>) -> WebhookAdmin {
-    let environment = Environment::new(InlineRuntime);
+    let environment = Environment::default();
     match key {
         Some(key) => admin(webhooks, environment.secret_cipher(Arc::new(cipher(key)))),
         None => admin(webhooks, environment),

@@ -134,7 +134,9 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         .reference_url(DOCS)
         .trusted_proxies(options.trusted_proxies.clone());
     let host = Arc::new(board.clone());
-    let api = ForumApi::builder(host, stores, &environment).settings(settings);
+    let api = ForumApi::builder(host, stores)
+        .environment(&environment)
+        .settings(settings);
     let api = api.build().or_internal()?;
     let monitor = Monitor {
         metrics,

@@ -11,7 +11,7 @@ use super::{
     Audience, BoardFactory, BoardFixture, CallResult, Capability, NewForum, Role, TestCaller,
     TestResult, new_post, new_thread, only,
 };
-use crate::api::ApiSettings;
+use crate::environment::Environment;
 use crate::host::{Access, Host, RequestInfo};
 use crate::model::*;
 use crate::runtime::{Clock, ManualClock, Runtime};
@@ -99,10 +99,13 @@ impl Suite {
     /// Returns the API over the board.
     pub fn api(&self) -> TestApi {
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
-        let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
-        TestApi::with_settings(self.fixture.board(), stores, settings, |environment| {
-            environment.clock(clock)
-        })
+        let environment = |environment: Environment| environment.clock(clock);
+        TestApi::with(
+            self.fixture.board(),
+            Stores::in_memory(),
+            environment,
+            |api| api,
+        )
     }
 
     /// Returns the guest. Needs [`Capability::Guests`].

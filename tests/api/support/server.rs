@@ -134,7 +134,9 @@ impl Server {
         let clock = Arc::new(ManualClock::new(fixtures::time()));
         let environment = environment.clock(clock.clone());
         let host = Host::new(board.clone(), commands);
-        let api = ForumApi::builder(host, stores.clone(), environment).settings(settings);
+        let api = ForumApi::builder(host, stores.clone())
+            .environment(environment)
+            .settings(settings);
         let api = operations.into_iter().fold(api, ForumApiBuilder::operation);
         Self {
             api: api.build().unwrap(),

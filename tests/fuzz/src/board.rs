@@ -29,7 +29,12 @@ static BOARD: LazyLock<TestApi> = LazyLock::new(|| {
     settings.token_budget.units = u32::MAX;
     settings.guest_budget.units = u32::MAX;
     let board = Arc::new(EchoBoard);
-    TestApi::with_settings(board, Stores::in_memory(), settings, |it| it)
+    TestApi::with(
+        board,
+        Stores::in_memory(),
+        |environment| environment,
+        |api| api.settings(settings),
+    )
 });
 
 /// A member's token with all scopes.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::runtime::InlineRuntime;
+use forum_api::runtime::TokioRuntime;
 use forum_api::test_util::Intervention;
 use forum_api::webhook::DeliveryState::Delivered;
 use forum_api::worker::{Worker, WorkerSettings};
@@ -164,7 +164,7 @@ fn build_rejects_each_setting_out_of_bounds() {
         let mut settings = WorkerSettings::default();
         change(&mut settings);
         let (owners, transport) = (fixture.owners, fixture.transport);
-        let worker = Worker::builder(fixture.stores, owners, transport, InlineRuntime);
+        let worker = Worker::builder(fixture.stores, owners, transport, TokioRuntime);
         let error = worker.settings(settings).build().unwrap_err();
         assert_eq!(error.setting(), setting);
     }

@@ -5,9 +5,9 @@ use forum_api::host::{
     Access, Authorizer, BackendResult, BoardResult, Caller, RequestInfo, VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
-use forum_api::store::TokenLoader;
 use forum_api::store::postgres::read_token;
-use forum_api::token::{LoadedToken, Lookup};
+use forum_api::store::{LoadedToken, TokenLoader};
+use forum_api::token::Lookup;
 use tokio_postgres::Row;
 
 use crate::before::{Club, ReplyError};
@@ -36,9 +36,6 @@ const TOKEN: &str = "
         AND member.id = CASE WHEN owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(owner AS BIGINT) END
     WHERE lookup = $1";
 
-/// The access of a token's owner; `None` if the owner is banned or does not exist.
-type OwnerAccess = Option<Access>;
-
 /// The tokens are in the board's database, so that one query finds a token and its owner.
 #[async_trait]
 impl TokenLoader for Club {
@@ -48,8 +45,10 @@ impl TokenLoader for Club {
         let Some(row) = client.query_opt(&query, &[lookup]).await? else {
             return Ok(None);
         };
-        let owner: OwnerAccess = row_access(&row);
-        Ok(Some(LoadedToken::new(read_token(&row)?).with_owner(owner)))
+        let access = row_access(&row);
+        Ok(Some(
+            LoadedToken::new(read_token(&row)?).with_access(move |_| access.clone()),
+        ))
     }
 }
 
@@ -63,11 +62,8 @@ impl Authorizer for Club {
     async fn member_access(
         &self,
         owner: &UserId,
-        request: &RequestInfo,
+        _: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
-        if let Some(access) = request.loaded_owner::<OwnerAccess>() {
-            return Ok(access.clone());
-        }
         match owner.to_i64() {
             Ok(id) => Ok(access(self, MEMBER, Some(id)).await?),
             Err(_) => Ok(None),

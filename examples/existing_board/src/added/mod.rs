@@ -35,7 +35,8 @@ pub fn environment() -> Environment {
 /// are in memory, which suits a single node.
 pub fn api(club: &Club) -> Result<ForumApi, BuildError> {
     let board = Arc::new(club.clone());
-    ForumApi::builder(board.clone(), stores(club), environment())
+    ForumApi::builder(board.clone(), stores(club))
+        .environment(environment())
         .operation(votes::vote_post(&board))
         .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .peer_ip(|head| {

@@ -5,15 +5,12 @@ use std::sync::Arc;
 use forum_api::async_trait;
 use forum_api::host::{Access, Authorizer, BackendResult, RequestInfo, VisibleForums};
 use forum_api::model::{ForumId, UserId};
-use forum_api::store::TokenLoader;
-use forum_api::token::{LoadedToken, Lookup};
+use forum_api::store::{LoadedToken, TokenLoader};
+use forum_api::token::Lookup;
 
 use super::actor::{Actor, ActorRows};
 use super::groups::Group;
 use super::{ReferenceBoard, accounts, last_used};
-
-/// The owner of a loaded token; `None` if the member is unknown or banned.
-type TokenOwner = Option<ActorRows>;
 
 #[async_trait]
 impl TokenLoader for ReferenceBoard {
@@ -22,8 +19,13 @@ impl TokenLoader for ReferenceBoard {
         let load = self.read_short(move |connection| {
             Box::pin(async move { Ok(ActorRows::load_token(connection, lookup).await?) })
         });
-        let found: Option<(_, TokenOwner)> = load.await?;
-        Ok(found.map(|(token, owner)| LoadedToken::new(token).with_owner(owner)))
+        Ok(load.await?.map(|(token, owner): (_, Option<ActorRows>)| {
+            let board = self.clone();
+            LoadedToken::new(token).with_access(move |request| {
+                let owner = owner.as_ref().map(ActorRows::resolve);
+                owner.map(|owner| board.access_of(owner, request))
+            })
+        }))
     }
 }
 
@@ -39,14 +41,8 @@ impl Authorizer for ReferenceBoard {
         owner: &UserId,
         request: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
-        let actor = match request.loaded_owner::<TokenOwner>() {
-            Some(rows) => rows.as_ref().map(ActorRows::resolve),
-            None => self.owner(owner).await?,
-        };
-        if !request.is_background() {
-            actor.iter().for_each(|actor| self.record_last_seen(actor));
-        }
-        Ok(actor.map(access))
+        let owner = self.owner(owner).await?;
+        Ok(owner.map(|owner| self.access_of(owner, request)))
     }
 }
 
@@ -63,6 +59,14 @@ impl ReferenceBoard {
             Box::pin(async move { Ok(Actor::load(connection, member).await?) })
         });
         Ok(load.await?)
+    }
+
+    /// Returns the access of a member, and records that the member was seen.
+    fn access_of(&self, member: Actor, request: &RequestInfo) -> Access {
+        if !request.is_background() {
+            self.record_last_seen(&member);
+        }
+        access(member)
     }
 
     fn record_last_seen(&self, actor: &Actor) {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use forum_api::audit::AuditActor;
 use forum_api::host::Authorizer;
-use forum_api::runtime::InlineRuntime;
 use forum_api::store::DeliveryFilter;
 use forum_api::webhook::DeliveryState;
 use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin};
@@ -70,7 +69,7 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         let webhooks = storage.webhooks();
         let demo = Demo::in_storage(storage, Language::English).await;
         let receiver = ScriptedReceiver::with_behaviors(vec![LATER, OK], None).await;
-        let environment = Environment::new(InlineRuntime).clock(demo.clock.clone());
+        let environment = Environment::default().clock(demo.clock.clone());
         let webhook_admin =
             WebhookAdmin::new(webhooks.clone(), environment).allow_private_addresses(true);
         let new = NewEndpoint {

@@ -9,7 +9,7 @@ use forum_api::runtime::ManualClock;
 use forum_api::store::Stores;
 use forum_api::store::postgres::deadpool_postgres::Pool;
 use forum_api::test_util::{TestApi, TestClient, audit_entry};
-use forum_api::{ApiSettings, Language};
+use forum_api::{ApiSettings, Environment, Language};
 use rusqlite::types::FromSql;
 use serde_json::{Value, json};
 use tokio_postgres::types::FromSqlOwned;
@@ -27,9 +27,8 @@ pub fn api_of(
     clock: &Arc<ManualClock>,
 ) -> TestApi {
     let clock = Arc::<ManualClock>::clone(clock);
-    TestApi::with_settings(host, stores, settings, |environment| {
-        environment.clock(clock)
-    })
+    let environment = |environment: Environment| environment.clock(clock);
+    TestApi::with(host, stores, environment, |api| api.settings(settings))
 }
 
 /// The demo board and its API.

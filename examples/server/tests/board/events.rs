@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::Environment;
 use forum_api::host::BoardError;
-use forum_api::runtime::InlineRuntime;
 use forum_api::runtime::SystemClock;
 use forum_api::test_util::audit_entry;
 use forum_api::webhook::Topic;
@@ -80,7 +79,7 @@ pub async fn check_public(demo: &Demo, text: &str) {
 
 #[tokio::test]
 async fn every_event_matches_the_openapi_document() {
-    let document = openapi_document(&ApiSettings::default(), &Environment::new(InlineRuntime));
+    let document = openapi_document(&ApiSettings::default(), &Environment::default());
     let mut topics = BTreeSet::new();
     for body in outbox(&demo_with_all_events().await.board).await {
         let body: Value = serde_json::from_str(&body).unwrap();

@@ -18,8 +18,8 @@ use forum_api::host::{
 };
 use forum_api::model::*;
 use forum_api::runtime::{ManualClock, OsRandom};
-use forum_api::store::{Stores, TokenLoader};
-use forum_api::token::{LoadedToken, Lookup};
+use forum_api::store::{LoadedToken, Stores, TokenLoader};
+use forum_api::token::Lookup;
 use forum_api::webhook::{Event, EventMeta};
 use forum_api::{async_trait, board_methods};
 use tokio::sync::Mutex;

@@ -16,7 +16,7 @@ use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::store::{Stores, postgres};
 use forum_api::test_util::{TestApi, TestResponse};
 use forum_api::token::Expiry;
-use forum_api::{ApiSettings, Language};
+use forum_api::{ApiSettings, Environment, Language};
 use forum_server::board::db::BoardDatabase;
 use forum_server::board::forums::{self, ForumInsert};
 use forum_server::board::moderation::{self, ThreadFlag};
@@ -173,9 +173,9 @@ impl Fixture {
 }
 
 fn api(host: Host, stores: &Stores, settings: &ApiSettings, clock: &Arc<ManualClock>) -> TestApi {
-    let clock = clock.clone();
-    TestApi::with_settings(host, stores.clone(), settings.clone(), |builder| {
-        builder.clock(clock)
+    let environment = |environment: Environment| environment.clock(clock.clone());
+    TestApi::with(host, stores.clone(), environment, |api| {
+        api.settings(settings.clone())
     })
 }
 

@@ -1,112 +1,17 @@
-//! Step 3: the client's IP address, its budget, and the charge (`docs/protocol.md`, section 4).
+//! The client's IP address and its network prefix, whose guests share a budget (`docs/protocol.md`, section 4).
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::Ordering;
 
 use http::HeaderMap;
 use http::request::Parts;
 use ipnet::IpNet;
 
 use super::ApiSettings;
-use super::context::{ApiInner, RequestContext};
-use crate::metrics::recorder;
-use crate::operation::ApiError;
-use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
+
+/// Function that returns the IP address of a request's peer; `None` if it is unknown.
+pub(crate) type PeerIp = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
-
-/// Label of the store in the metrics.
-const STORE: &str = "budgets";
-
-impl ApiInner {
-    /// Returns the client's address; `None` if the server does not know the peer.
-    pub(super) fn client_ip(&self, head: &Parts) -> Option<IpAddr> {
-        if let Some(peer) = (self.peer_ip)(head) {
-            return Some(client_ip(
-                peer,
-                &head.headers,
-                &self.settings.trusted_proxies,
-            ));
-        }
-        if !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                "client IP unknown; all such guests share one budget (see ForumApiBuilder::peer_ip)"
-            );
-        }
-        None
-    }
-
-    /// Returns the key of the budget of a client's address.
-    pub(super) fn guest_key(&self, client_ip: Option<IpAddr>) -> RateLimitKey {
-        client_ip.map_or(RateLimitKey::UnknownAddress, |address| {
-            RateLimitKey::Prefix(self.settings.address_prefix(address))
-        })
-    }
-
-    /// Charges `cost` units, or rejects the request without charging it.
-    pub(super) async fn charge_or_reject(
-        &self,
-        context: &mut RequestContext<'_>,
-        key: RateLimitKey,
-        cost: u32,
-    ) -> Result<(), ApiError> {
-        let charge = self.charge(context, key, cost).await?;
-        if charge.allowed {
-            return Ok(());
-        }
-        let wait = charge
-            .resets_at
-            .saturating_duration_since(charge.charged_at);
-        Err(ApiError::RateLimited(wait))
-    }
-
-    /// Charges one unit to the client's address budget when routing or authentication fails with `error`.
-    ///
-    /// Returns `error` even if the budget is exhausted. A failure of the store replaces it.
-    pub(super) async fn charge_guest(
-        &self,
-        context: &mut RequestContext<'_>,
-        error: ApiError,
-    ) -> ApiError {
-        let charge = self.charge(context, context.guest_key, 1).await;
-        charge.err().unwrap_or(error)
-    }
-
-    /// Charges a budget and keeps the decision for the response headers. An exhausted budget is not an error.
-    pub(super) async fn charge(
-        &self,
-        context: &mut RequestContext<'_>,
-        key: RateLimitKey,
-        cost: u32,
-    ) -> Result<RateLimitDecision, ApiError> {
-        let ((label, budget), now) = (self.budget(key), self.services.environment.clock.now());
-        let charge = self
-            .services
-            .stores
-            .rate_limits
-            .charge(&key, cost, budget, now)
-            .await;
-        let charge = charge.inspect_err(|_| recorder::record_store_error(STORE))?;
-        recorder::record_charge(label, cost, charge.allowed);
-        context.charged_units = Some(if charge.allowed { cost } else { 0 });
-        context.charge = Some(charge);
-        Ok(charge)
-    }
-
-    /// Returns a full budget for the headers of a request that failed before it was charged.
-    pub(super) fn untouched_budget(&self, context: &RequestContext<'_>) -> RateLimitDecision {
-        let (_, budget) = self.budget(context.guest_key);
-        budget.charge(None, 0, context.received_at).1
-    }
-
-    /// Returns the budget of a key, with its label in the metrics.
-    const fn budget(&self, key: RateLimitKey) -> (&'static str, Budget) {
-        match key {
-            RateLimitKey::Token(_) => ("token", self.settings.token_budget),
-            _ => ("guest", self.settings.guest_budget),
-        }
-    }
-}
 
 /// Returns the peer's address from the default place: an `IpAddr` or a `SocketAddr` extension of the request.
 pub(crate) fn peer_ip(head: &Parts) -> Option<IpAddr> {
