@@ -1301,7 +1301,7 @@ mod tests {
         }
 
         fn unsupported(&self) -> &[Capability] {
-            &[Capability::TokenLoader]
+            &[Capability::TokenLoader, Capability::BatchAccess]
         }
 
         fn runtime(&self) -> Arc<dyn Runtime> {

@@ -91,8 +91,8 @@
 //!     fn unsupported(&self) -> &[Capability] {
 //!         use Capability::*;
 //!         &[
-//!             Account, AccountRemoval, Approval, Bans, Deletion, Editing, Events, HiddenForums, IgnoreLists,
-//!             Messages, Moderators, Offline, Polls, Posts, Profiles, ReadOnlyForums, Replies, Reputation, Search,
+//!             Account, AccountRemoval, Approval, Bans, BatchAccess, Deletion, Editing, Events, HiddenForums,
+//!             IgnoreLists, Messages, Moderators, Offline, Polls, Posts, Profiles, ReadOnlyForums, Replies, Reputation, Search,
 //!             StartingThreads, SubForums, Subscriptions, Threads, TokenLoader,
 //!         ]
 //!     }

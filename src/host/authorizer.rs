@@ -1,7 +1,7 @@
 //! Access of callers: the forums that they can see, resolved on each request.
 
 use std::any::Any;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
@@ -70,11 +70,27 @@ pub trait Authorizer: Send + Sync + 'static {
         owner: &UserId,
         request: &RequestInfo,
     ) -> BackendResult<Option<Access>>;
+
+    /// Returns the access of several members, each with the result of [`member_access`](Self::member_access); the map omits
+    /// members without access. The webhook worker calls it with the owners of the endpoints of a batch.
+    ///
+    /// The default is `None`: the worker then calls `member_access` for each owner. It does the same if this method fails.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the host's backend fails.
+    async fn members_access(
+        &self,
+        _owners: &[UserId],
+        _request: &RequestInfo,
+    ) -> BackendResult<Option<HashMap<UserId, Access>>> {
+        Ok(None)
+    }
 }
 
 impl_for_pointers!(Authorizer {
     async fn guest_access(request: &RequestInfo) -> BackendResult<Access>;
     async fn member_access(owner: &UserId, request: &RequestInfo) -> BackendResult<Option<Access>>;
+    async fn members_access(owners: &[UserId], request: &RequestInfo) -> BackendResult<Option<HashMap<UserId, Access>>>;
 });
 
 /// Access of a caller during one request.

@@ -1,5 +1,6 @@
 //! State and helpers that the loops and attempts of a worker share.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +14,9 @@ use super::slots::Slots;
 use crate::environment::Environment;
 use crate::error::{BackendError, BackendResult};
 use crate::error_chain::ErrorChain;
-use crate::host::Authorizer;
+use crate::host::{Access, Authorizer, RequestInfo};
 use crate::metrics::recorder;
-use crate::model::Timestamp;
+use crate::model::{Timestamp, UserId};
 use crate::store::WebhookStores;
 use crate::task::{catch_panic, timeout};
 use crate::webhook::{Backoff, Transport};
@@ -92,6 +93,21 @@ impl WorkerContext {
         let limit = self.settings.step_timeout;
         let result = self.within(limit, catch_panic(work)).await;
         result.unwrap_or_else(|| Err(BackendError::new("the operation timed out")))
+    }
+
+    /// Loads the access of several owners with one call; `None` if there are fewer than two, if the authorizer does not
+    /// support this, or if the call fails.
+    pub(super) async fn load_access(&self, owners: &[UserId]) -> Option<HashMap<UserId, Access>> {
+        if owners.len() < 2 {
+            return None;
+        }
+        let request = RequestInfo::background(self.now());
+        let access = self.authorizer.members_access(owners, &request);
+        let access = self.with_step_timeout(access).await;
+        access.unwrap_or_else(|error| {
+            tracing::warn!(error = %ErrorChain(&error), "failed to load endpoint owners' access together");
+            None
+        })
     }
 
     /// Repeats a call of a store until it succeeds; `None` if it did not succeed within `step_timeout`.

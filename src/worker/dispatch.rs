@@ -48,29 +48,58 @@ async fn iteration(
     Ok(until_next.map_or(poll_interval, |delay| delay.min(poll_interval)))
 }
 
-/// Loads the access of each owner once, and then attempts the owner's deliveries. Each owner and each attempt has a
-/// separate task.
+/// A claimed delivery with its slot.
+type Acquired = (Slot, ClaimedDelivery);
+
+/// Loads the access of each owner once, and then attempts the deliveries. Each attempt has a separate task. If the
+/// authorizer does not load the access of several owners with one call, each owner has a separate task too.
 fn authorize_owners(
     context: &Arc<WorkerContext>,
     batchers: &Arc<Batchers>,
     claimed: Vec<ClaimedDelivery>,
 ) {
-    let mut by_owner = HashMap::<UserId, Vec<_>>::new();
+    let mut by_owner = HashMap::<UserId, Vec<Acquired>>::new();
     for claimed in claimed {
         let slot = Slot::acquire(context, &claimed.endpoint);
         let owned = by_owner.entry(claimed.endpoint.owner.clone()).or_default();
         owned.push((slot, claimed));
     }
+    let batchers = Arc::clone(batchers);
+    context.spawn(|context| async move {
+        let owners: Vec<_> = by_owner.keys().cloned().collect();
+        let Some(mut found) = context.load_access(&owners).await else {
+            return authorize_each(&context, &batchers, by_owner);
+        };
+        for (owner, owned) in by_owner {
+            start_attempts(&context, &batchers, owned, &Ok(found.remove(&owner)));
+        }
+    });
+}
+
+fn authorize_each(
+    context: &Arc<WorkerContext>,
+    batchers: &Arc<Batchers>,
+    by_owner: HashMap<UserId, Vec<Acquired>>,
+) {
     for (owner, owned) in by_owner {
         let batchers = Arc::clone(batchers);
         context.spawn(|context| async move {
             let request = RequestInfo::background(context.now());
             let access = context.authorizer.member_access(&owner, &request);
             let access = context.with_step_timeout(access).await;
-            for (slot, claimed) in owned {
-                start_attempt(&context, &batchers, slot, claimed, &access);
-            }
+            start_attempts(&context, &batchers, owned, &access);
         });
+    }
+}
+
+fn start_attempts(
+    context: &Arc<WorkerContext>,
+    batchers: &Arc<Batchers>,
+    owned: Vec<Acquired>,
+    access: &BackendResult<Option<Access>>,
+) {
+    for (slot, claimed) in owned {
+        start_attempt(context, batchers, slot, claimed, access);
     }
 }
 

@@ -104,11 +104,20 @@ impl EndpointFilter {
     }
 }
 
-/// Loads the access of each owner once. All calls together take at most `step_timeout`.
+/// Loads the access of each owner once: of all with one call, or of each with a call of its own. These calls together
+/// take at most `step_timeout`.
 async fn load_access(
     context: &WorkerContext,
     owners: HashSet<UserId>,
 ) -> HashMap<UserId, Option<Access>> {
+    let batch: Vec<_> = owners.iter().cloned().collect();
+    if let Some(mut found) = context.load_access(&batch).await {
+        let access_of = |owner| {
+            let access = found.remove(&owner);
+            (owner, access)
+        };
+        return owners.into_iter().map(access_of).collect();
+    }
     let mut loaded = HashMap::new();
     let request = &RequestInfo::background(context.now());
     let load = async {

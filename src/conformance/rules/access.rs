@@ -144,6 +144,22 @@ board_rules! {
         check!(absent.is_none(), "no token has the lookup {}", Lookup::DUMMY)
     }
 
+    /// The access of several members is that of each of them, also after a change. Members without access are omitted.
+    async fn the_access_of_several_members_is_that_of_each(suite: &Suite) -> TestResult {
+        suite.require(Capability::BatchAccess)?;
+        let forums = suite.two_forums().await?;
+        let members = [suite.member("alice").await?, suite.staff("sam").await?, suite.member("bob").await?];
+        let owners = members.map(|member| member.id());
+        check_batch(suite, &owners, &forums).await?;
+        if suite.require(Capability::HiddenForums).is_ok() {
+            suite.fixture.set_readers(&forums[0], Audience::Staff).await?;
+        }
+        if suite.require(Capability::Bans).is_ok() {
+            suite.fixture.set_banned(&owners[0], true).await?;
+        }
+        check_batch(suite, &owners, &forums).await
+    }
+
     /// A removed account has no access and no profile. Its posts remain without an author.
     async fn posts_of_a_removed_account_remain(suite: &Suite) -> TestResult {
         suite.require(Capability::AccountRemoval)?;
@@ -200,6 +216,20 @@ board_rules! {
         let max = suite.moderator("max", &above).await?;
         expect_moderation(suite, &alice, &max, &below, false).await
     }
+}
+
+/// Compares `members_access` with `member_access`.
+async fn check_batch(suite: &Suite, owners: &[UserId], forums: &[ForumId]) -> TestResult {
+    let request = RequestInfo::background(suite.now());
+    let authorizer = suite.fixture.board().authorizer;
+    let found = authorizer.members_access(owners, &request).await?;
+    let mut found = found.ok_or(BoxError::from("`members_access` returned `None`"))?;
+    for owner in owners {
+        let access = [found.remove(owner), suite.access_of(owner).await?];
+        let [access, expected] = access.map(|access| summary(access, forums));
+        check_eq!(access, expected, "the access of {owner}")?;
+    }
+    check!(found.is_empty(), "the result has the given members only")
 }
 
 /// The stores of a board with a token loader.

@@ -115,6 +115,9 @@ capabilities! {
     AtomicCommands: "atomic commands",
     /// A [`TokenLoader`](crate::store::TokenLoader). Without it the library finds a token and its owner with separate calls.
     TokenLoader: "a token loader",
+    /// [`Authorizer::members_access`](crate::host::Authorizer::members_access). Without it the worker loads the access of
+    /// each owner of an endpoint with a separate call.
+    BatchAccess: "the access of several members in one call",
     /// Events. Without them no change writes to an outbox.
     Events: "events",
     /// The board reads the clock that [`BoardFactory::create`](super::BoardFactory::create) receives. Without it the suite

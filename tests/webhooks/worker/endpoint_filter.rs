@@ -1,6 +1,6 @@
 //! Topics of endpoints and access of their owners (`docs/protocol.md`, section 13.5).
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use forum_api::model::{MessageId, UserId};
@@ -9,7 +9,7 @@ use forum_api::webhook::{Endpoint, Event, EventMeta, Topic};
 use serde_json::json;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
-use super::owners::OwnerAccess;
+use super::owners::{Batch, OwnerAccess};
 use super::transport::Reply::Status;
 
 const MESSAGES: &str = "*,message.sent";
@@ -231,6 +231,30 @@ fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
     (0..100).for_each(|_| drop(fixture.insert_post_event()));
     fixture.start();
     assert_eq!(fixture.owners.calls.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn an_authorizer_that_loads_several_owners_is_called_once_for_each_batch() {
+    for (batch, batch_calls, calls) in [(Batch::Loads, 2, 0), (Batch::Fails, 2, 5)] {
+        let fixture = WorkerFixture::new();
+        *fixture.owners.batch.lock().unwrap() = batch;
+        for owner in 1..=3 {
+            fixture.add_for_owner(owner, &format!("endpoint-{owner}"));
+        }
+        fixture.owners.set(2, OwnerAccess::CannotAct);
+        fixture.insert_post_event();
+        fixture.start();
+        fixture.advance(seconds(15));
+        let mut recipients = recipients(&fixture);
+        recipients.sort_unstable();
+        assert_eq!(recipients, ["endpoint-1", "endpoint-3"]);
+        let load = |count: &AtomicU32| count.load(Ordering::SeqCst);
+        let owners = &fixture.owners;
+        assert_eq!(
+            (load(&owners.batch_calls), load(&owners.calls)),
+            (batch_calls, calls)
+        );
+    }
 }
 
 #[test]

@@ -30,6 +30,17 @@ pub(crate) struct FakeAuthorizer {
     runtime: Arc<dyn Runtime>,
     access: Mutex<HashMap<UserId, OwnerAccess>>,
     pub(crate) calls: AtomicU32,
+    pub(crate) batch: Mutex<Batch>,
+    pub(crate) batch_calls: AtomicU32,
+}
+
+/// Result of the authorizer for several members.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Batch {
+    #[default]
+    Unsupported,
+    Loads,
+    Fails,
 }
 
 impl FakeAuthorizer {
@@ -38,6 +49,8 @@ impl FakeAuthorizer {
             runtime: Arc::new(runtime),
             access: Mutex::default(),
             calls: AtomicU32::default(),
+            batch: Mutex::default(),
+            batch_calls: AtomicU32::default(),
         }
     }
 
@@ -77,5 +90,25 @@ impl Authorizer for FakeAuthorizer {
             }
             Some(OwnerAccess::Hangs) => std::future::pending().await,
         }
+    }
+    async fn members_access(
+        &self,
+        owners: &[UserId],
+        request: &RequestInfo,
+    ) -> BackendResult<Option<HashMap<UserId, Access>>> {
+        self.batch_calls.fetch_add(1, Ordering::SeqCst);
+        let batch = *self.batch.lock().unwrap();
+        match batch {
+            Batch::Unsupported => return Ok(None),
+            Batch::Fails => return Err(BackendError::new("the board is unreachable")),
+            Batch::Loads => {}
+        }
+        let mut found = HashMap::new();
+        for owner in owners {
+            let access = self.member_access(owner, request).await?;
+            found.extend(access.map(|access| (owner.clone(), access)));
+        }
+        self.calls.store(0, Ordering::SeqCst);
+        Ok(Some(found))
     }
 }

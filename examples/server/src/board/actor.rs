@@ -1,6 +1,6 @@
 //! The caller and the caller's permissions, loaded from the database.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use forum_api::host::{self, BoardError};
 use forum_api::model::Timestamp;
@@ -9,6 +9,7 @@ use forum_api::token::{Lookup, TokenRecord};
 use super::db::{Connection, DbResult, RowReader, Transaction, bind};
 use super::groups::{Group, Groups};
 use super::permissions::{AccessLists, ForumPermissions, ForumRules, resolve};
+use super::search::json;
 use super::settings::BODY_MAX;
 use super::texts::Texts;
 
@@ -42,6 +43,18 @@ LEFT JOIN forum ON TRUE
 LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = :member
 WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE
 ORDER BY forum.id"
+);
+
+/// Reads members who are not banned, and all forums. Returns the rows of [`LOAD`] for each member, after the member's id.
+pub const LOAD_MEMBERS: &str = concat!(
+    "SELECT member.id,",
+    columns!(),
+    "
+FROM member
+LEFT JOIN forum ON TRUE
+LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = member.id
+WHERE member.banned = FALSE AND member.id IN (SELECT CAST(value AS BIGINT) FROM json_each(:members))
+ORDER BY member.id, forum.id"
 );
 
 /// Reads a token, and its owner with the columns of [`LOAD`]. If the owner is unknown or banned, returns one row in
@@ -105,6 +118,23 @@ impl Actor {
             .all(LOAD, bind! { ":member": member }, read_row)
             .await?;
         Ok(ActorRows::collect(member, rows).map(|rows| rows.resolve()))
+    }
+
+    /// Loads those of the members who exist and are not banned.
+    pub async fn load_all(connection: &Connection<'_>, members: &[i64]) -> DbResult<Vec<Self>> {
+        let rows = connection
+            .all(LOAD_MEMBERS, bind! { ":members": json(members) }, |row| {
+                Ok((row.value()?, read_row(row)?))
+            })
+            .await?;
+        let mut by_member = BTreeMap::<i64, Vec<_>>::new();
+        for (member, row) in rows {
+            by_member.entry(member).or_default().push(row);
+        }
+        let actors = by_member
+            .into_iter()
+            .filter_map(|(member, rows)| ActorRows::collect(Some(member), rows));
+        Ok(actors.map(|rows| rows.resolve()).collect())
     }
 
     /// Loads the member of a command in its transaction.

@@ -1,5 +1,6 @@
 //! Access of members and guests, loaded on each request.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use forum_api::async_trait;
@@ -43,6 +44,23 @@ impl Authorizer for ReferenceBoard {
     ) -> BackendResult<Option<Access>> {
         let owner = self.owner(owner).await?;
         Ok(owner.map(|owner| self.access_of(owner, request)))
+    }
+
+    async fn members_access(
+        &self,
+        owners: &[UserId],
+        request: &RequestInfo,
+    ) -> BackendResult<Option<HashMap<UserId, Access>>> {
+        let members: Vec<_> = owners.iter().filter_map(|id| id.to_i64().ok()).collect();
+        let load = self.read_short(move |connection| {
+            Box::pin(async move { Ok(Actor::load_all(connection, &members).await?) })
+        });
+        let actors: Vec<Actor> = load.await?;
+        let access = actors.into_iter().filter_map(|actor| {
+            let member = UserId::from(actor.member?);
+            Some((member, self.access_of(actor, request)))
+        });
+        Ok(Some(access.collect()))
     }
 }
 

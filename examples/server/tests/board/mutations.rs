@@ -58,6 +58,7 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
             "get_thread access::revoked_access_is_effective_at_once",
             "access service::a_token_never_outlives_its_owners_access",
             "load_token access::a_token_loader_returns_the_current_token_and_owner",
+            "members_access access::the_access_of_several_members_is_that_of_each",
         ],
     ),
     (
@@ -378,6 +379,28 @@ impl Authorizer for Mutant {
     ) -> BackendResult<Option<Access>> {
         self.access(Some(owner), request).await
     }
+
+    async fn members_access(
+        &self,
+        owners: &[UserId],
+        request: &RequestInfo,
+    ) -> BackendResult<Option<HashMap<UserId, Access>>> {
+        if let Different = self.0.mutation {
+            let mut found = HashMap::new();
+            for owner in owners {
+                let access = self.access(Some(owner), request).await?;
+                found.extend(access.map(|access| (owner.clone(), access)));
+            }
+            return Ok(Some(found));
+        }
+        let guest = GuestCaller::new(Access::new(VisibleForums::none()), request.clone());
+        let authorizer = &self.0.authorizer;
+        let run = |_| async { Ok(authorizer.members_access(owners, request).await?) };
+        let access = self
+            .call("members_access", guest.into(), format!("{owners:?}"), run)
+            .await;
+        access.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
+    }
 }
 
 #[async_trait]
@@ -390,7 +413,12 @@ impl TokenLoader for Mutant {
         let token = self
             .call("load_token", guest.into(), lookup.to_string(), run)
             .await;
-        token.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
+        let token = token.map_err(|refusal| BackendError::new(format!("{refusal:?}")))?;
+        Ok(match self.0.mutation {
+            // The library calls `member_access` for a token without attached access.
+            Different => token.map(|token| LoadedToken::new(token.record().clone())),
+            _ => token,
+        })
     }
 }
 
