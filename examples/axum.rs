@@ -1,6 +1,7 @@
-//! Mounts the API in an axum router next to the host's own routes, with a CORS layer around both.
+//! Mounts the API in an axum router next to the host's own routes, with a CORS layer around both, and adds an operation
+//! that only this board has.
 //!
-//! `cargo run --example axum`, then `curl -i http://127.0.0.1:8080/api/v1/openapi.json`.
+//! `cargo run --example axum`, then `curl -i http://127.0.0.1:8080/api/v1/x/statistics`.
 
 #![warn(
     clippy::expect_used,
@@ -21,8 +22,12 @@ use forum_api::host::{
     ResourceRef, VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
+use forum_api::operation::{NoForum, Operation, Resource, Tag};
+use forum_api::scope::Scope;
 use forum_api::store::Stores;
 use forum_api::{ForumApi, async_trait};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tower_http::cors::CorsLayer;
 
 /// A board without content and without implemented methods.
@@ -44,6 +49,40 @@ impl Board for EmptyBoard {
     async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
         Err(BoardError::NotImplemented)
     }
+}
+
+/// Number of members and posts of the board.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Statistics {
+    member_count: u64,
+    post_count: u64,
+}
+
+impl Resource for Statistics {}
+
+impl EmptyBoard {
+    async fn get_statistics(&self) -> BoardResult<NoForum<Statistics>> {
+        Ok(NoForum(Statistics {
+            member_count: 0,
+            post_count: 0,
+        }))
+    }
+}
+
+/// Returns the operation `GET /x/statistics`, which guests can call.
+fn get_statistics(board: &Arc<EmptyBoard>) -> Operation {
+    Operation::get("/x/statistics", "getStatistics", Scope::FORUMS_READ)
+        .tag(Tag::new("statistics", "Statistics of the board."))
+        .summary("Returns the number of members and posts.")
+        .ok(
+            board,
+            |board, _: &Caller, (), ()| Box::pin(board.get_statistics()),
+            || Statistics {
+                member_count: 25,
+                post_count: 300,
+            },
+        )
 }
 
 /// Returns a layer that responds to `OPTIONS` itself, and lets browsers send and read the headers of the API.
@@ -69,7 +108,9 @@ fn cors(origin: HeaderValue) -> CorsLayer {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(EmptyBoard);
+    let statistics = get_statistics(&board);
     let api = ForumApi::builder(board, Stores::in_memory())
+        .operation(statistics)
         .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .peer_ip(|head| {
             let peer = head.extensions.get::<ConnectInfo<SocketAddr>>();

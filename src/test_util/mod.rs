@@ -261,7 +261,7 @@ impl TestRequest<'_> {
         self
     }
 
-    fn json(self, body: &Value) -> Self {
+    pub(crate) fn json(self, body: &Value) -> Self {
         self.header("content-type", "application/json")
             .body(body.to_string())
     }

@@ -16,6 +16,7 @@ mod members;
 mod message_sending;
 mod messages;
 mod no_events;
+mod operations;
 mod permission;
 mod poll_edits;
 mod polls;
@@ -38,7 +39,7 @@ rule_files! {
     __board_tests, Suite;
     visibility access service forums threads thread_creation posts replies in_reply_to permission members edits deletion counters
     approval subscriptions polls votes poll_edits reputation messages message_sending receipts search search_visibility
-    search_paging events no_events event_payload
+    search_paging events no_events event_payload operations
 }
 
 /// Runs every rule, each on its own board.

@@ -103,7 +103,7 @@ board_rules! {
 }
 
 /// Returns a response without the headers and fields that differ for each request.
-fn comparable(response: &TestResponse) -> (u16, Vec<(HeaderName, Vec<u8>)>, Value) {
+pub(super) fn comparable(response: &TestResponse) -> (u16, Vec<(HeaderName, Vec<u8>)>, Value) {
     let headers = response
         .headers
         .iter()
@@ -133,6 +133,6 @@ async fn count_items(client: &TestClient<'_>, list: &str) -> TestResult<usize> {
     check!(false, "{list} has at most 10 pages").map(|()| count)
 }
 
-fn status_and_code(response: &TestResponse) -> (u16, Option<ErrorCode>) {
+pub(super) fn status_and_code(response: &TestResponse) -> (u16, Option<ErrorCode>) {
     (response.status, response.code())
 }

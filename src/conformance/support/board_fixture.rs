@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use super::Capability;
 use crate::host::{Authorizer, BoxError, Host, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
+use crate::operation::Operation;
 use crate::runtime::{Clock as _, InlineRuntime, ManualClock, Runtime, SystemClock};
 use crate::store::{FanOut, OutboxStore, Stores};
 use crate::webhook::Event;
@@ -120,6 +121,13 @@ pub trait BoardFixture: Send + Sync {
     /// [`Capability::TokenLoader`].
     fn stores(&self) -> FixtureResult<Stores> {
         unsupported_by_fixture("stores", ())
+    }
+
+    /// Returns the operations that only this board has. The suite calls them with the ids of a forum, a thread, a post, a
+    /// poll or a member for the path variables `forumId`, `threadId`, `postId`, `pollId` and `userId`, with `1` for other
+    /// variables, without query parameters, and with the example of the body. Empty by default.
+    fn operations(&self) -> Vec<Operation> {
+        Vec::new()
     }
 
     /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. By default it

@@ -118,6 +118,8 @@ capabilities! {
     /// [`Authorizer::members_access`](crate::host::Authorizer::members_access). Without it the worker loads the access of
     /// each owner of an endpoint with a separate call.
     BatchAccess: "the access of several members in one call",
+    /// [Operations](super::BoardFixture::operations) that only this board has.
+    OwnOperations: "operations of its own",
     /// Events. Without them no change writes to an outbox.
     Events: "events",
     /// The board reads the clock that [`BoardFactory::create`](super::BoardFactory::create) receives. Without it the suite

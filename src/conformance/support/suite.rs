@@ -1,5 +1,6 @@
 //! The board under test of one rule.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,10 +12,13 @@ use super::{
     Audience, BoardFactory, BoardFixture, CallResult, Capability, NewForum, Role, TestCaller,
     TestResult, new_post, new_thread, only,
 };
+use crate::api::ForumApiBuilder;
 use crate::environment::Environment;
 use crate::host::{Access, Host, RequestInfo};
 use crate::model::*;
+use crate::operation::Operation;
 use crate::runtime::{Clock, ManualClock, Runtime};
+use crate::scope::{Scope, Surface};
 use crate::store::Stores;
 use crate::test_util::TestApi;
 
@@ -98,13 +102,33 @@ impl Suite {
 
     /// Returns the API over the board.
     pub fn api(&self) -> TestApi {
+        self.api_with(&[])
+    }
+
+    /// Returns the API over the board with operations of the host.
+    pub(crate) fn api_with(&self, operations: &[Operation]) -> TestApi {
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
-        let environment = |environment: Environment| environment.clock(clock);
+        let environment = |environment: Environment| {
+            let is_own = |scope: &&Scope| !Surface::Full.scopes().any(|other| other == **scope);
+            let scopes = operations.iter().map(|operation| &operation.spec.scope);
+            let own_scopes = scopes
+                .filter(is_own)
+                .map(|scope| (scope.as_str(), scope.clone()));
+            let own_scopes: BTreeMap<_, _> = own_scopes.collect();
+            own_scopes
+                .into_values()
+                .fold(environment.clock(clock), Environment::scope)
+        };
         TestApi::with(
             self.fixture.board(),
             Stores::in_memory(),
             environment,
-            |api| api,
+            |api| {
+                operations
+                    .iter()
+                    .cloned()
+                    .fold(api, ForumApiBuilder::operation)
+            },
         )
     }
 

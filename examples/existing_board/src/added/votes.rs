@@ -18,12 +18,12 @@ use crate::before::Club;
 /// The scope of tokens that may vote.
 pub const VOTES_WRITE: Scope = Scope::from_static("votes:write", "Vote for posts.");
 
-/// Topic of the event of a vote.
-pub const POST_VOTED: &str = "post.voted";
+const PATH: &str = "/threads/{threadId}/posts/{postId}/votes";
 
 const VOTE: &str = "
     WITH voted AS (INSERT INTO vote (entry, member) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING entry)
-    SELECT section, (SELECT count(*) FROM vote WHERE entry = $1) AS before, (SELECT count(*) FROM voted) AS added
+    SELECT section, (SELECT count(*) FROM vote WHERE entry = $1) + (SELECT count(*) FROM voted) AS vote_count,
+        EXISTS (SELECT FROM voted) AS is_new
     FROM entry JOIN topic ON topic.id = entry.topic WHERE entry.id = $1";
 
 /// The votes for a post.
@@ -38,19 +38,15 @@ impl Resource for PostVotes {}
 
 /// Returns the operation: a second vote of a member for the same post changes nothing.
 pub fn vote_post(club: &Arc<Club>) -> Operation {
-    Operation::post(
-        "/threads/{threadId}/posts/{postId}/votes",
-        "votePost",
-        VOTES_WRITE,
-    )
-    .tag(Tag::new("votes", "Votes for posts."))
-    .summary("Votes for a post.")
-    .cost(5)
-    .created(
-        club,
-        |club, member: &MemberCaller, post: PostPath, ()| Box::pin(vote(club, member, post)),
-        || PostVotes { vote_count: 3 },
-    )
+    Operation::post(PATH, "votePost", VOTES_WRITE)
+        .tag(Tag::new("votes", "Votes for posts."))
+        .summary("Votes for a post.")
+        .cost(5)
+        .created(
+            club,
+            |club, member: &MemberCaller, post, ()| Box::pin(vote(club, member, post)),
+            || PostVotes { vote_count: 3 },
+        )
 }
 
 /// Writes a vote and its event in one transaction. The library has checked that the member can see the post.
@@ -63,15 +59,10 @@ async fn vote(
     let transaction = client.transaction().await?;
     let (entry, voter) = (post.post_id.to_i64()?, member.user_id().to_i64()?);
     let row = transaction.query_one(VOTE, &[&entry, &voter]).await?;
-    let (section, before, added): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
-    let votes = InForum::new(
-        section.into(),
-        PostVotes {
-            vote_count: before + added,
-        },
-    );
-    if added == 1 {
-        let topic = Topic::parse(POST_VOTED).or_internal()?;
+    let (section, vote_count): (i64, _) = (row.get("section"), row.get("vote_count"));
+    let votes = InForum::new(section.into(), PostVotes { vote_count });
+    if row.get("is_new") {
+        let topic = Topic::parse("post.voted").or_internal()?;
         let meta = EventMeta::new(&OsRandom, member.request().received_at()).or_internal()?;
         let data = json!({ "postId": post.post_id, "votes": votes.value });
         let event = Event::new(topic, meta, Some(votes.forum_id.clone()), &data);

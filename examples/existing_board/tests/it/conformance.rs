@@ -1,7 +1,90 @@
 //! The board follows the rules of the conformance suite.
 
-use forum_api::conformance::board_tests;
+use std::sync::Arc;
 
-use crate::fixture::{ClubFactory, run_with_postgres};
+use forum_api::conformance::{CASES, Suite, TestFailure, board_tests};
+use forum_api::host::{BoardError, MemberCaller, ResourceRef};
+use forum_api::model::ThreadId;
+use forum_api::operation::{NoForum, Operation, PathParams, Resource, Tag};
+use forum_api::scope::Scope;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-board_tests!(ClubFactory, run_with_postgres);
+use crate::added::votes::vote_post;
+use crate::before::Club;
+use crate::fixture::{ClubFactory, CreateOperations, run_with_postgres};
+
+const FACTORY: ClubFactory = ClubFactory {
+    operations: |club| vec![vote_post(club)],
+};
+
+board_tests!(FACTORY, run_with_postgres);
+
+/// A path of a thread whose forum the library does not check.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct UncheckedPath {
+    #[expect(dead_code, reason = "only the schema is used")]
+    thread_id: ThreadId,
+}
+
+impl PathParams for UncheckedPath {
+    fn resource(&self) -> ResourceRef<'_> {
+        ResourceRef::Global
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Done {}
+
+impl Resource for Done {}
+
+const TAG: Tag = Tag::new("faults", "Operations that break a rule.");
+
+fn leaking(club: &Arc<Club>) -> Vec<Operation> {
+    let builder = Operation::get("/x/threads/{threadId}", "leak", Scope::THREADS_READ).tag(TAG);
+    vec![builder.summary("Leaks.").ok(
+        club,
+        |_, _: &MemberCaller, _: UncheckedPath, ()| Box::pin(async { Ok(NoForum(Done {})) }),
+        || Done {},
+    )]
+}
+
+fn refusing(club: &Arc<Club>) -> Vec<Operation> {
+    let builder = Operation::post("/x/done", "refuse", Scope::THREADS_WRITE).tag(TAG);
+    vec![builder.summary("Refuses.").created(
+        club,
+        |_, _: &MemberCaller, (), ()| {
+            Box::pin(async { Err::<NoForum<Done>, _>(BoardError::forbidden("No.")) })
+        },
+        || Done {},
+    )]
+}
+
+#[test]
+fn an_operation_that_breaks_a_rule_fails_it() {
+    let faults: [(CreateOperations, &str); 3] = [
+        (
+            leaking,
+            "operations::an_operation_does_not_find_hidden_resources",
+        ),
+        (
+            refusing,
+            "operations::an_operation_accepts_its_example_and_charges_its_cost",
+        ),
+        (
+            refusing,
+            "operations::an_operation_takes_effect_once_for_an_idempotency_key",
+        ),
+    ];
+    run_with_postgres(async {
+        for (operations, rule) in faults {
+            let case = CASES.iter().find(|case| case.name == rule).unwrap();
+            let result = case.run(Suite::new(&ClubFactory { operations })).await;
+            assert!(
+                matches!(result, Err(TestFailure::Failed(_))),
+                "{rule}: {result:?}"
+            );
+        }
+    });
+}

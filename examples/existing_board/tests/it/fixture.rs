@@ -9,6 +9,7 @@ use forum_api::conformance::{
 };
 use forum_api::host::Host;
 use forum_api::model::{ForumId, NewThread, PostId, ThreadId, UserId};
+use forum_api::operation::Operation;
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::store::postgres::PostgresStore;
 use forum_api::store::{OutboxStore, Stores};
@@ -26,12 +27,20 @@ pub async fn club(pause: Duration) -> Club {
     Club::open(pool, pause).await.unwrap()
 }
 
-pub struct ClubFactory;
+/// Creates the operations that the board has in addition to those of the API.
+pub type CreateOperations = fn(&Arc<Club>) -> Vec<Operation>;
+
+pub struct ClubFactory {
+    pub operations: CreateOperations,
+}
 
 #[async_trait]
 impl BoardFactory for ClubFactory {
     async fn create(&self, _: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
-        Ok(Box::new(ClubFixture(club(Duration::ZERO).await)))
+        Ok(Box::new(ClubFixture(
+            club(Duration::ZERO).await,
+            self.operations,
+        )))
     }
 
     fn unsupported(&self) -> &[Capability] {
@@ -39,6 +48,7 @@ impl BoardFactory for ClubFactory {
         &[
             AccountRemoval,
             Approval,
+            BatchAccess,
             Deletion,
             EditWindow,
             Editing,
@@ -66,7 +76,7 @@ impl BoardFactory for ClubFactory {
     }
 }
 
-struct ClubFixture(Club);
+struct ClubFixture(Club, CreateOperations);
 
 #[async_trait]
 impl BoardFixture for ClubFixture {
@@ -103,6 +113,10 @@ impl BoardFixture for ClubFixture {
     async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
         let update = "UPDATE topic SET locked = $2 WHERE id = $1";
         change(&self.0, update, &[&number(thread)?, &locked]).await
+    }
+
+    fn operations(&self) -> Vec<Operation> {
+        self.1(&Arc::new(self.0.clone()))
     }
 
     fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
