@@ -43,6 +43,10 @@ impl<T> InForum<T> {
 /// fn is_a_list<T: HasForum>(_: Page<T>) {}
 /// is_a_list(Page::<Post> { items: Vec::new(), next: None });
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name its forum, so its visibility cannot be checked",
+    note = "return `InForum<{Self}>`, or `NoForum<{Self}>` if it belongs to no forum"
+)]
 pub trait HasForum {
     /// Returns the id of the forum.
     fn forum_id(&self) -> &ForumId;

@@ -7,7 +7,7 @@ use schemars::SchemaGenerator;
 
 use super::extra::ExtraTypes;
 use super::input::Source;
-use super::operation::{Operation, OperationSchemas};
+use super::operation::Operation;
 use super::path::MAX_VARIABLES;
 use crate::build_error::BuildError;
 use crate::scope::Scopes;
@@ -56,6 +56,15 @@ fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<()
     );
     let is_body = schemas.source == Source::Body;
     let can_have_body = [Method::POST, Method::PUT, Method::PATCH].contains(&spec.method);
+    let names: Vec<_> = schemas
+        .path_params
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let handler_variables = format!(
+        "a path with the variables of its handler ({})",
+        names.join(", ")
+    );
     let has_summary = spec.summary.ends_with('.');
     for (is_valid, expected) in [
         (
@@ -74,12 +83,9 @@ fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<()
             spec.variables.len() <= MAX_VARIABLES,
             "a path with at most 4 variables",
         ),
-        (
-            has_variables(operation, &schemas),
-            "a path with the variables of its handler",
-        ),
+        (names == spec.variables, &*handler_variables),
         ((1..=100).contains(&spec.cost), "a cost of 1 to 100 units"),
-        (has_summary, "a summary that is a sentence"),
+        (has_summary, "a summary that is a sentence with a period"),
         (
             scopes.contains(spec.scope),
             "a scope that `Environment::scope` adds",
@@ -129,11 +135,6 @@ fn is_path(path: &str) -> bool {
     };
     path.strip_prefix('/')
         .is_some_and(|path| path.split('/').all(is_segment))
-}
-
-fn has_variables(operation: &Operation, schemas: &OperationSchemas) -> bool {
-    let names = schemas.path_params.iter().map(|(name, _)| name.as_str());
-    names.eq(operation.spec.variables.iter().copied())
 }
 
 /// Returns `true` if a request can match both templates.

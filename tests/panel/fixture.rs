@@ -11,6 +11,7 @@ use forum_api::host::{AdminAuth, BackendResult, Session};
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, PanelBuilder};
 use forum_api::runtime::{Clock, ManualClock, SeededRandom, TokioRuntime};
+use forum_api::scope::Scope;
 use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::{
     ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, TokenFilter, WebhookStores,
@@ -26,6 +27,9 @@ use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tower::ServiceExt;
+
+/// A scope of the host.
+const VOTES_WRITE: Scope = Scope::from_static("votes:write", "Vote for posts.");
 
 /// Password of the administrator.
 pub const PASSWORD: &str = "correct horse";
@@ -172,7 +176,8 @@ impl PanelFixture {
         let members = Arc::new(Members::default());
         let environment = Environment::new(TokioRuntime)
             .clock(clock.clone())
-            .random(Arc::new(SeededRandom::new(1)));
+            .random(Arc::new(SeededRandom::new(1)))
+            .scope(VOTES_WRITE);
         let admin = WebhookAdmin::new(interceptor.webhooks(&webhooks), &environment);
         let intercepted = interceptor.stores(&stores);
         let panel = Panel::builder(members.clone(), intercepted, admin, environment);

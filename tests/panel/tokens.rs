@@ -343,7 +343,7 @@ async fn presets_fill_in_scopes_and_expiry_and_keep_the_other_fields() {
     };
     for (preset, scopes, days) in [
         (("scope_preset", "read"), 7, "30"),
-        (("scope_preset", "all"), 13, "30"),
+        (("scope_preset", "all"), 14, "30"),
         (("expiry_preset", "7"), 2, "7"),
         (("expiry_preset", "365"), 2, "365"),
         (("expiry_preset", "never"), 2, ""),
@@ -353,6 +353,10 @@ async fn presets_fill_in_scopes_and_expiry_and_keep_the_other_fields() {
         assert_eq!(values(&page), (scopes, days.into()), "{preset:?}");
         assert!(page.contains("value=\"alice\"") && page.contains("value=\"a laptop\""));
         assert!(!page.contains("class=\"error\"") && !page.contains(PASSWORD));
+        assert!(
+            page.contains("Vote for posts."),
+            "the panel offers scopes of the host"
+        );
     }
     assert!(fixture.tokens().await.is_empty());
 }
