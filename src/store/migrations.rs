@@ -154,68 +154,12 @@ mod tests {
     fn published_migrations_do_not_change() {
         for (sql, checksum) in [
             (
-                include_str!("postgres/migrations/0008_operation_usage.sql"),
-                "0628ba01e79635fd9e87d016645f80d89bb3c5dc75f70f15716ba0e90c91f04b",
-            ),
-            (
-                include_str!("sqlite/migrations/0008_operation_usage.sql"),
-                "339986f33ffbf3206962f676079e9145a753eedc09ce7f98439ce67c1966dbb0",
-            ),
-            (
-                include_str!("postgres/migrations/0007_usage_by_token.sql"),
-                "1844a525b7e6ace92c4994b22d40236a2e181707e077fe8013848a1b848a9596",
-            ),
-            (
-                include_str!("sqlite/migrations/0007_usage_by_token.sql"),
-                "1844a525b7e6ace92c4994b22d40236a2e181707e077fe8013848a1b848a9596",
-            ),
-            (
-                include_str!("postgres/migrations/0006_token_filters.sql"),
-                "b2be0e5b75156ac2636b7335523e2a2deb7b85447de9a9e547a02b3589df94aa",
-            ),
-            (
-                include_str!("sqlite/migrations/0006_token_filters.sql"),
-                "b2be0e5b75156ac2636b7335523e2a2deb7b85447de9a9e547a02b3589df94aa",
-            ),
-            (
-                include_str!("postgres/migrations/0005_attempt_headers.sql"),
-                "a0f49a03e17721ede347a6e56ba43cb6edf2588784c005c5114d162bc6459b1e",
-            ),
-            (
-                include_str!("sqlite/migrations/0005_attempt_headers.sql"),
-                "f46f049e6652d18a00d5c6bbd047c23fec31e419612bc0f40d1b9dee02bad696",
-            ),
-            (
-                include_str!("postgres/migrations/0004_usage.sql"),
-                "c87e124a1258639f317c248cba1519107670f4f7f0167cf6db4487fd2c28245d",
-            ),
-            (
-                include_str!("sqlite/migrations/0004_usage.sql"),
-                "290c41d5095c6d170e6131d6f7733bc53b62650441ec0921a188b2907b322611",
-            ),
-            (
-                include_str!("postgres/migrations/0003_endpoint_failures.sql"),
-                "3a352526bb3256050c04a15352e3b40bad080e98b685155616f5089188a3b03b",
-            ),
-            (
-                include_str!("sqlite/migrations/0003_endpoint_failures.sql"),
-                "8fcc3562078139e94164d3ad17f8a08db3cd44f7a6245e0c18344b66849a2980",
-            ),
-            (
-                include_str!("postgres/migrations/0002_audit_log.sql"),
-                "51d2c53e8c43390c592d1fdff44b27d8ac4cd4b4743abbac718a35fd6d2a07e2",
-            ),
-            (
-                include_str!("sqlite/migrations/0002_audit_log.sql"),
-                "b2e6820a0428d13fc7bc076e097ba934ea8a442806f9324e4e874bc898666115",
-            ),
-            (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "ca1eb5378b464e14afc1de8196ba8ef67ea2a96cfb26e86e62396cff7ce596d4",
+                "9f1ec8dcd576b887d14a0f74789b1767c54c910538e8c8396652cf71dd51de62",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "7737d5d043c350734f516985cf7974ac8a87b013157e1556611fa411afd060d2",
+                "87d6f141b4721fa22fd0030bfd7b5dd6581013bf2f659a099d72fbf1dfa8c554",
             ),
         ] {
             let name = "unchanged";

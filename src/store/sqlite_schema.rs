@@ -55,22 +55,12 @@
 //!
 //! ```sql
 #![doc = include_str!("sqlite/migrations/0001_init.sql")]
-#![doc = include_str!("sqlite/migrations/0002_audit_log.sql")]
-#![doc = include_str!("sqlite/migrations/0003_endpoint_failures.sql")]
-#![doc = include_str!("sqlite/migrations/0004_usage.sql")]
-#![doc = include_str!("sqlite/migrations/0005_attempt_headers.sql")]
-#![doc = include_str!("sqlite/migrations/0006_token_filters.sql")]
-#![doc = include_str!("sqlite/migrations/0007_usage_by_token.sql")]
-#![doc = include_str!("sqlite/migrations/0008_operation_usage.sql")]
 //! ```
 
 use super::migrations::{Migrations, migrations};
 
 /// Migrations of the library's tables.
-pub const MIGRATIONS: Migrations = migrations!(
-    "sqlite/migrations": "0001_init" "0002_audit_log" "0003_endpoint_failures" "0004_usage"
-        "0005_attempt_headers" "0006_token_filters" "0007_usage_by_token" "0008_operation_usage"
-);
+pub const MIGRATIONS: Migrations = migrations!("sqlite/migrations": "0001_init");
 
 /// Statements of the table `forum_api_tokens`, one for each method of [`TokenStore`](crate::store::TokenStore).
 ///

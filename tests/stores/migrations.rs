@@ -20,7 +20,7 @@ pub(crate) const fn notes(count: usize) -> Migrations {
     const ALL: &[Migration] = &[
         migration(
             "0001_init",
-            "CREATE TABLE notes (text TEXT) STRICT; INSERT INTO notes VALUES ('first')",
+            "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('first')",
         ),
         migration("0002_second", "INSERT INTO notes VALUES ('second')"),
         migration("0003_third", "INSERT INTO notes VALUES ('third')"),

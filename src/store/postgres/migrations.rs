@@ -8,10 +8,7 @@ use crate::store::migrations::migrations;
 use crate::store::{Migrations, SchemaStatus};
 
 /// Migrations of the library's tables.
-pub const MIGRATIONS: Migrations = migrations!(
-    "migrations": "0001_init" "0002_audit_log" "0003_endpoint_failures" "0004_usage"
-        "0005_attempt_headers" "0006_token_filters" "0007_usage_by_token" "0008_operation_usage"
-);
+pub const MIGRATIONS: Migrations = migrations!("migrations": "0001_init");
 
 /// Creates or migrates the library's tables, in the connection's current schema (the first existing one of its
 /// `search_path`). Several nodes can call it at the same time. Its statements have no timeout.

@@ -18,13 +18,6 @@
 //!
 //! ```sql
 #![doc = include_str!("migrations/0001_init.sql")]
-#![doc = include_str!("migrations/0002_audit_log.sql")]
-#![doc = include_str!("migrations/0003_endpoint_failures.sql")]
-#![doc = include_str!("migrations/0004_usage.sql")]
-#![doc = include_str!("migrations/0005_attempt_headers.sql")]
-#![doc = include_str!("migrations/0006_token_filters.sql")]
-#![doc = include_str!("migrations/0007_usage_by_token.sql")]
-#![doc = include_str!("migrations/0008_operation_usage.sql")]
 //! ```
 //!
 //! Hosts with another driver use the schema and the statements of [`sqlite_schema`](crate::store::sqlite_schema).

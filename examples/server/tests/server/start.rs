@@ -6,7 +6,6 @@ use std::net::TcpListener;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use forum_api::store::sqlite_schema;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -283,19 +282,16 @@ fn an_outdated_schema_is_migrated_only_by_serve_worker_and_migrate() {
         }
     };
     outdate();
-    let pending = sqlite_schema::MIGRATIONS.all;
-    let names: Vec<_> = pending.iter().map(|migration| migration.name).collect();
-    let names = format!("library {}", names.join(", library "));
+    let pending = "library 0001_init";
     let readers = [&["token", "list"][..], &["migrate", "--check"]];
     for arguments in readers {
         let refused = directory.run(arguments, "");
         let reason = refused.error_message();
         assert!(reason.contains("older than this program"), "{reason}");
-        assert!(reason.ends_with(&format!(": {names}")), "{reason}");
+        assert!(reason.ends_with(&format!(": {pending}")), "{reason}");
     }
     let migrated = directory.run(&["migrate"], "").stdout;
-    let number = pending.len();
-    assert_eq!(migrated, format!("Applied {number} migrations: {names}.\n"));
+    assert_eq!(migrated, format!("Applied 1 migration: {pending}.\n"));
     for arguments in readers {
         assert_eq!(directory.run(arguments, "").status, 0);
     }

@@ -11,6 +11,9 @@ CREATE TABLE forum_api_tokens (
 ) WITH (fillfactor = 80);
 
 CREATE INDEX forum_api_tokens_by_age ON forum_api_tokens (created_at, lookup);
+CREATE INDEX forum_api_tokens_by_owner ON forum_api_tokens (owner, created_at, lookup);
+CREATE INDEX forum_api_tokens_not_revoked ON forum_api_tokens (created_at, lookup, expires_at) WHERE revoked_at IS NULL;
+CREATE INDEX forum_api_tokens_revoked ON forum_api_tokens (created_at, lookup) WHERE revoked_at IS NOT NULL;
 
 CREATE TABLE forum_api_idempotency_keys (
     token TEXT COLLATE "C" NOT NULL,
@@ -57,7 +60,9 @@ CREATE TABLE forum_api_endpoints (
     secret BYTEA NOT NULL,
     pending_secret BYTEA,
     pending_from BIGINT,
-    version BIGINT NOT NULL
+    version BIGINT NOT NULL,
+    failing_since BIGINT,
+    auto_disabled BOOLEAN NOT NULL DEFAULT FALSE
 );
 
 CREATE TABLE forum_api_webhook_key (
@@ -99,6 +104,8 @@ CREATE TABLE forum_api_attempts (
     error TEXT,
     duration_ms BIGINT NOT NULL,
     answer TEXT,
+    request_headers TEXT,
+    response_headers TEXT,
     PRIMARY KEY (delivery, number)
 );
 
@@ -106,7 +113,7 @@ CREATE INDEX forum_api_attempts_by_time ON forum_api_attempts (at, duration_ms);
 
 CREATE FUNCTION forum_api_event_ends() RETURNS TRIGGER LANGUAGE plpgsql AS $ends$
 BEGIN
-    -- Of two that take the last deliveries at once, the second is to see that the first has.
+    -- If two transactions delete the last deliveries at once, the second sees the deletion of the first.
     PERFORM FROM forum_api_events WHERE id = OLD.event FOR UPDATE;
     DELETE FROM forum_api_events
     WHERE id = OLD.event AND fanned_out_at IS NOT NULL
@@ -117,3 +124,59 @@ $ends$;
 
 CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
 FOR EACH ROW EXECUTE FUNCTION forum_api_event_ends();
+
+CREATE TABLE forum_api_audit_log (
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id TEXT COLLATE "C" NOT NULL UNIQUE,
+    occurred_at BIGINT NOT NULL,
+    actor TEXT,
+    system_user TEXT,
+    origin TEXT NOT NULL,
+    address TEXT,
+    action TEXT NOT NULL,
+    target TEXT NOT NULL,
+    details TEXT NOT NULL,
+    count BIGINT NOT NULL
+);
+
+CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, number);
+CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, number);
+CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, number);
+
+CREATE TABLE forum_api_usage (
+    hour BIGINT NOT NULL,
+    token TEXT COLLATE "C" NOT NULL,
+    requests BIGINT NOT NULL,
+    units BIGINT NOT NULL,
+    rate_limited BIGINT NOT NULL,
+    unauthenticated BIGINT NOT NULL,
+    forbidden BIGINT NOT NULL,
+    errors BIGINT NOT NULL,
+    PRIMARY KEY (hour, token)
+) WITH (fillfactor = 80);
+
+CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);
+
+-- Each latency column counts the responses from the bound of the column before to its own.
+CREATE TABLE forum_api_operation_usage (
+    hour BIGINT NOT NULL,
+    operation TEXT COLLATE "C" NOT NULL,
+    requests BIGINT NOT NULL,
+    units BIGINT NOT NULL,
+    rate_limited BIGINT NOT NULL,
+    unauthenticated BIGINT NOT NULL,
+    forbidden BIGINT NOT NULL,
+    errors BIGINT NOT NULL,
+    latency_ms BIGINT NOT NULL,
+    under_5_ms BIGINT NOT NULL,
+    under_10_ms BIGINT NOT NULL,
+    under_25_ms BIGINT NOT NULL,
+    under_50_ms BIGINT NOT NULL,
+    under_100_ms BIGINT NOT NULL,
+    under_250_ms BIGINT NOT NULL,
+    under_500_ms BIGINT NOT NULL,
+    under_1_s BIGINT NOT NULL,
+    under_5_s BIGINT NOT NULL,
+    from_5_s BIGINT NOT NULL,
+    PRIMARY KEY (hour, operation)
+) WITH (fillfactor = 80);

@@ -11,6 +11,9 @@ CREATE TABLE forum_api_tokens (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX forum_api_tokens_by_age ON forum_api_tokens (created_at, lookup);
+CREATE INDEX forum_api_tokens_by_owner ON forum_api_tokens (owner, created_at, lookup);
+CREATE INDEX forum_api_tokens_not_revoked ON forum_api_tokens (created_at, lookup, expires_at) WHERE revoked_at IS NULL;
+CREATE INDEX forum_api_tokens_revoked ON forum_api_tokens (created_at, lookup) WHERE revoked_at IS NOT NULL;
 
 CREATE TABLE forum_api_idempotency_keys (
     token TEXT NOT NULL,
@@ -62,7 +65,9 @@ CREATE TABLE forum_api_endpoints (
     secret BLOB NOT NULL,
     pending_secret BLOB,
     pending_from INTEGER,
-    version INTEGER NOT NULL
+    version INTEGER NOT NULL,
+    failing_since INTEGER,
+    auto_disabled INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
 CREATE TABLE forum_api_webhook_key (
@@ -102,6 +107,8 @@ CREATE TABLE forum_api_attempts (
     error TEXT,
     duration_ms INTEGER NOT NULL,
     answer TEXT,
+    request_headers TEXT,
+    response_headers TEXT,
     PRIMARY KEY (delivery, number)
 ) STRICT, WITHOUT ROWID;
 
@@ -113,3 +120,59 @@ BEGIN
     WHERE id = OLD.event AND fanned_out_at IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE event = OLD.event);
 END;
+
+CREATE TABLE forum_api_audit_log (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    occurred_at INTEGER NOT NULL,
+    actor TEXT,
+    system_user TEXT,
+    origin TEXT NOT NULL,
+    address TEXT,
+    action TEXT NOT NULL,
+    target TEXT NOT NULL,
+    details TEXT NOT NULL,
+    count INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, number);
+CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, number);
+CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, number);
+
+CREATE TABLE forum_api_usage (
+    hour INTEGER NOT NULL,
+    token TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    units INTEGER NOT NULL,
+    rate_limited INTEGER NOT NULL,
+    unauthenticated INTEGER NOT NULL,
+    forbidden INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    PRIMARY KEY (hour, token)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);
+
+-- Each latency column counts the responses from the bound of the column before to its own.
+CREATE TABLE forum_api_operation_usage (
+    hour INTEGER NOT NULL,
+    operation TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    units INTEGER NOT NULL,
+    rate_limited INTEGER NOT NULL,
+    unauthenticated INTEGER NOT NULL,
+    forbidden INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    latency_ms INTEGER NOT NULL,
+    under_5_ms INTEGER NOT NULL,
+    under_10_ms INTEGER NOT NULL,
+    under_25_ms INTEGER NOT NULL,
+    under_50_ms INTEGER NOT NULL,
+    under_100_ms INTEGER NOT NULL,
+    under_250_ms INTEGER NOT NULL,
+    under_500_ms INTEGER NOT NULL,
+    under_1_s INTEGER NOT NULL,
+    under_5_s INTEGER NOT NULL,
+    from_5_s INTEGER NOT NULL,
+    PRIMARY KEY (hour, operation)
+) STRICT, WITHOUT ROWID;

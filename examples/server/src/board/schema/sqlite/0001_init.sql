@@ -1,5 +1,5 @@
--- Times are milliseconds since 1970, groups are names with commas between them, counts are of visible content alone.
--- Columns of words have those of a text, folded as a search folds them, with blanks between.
+-- Times are milliseconds since 1970, groups are names with commas between them, counts are of visible content only.
+-- Columns of words contain the words of a text, folded as a search folds them, with blanks between.
 
 CREATE TABLE setting (
     key TEXT PRIMARY KEY,
@@ -20,7 +20,12 @@ CREATE TABLE member (
     reputation INTEGER NOT NULL DEFAULT 0,
     -- Number of unread messages in the inbox, and of its messages that count against the quota: all but receipts.
     unread_count INTEGER NOT NULL DEFAULT 0,
-    inbox_used INTEGER NOT NULL DEFAULT 0
+    inbox_used INTEGER NOT NULL DEFAULT 0,
+    -- Number of the member's posts after a time, for the hourly limit of posts, and the time when they were counted last.
+    -- They are null until a post of the member is written.
+    recent_posts INTEGER,
+    recent_posts_after INTEGER,
+    recent_posts_counted_at INTEGER
 ) STRICT;
 
 CREATE UNIQUE INDEX member_by_name ON member (lower(username));
@@ -89,7 +94,9 @@ CREATE TABLE post (
     -- Reason of the last edit.
     edit_reason TEXT,
     -- Whether post.created was sent: the post was visible in a visible thread at some time.
-    published INTEGER NOT NULL DEFAULT TRUE
+    published INTEGER NOT NULL DEFAULT TRUE,
+    -- Post of the same thread to which this post replies. The column has no index: rows of posts are never deleted.
+    in_reply_to INTEGER REFERENCES post ON DELETE SET NULL
 ) STRICT;
 
 CREATE INDEX post_by_order ON post (thread_id, ordered_at, id);

@@ -1,1 +1,0 @@
-CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);
