@@ -19,7 +19,6 @@ use crate::model::Timestamp;
 use crate::operation::CachePolicy;
 use crate::rate_limit::{RateLimitDecision, RateLimitKey};
 use crate::runtime::RandomSource;
-use crate::store::OperationUsage;
 use crate::token::Lookup;
 
 const X_REQUEST_ID: &str = "x-request-id";
@@ -36,8 +35,6 @@ pub(super) struct RequestContext<'h> {
     pub(super) received_at: Timestamp,
     /// Path template of the endpoint; `None` for an unknown path.
     pub(super) route: Option<&'static str>,
-    /// Id of the operation for the usage counters.
-    pub(super) operation: &'static str,
     /// Caching policy of a successful response.
     pub(super) cache_policy: CachePolicy,
     /// True if a successful response has an `etag`.
@@ -67,7 +64,6 @@ impl<'h> RequestContext<'h> {
             guest_key,
             received_at,
             route: None,
-            operation: OperationUsage::OTHER,
             cache_policy: CachePolicy::PrivateNoCache,
             is_conditional: false,
             token: None,
@@ -118,15 +114,14 @@ impl<'h> RequestContext<'h> {
         }
     }
 
-    /// Returns the data of the request for the usage counters. `response` is the status of the response and the
-    /// duration of the request; `None` if the client disconnected before the response.
-    pub(super) fn usage(&self, response: Option<(StatusCode, Duration)>) -> RequestUsage {
+    /// Returns the data of the request for the usage counters. `status` is `None` if the client disconnected before the
+    /// response.
+    pub(super) fn usage(&self, status: Option<StatusCode>) -> RequestUsage {
         RequestUsage {
             received_at: self.received_at,
-            operation: self.operation,
             token: self.token,
             units: self.charged_units.unwrap_or_default(),
-            response,
+            status,
         }
     }
 

@@ -1,11 +1,9 @@
 //! Step 1: the table of endpoints, and the routing of a request to a row (`docs/protocol.md`, sections 2.2 and 12).
 
-use std::sync::Arc;
 #[cfg(feature = "panel")]
-use std::sync::LazyLock;
-
 use async_trait::async_trait;
 use http::Method;
+use std::sync::Arc;
 
 use super::inputs::PostList;
 use super::resources::{SubscriptionPath, with_complete_totals};
@@ -79,15 +77,6 @@ fn variable(segment: &[u8]) -> Option<&str> {
     let has_slash = segment.windows(3).any(is_slash);
     let is_valid = !segment.is_empty() && !has_slash;
     str::from_utf8(segment).ok().filter(|_| is_valid)
-}
-
-/// Returns method and path template of the operation with this id.
-#[cfg(feature = "panel")]
-pub(crate) fn find_operation(id: &str) -> Option<(&'static Method, &'static str)> {
-    static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| board_operations(&no_board()));
-    let mut operations = OPERATIONS.iter();
-    let Operation { spec, .. } = operations.find(|operation| operation.spec.id == id)?;
-    Some((&spec.method, spec.path))
 }
 
 /// Returns a board without operations, to describe the API without a host.

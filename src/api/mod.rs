@@ -21,7 +21,6 @@ pub(crate) use client_ip::{PeerIp, peer_ip};
 #[cfg(feature = "panel")]
 pub(crate) use context::RequestIdGenerator;
 #[cfg(feature = "panel")]
-pub(crate) use endpoints::find_operation;
 pub use openapi::document as openapi_document;
 pub use service::ForumApi;
 pub use settings::ApiSettings;

@@ -25,7 +25,6 @@ use crate::operation::{
 };
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::{Clock as _, SystemClock};
-use crate::store::OperationUsage;
 use crate::task::{PanicError, catch_panic};
 
 /// Label of the rate limit store in the metrics.
@@ -144,7 +143,7 @@ impl ApiInner {
         let status = response.status();
         let elapsed = now.saturating_duration_since(context.received_at);
         context.log_response(status, code, elapsed);
-        self.usage.record(&context.usage(Some((status, elapsed))));
+        self.usage.record(&context.usage(Some(status)));
         recorder::record_request(&context.head.method, context.route, status, code, elapsed);
         response
     }
@@ -169,7 +168,6 @@ impl ApiInner {
             None => return Err(self.charge_guest(context, ApiError::NoSuchRoute).await),
         };
         context.route = Some(spec.path);
-        context.operation = spec.id;
         context.cache_policy = spec.cache_policy;
         context.is_conditional = spec.is_conditional();
 
@@ -223,7 +221,6 @@ impl ApiInner {
         context: &mut RequestContext<'_>,
     ) -> Result<ApiResponse, ApiError> {
         context.route = Some(endpoints::OPENAPI_PATH);
-        context.operation = OperationUsage::DOCUMENT;
         context.is_conditional = true;
         self.charge(context, context.guest_key, 0).await?;
         reject_query(context.head)?;

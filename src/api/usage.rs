@@ -1,20 +1,16 @@
-//! Numbers of requests of each token, operation and hour, counted in memory until they are added to the store.
+//! Numbers of requests of each token and hour, counted in memory until they are added to the store.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::Hash;
-use std::ops::AddAssign;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use http::StatusCode;
 
 use crate::host::BackendResult;
 use crate::lock::lock;
 use crate::model::Timestamp;
-use crate::store::{OperationCounts, OperationUsage, TokenUsage, UsageCounts, UsageStore};
+use crate::store::{TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
 /// Number of shards. Concurrent requests rarely use the same one: requests with a token use the shard of the token, and
@@ -29,49 +25,51 @@ thread_local! {
     };
 }
 
-/// Initial capacity of each map of tokens.
+/// Initial capacity of each shard.
 const INITIAL_CAPACITY: usize = 16;
 
-/// Maximum number of entries of each map. It limits the memory if the host does not write the numbers to the store.
-const MAX_ENTRIES_PER_MAP: usize = 4096;
+/// Maximum number of entries of each shard. It limits the memory if the host does not write the numbers to the store.
+const MAX_ENTRIES_PER_SHARD: usize = 4096;
 
 /// A request to count.
 pub(super) struct RequestUsage {
     pub(super) received_at: Timestamp,
-    /// Id of the operation, [`OperationUsage::DOCUMENT`] or [`OperationUsage::OTHER`].
-    pub(super) operation: &'static str,
+    /// Lookup of the token; `None` for a guest.
     pub(super) token: Option<Lookup>,
     /// Units that were charged to the token or to the address.
     pub(super) units: u32,
-    /// Status and duration; `None` if the client disconnected before the response.
-    pub(super) response: Option<(StatusCode, Duration)>,
+    /// Status of the response; `None` if the client disconnected before the response.
+    pub(super) status: Option<StatusCode>,
 }
 
 impl RequestUsage {
-    fn operation_counts(&self) -> OperationCounts {
-        let mut counts = OperationCounts::default();
-        counts.usage.requests = 1;
-        counts.usage.units = self.units.into();
-        if let Some((status, duration)) = self.response {
-            counts.usage.rate_limited = (status == StatusCode::TOO_MANY_REQUESTS).into();
-            counts.usage.unauthenticated = (status == StatusCode::UNAUTHORIZED).into();
-            counts.usage.forbidden = (status == StatusCode::FORBIDDEN).into();
-            counts.usage.errors = status.is_server_error().into();
-            counts.latency.record(duration);
+    fn counts(&self) -> UsageCounts {
+        let has_status = |status| self.status == Some(status);
+        let is_unauthenticated = has_status(StatusCode::UNAUTHORIZED);
+        let units = match self.token {
+            // The units were charged to the address.
+            Some(_) if is_unauthenticated => 0,
+            _ => self.units.into(),
+        };
+        UsageCounts {
+            requests: 1,
+            units,
+            rate_limited: has_status(StatusCode::TOO_MANY_REQUESTS).into(),
+            unauthenticated: is_unauthenticated.into(),
+            forbidden: has_status(StatusCode::FORBIDDEN).into(),
+            errors: self
+                .status
+                .is_some_and(|status| status.is_server_error())
+                .into(),
         }
-        counts
     }
 }
 
-type Counts<K, V> = HashMap<(Timestamp, K), V>;
-
-struct Shard {
-    tokens: Counts<Lookup, UsageCounts>,
-    operations: Counts<Cow<'static, str>, OperationCounts>,
-}
+/// Beginning of the hour, and the token.
+type Key = (Timestamp, Option<Lookup>);
 
 pub(super) struct UsageCounters {
-    shards: Vec<Mutex<Shard>>,
+    shards: Vec<Mutex<HashMap<Key, UsageCounts>>>,
     /// Hour of the last sweep, in milliseconds.
     swept_at: AtomicI64,
 }
@@ -80,19 +78,14 @@ pub(super) struct UsageCounters {
 /// the counters again.
 pub(super) struct TakenUsage<'a> {
     counters: &'a UsageCounters,
-    tokens: Vec<TokenUsage>,
-    operations: Vec<OperationUsage>,
+    usage: Vec<TokenUsage>,
 }
 
 impl TakenUsage<'_> {
     pub(super) async fn store(mut self, store: &dyn UsageStore) -> BackendResult<()> {
-        if !self.tokens.is_empty() {
-            store.add_token_usage(&self.tokens).await?;
-            self.tokens.clear();
-        }
-        if !self.operations.is_empty() {
-            store.add_operation_usage(&self.operations).await?;
-            self.operations.clear();
+        if !self.usage.is_empty() {
+            store.add_token_usage(&self.usage).await?;
+            self.usage.clear();
         }
         Ok(())
     }
@@ -100,29 +93,17 @@ impl TakenUsage<'_> {
 
 impl Drop for TakenUsage<'_> {
     fn drop(&mut self) {
-        for one in self.tokens.drain(..) {
-            self.counters.with_shard(Some(one.token), |shard| {
-                add(&mut shard.tokens, (one.hour, one.token), one.counts);
-            });
+        for one in self.usage.drain(..) {
+            self.counters.add((one.hour, one.token), one.counts);
         }
-        self.counters.with_shard(None, |shard| {
-            for one in self.operations.drain(..) {
-                add(&mut shard.operations, (one.hour, one.operation), one.counts);
-            }
-        });
     }
 }
 
 impl Default for UsageCounters {
     fn default() -> Self {
-        let shard = || {
-            Mutex::new(Shard {
-                tokens: HashMap::with_capacity(INITIAL_CAPACITY),
-                operations: HashMap::new(),
-            })
-        };
+        let shard = |_| Mutex::new(HashMap::with_capacity(INITIAL_CAPACITY));
         Self {
-            shards: (0..SHARDS).map(|_| shard()).collect(),
+            shards: (0..SHARDS).map(shard).collect(),
             swept_at: AtomicI64::new(i64::MIN),
         }
     }
@@ -131,70 +112,44 @@ impl Default for UsageCounters {
 impl UsageCounters {
     pub(super) fn record(&self, request: &RequestUsage) {
         let hour = TokenUsage::hour_of(request.received_at);
-        let counts = request.operation_counts();
-        self.with_shard(request.token, |shard| {
-            if let Some(token) = request.token {
-                let mut counts = counts.usage;
-                if counts.unauthenticated > 0 {
-                    // The units were charged to the address.
-                    counts.units = 0;
-                }
-                add(&mut shard.tokens, (hour, token), counts);
-            }
-            let operation = Cow::Borrowed(request.operation);
-            add(&mut shard.operations, (hour, operation), counts);
-        });
+        self.add((hour, request.token), request.counts());
     }
 
-    /// Changes the shard of a token, or the shard of this thread.
-    fn with_shard(&self, token: Option<Lookup>, change: impl FnOnce(&mut Shard)) {
-        let number = match token {
+    /// Adds numbers to the shard of the token, or to the shard of this thread. Drops the numbers of a new key if the shard
+    /// is full.
+    fn add(&self, key: Key, counts: UsageCounts) {
+        let number = match key.1 {
             Some(token) => token.as_bytes().iter().copied().map(usize::from).sum(),
             None => THREAD.with(|number| *number),
         };
-        if let Some(shard) = self.shards.get(number % SHARDS) {
-            change(&mut lock(shard));
+        let Some(shard) = self.shards.get(number % SHARDS) else {
+            return;
+        };
+        let mut shard = lock(shard);
+        let is_full = shard.len() >= MAX_ENTRIES_PER_SHARD;
+        match shard.entry(key) {
+            Entry::Occupied(mut known) => *known.get_mut() += counts,
+            Entry::Vacant(new) if !is_full => drop(new.insert(counts)),
+            Entry::Vacant(_) => {}
         }
     }
 
-    /// Removes and returns all numbers. The maps keep their memory.
+    /// Removes and returns all numbers. The shards keep their memory.
     pub(super) fn take(&self) -> TakenUsage<'_> {
-        let mut tokens = Vec::new();
-        let mut operations = HashMap::new();
+        let mut sums = BTreeMap::<Key, UsageCounts>::new();
         for shard in &self.shards {
-            let mut shard = lock(shard);
-            tokens.extend(
-                shard
-                    .tokens
-                    .drain()
-                    .map(|((hour, token), counts)| TokenUsage {
-                        hour,
-                        token,
-                        counts,
-                    }),
-            );
-            for (key, counts) in shard.operations.drain() {
-                *operations
-                    .entry(key)
-                    .or_insert_with(OperationCounts::default) += counts;
+            for (key, counts) in lock(shard).drain() {
+                *sums.entry(key).or_default() += counts;
             }
         }
-        let mut operations: Vec<_> = operations
-            .into_iter()
-            .map(|((hour, operation), counts)| OperationUsage {
-                hour,
-                operation,
-                counts,
-            })
-            .collect();
-        tokens.sort_unstable_by_key(|usage| (usage.hour, usage.token));
-        operations.sort_unstable_by(|one, other| {
-            (one.hour, &one.operation).cmp(&(other.hour, &other.operation))
+        let usage = sums.into_iter().map(|((hour, token), counts)| TokenUsage {
+            hour,
+            token,
+            counts,
         });
         TakenUsage {
             counters: self,
-            tokens,
-            operations,
+            usage: usage.collect(),
         }
     }
 
@@ -202,16 +157,6 @@ impl UsageCounters {
     pub(super) fn is_sweep_due(&self, now: Timestamp) -> bool {
         let hour = TokenUsage::hour_of(now).as_millis();
         self.swept_at.swap(hour, Ordering::Relaxed) != hour
-    }
-}
-
-/// Adds numbers to a map. Drops the numbers of a new key if the map is full.
-fn add<K: Eq + Hash, V: AddAssign>(map: &mut Counts<K, V>, key: (Timestamp, K), counts: V) {
-    let is_full = map.len() >= MAX_ENTRIES_PER_MAP;
-    match map.entry(key) {
-        Entry::Occupied(mut known) => *known.get_mut() += counts,
-        Entry::Vacant(new) if !is_full => drop(new.insert(counts)),
-        Entry::Vacant(_) => {}
     }
 }
 
@@ -225,26 +170,25 @@ mod tests {
         Timestamp::from_millis(minutes * 60_000)
     }
 
-    fn lookup(number: u8) -> Lookup {
-        Lookup::parse(&format!("{number:016}")).unwrap()
+    /// Returns a lookup; `None` for the number 0.
+    fn token(number: u8) -> Option<Lookup> {
+        let token = Lookup::parse(&format!("{number:016}")).unwrap();
+        (number > 0).then_some(token)
     }
 
-    /// A request for the operation `search`, which took 7 ms.
-    fn request(minute: i64, token: u8, status: u16, units: u32) -> RequestUsage {
-        let status = StatusCode::from_u16(status).unwrap();
+    fn request(minute: i64, number: u8, status: u16, units: u32) -> RequestUsage {
         RequestUsage {
             received_at: at(minute),
-            operation: "search",
-            token: (token > 0).then(|| lookup(token)),
+            token: token(number),
             units,
-            response: Some((status, Duration::from_millis(7))),
+            status: Some(StatusCode::from_u16(status).unwrap()),
         }
     }
 
-    fn usage(hour: i64, token: u8, counts: UsageCounts) -> TokenUsage {
+    fn usage(hour: i64, number: u8, counts: UsageCounts) -> TokenUsage {
         TokenUsage {
             hour: at(hour * 60),
-            token: lookup(token),
+            token: token(number),
             counts,
         }
     }
@@ -257,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_counted_by_token_operation_hour_and_status() {
+    fn requests_are_counted_by_token_hour_and_status() {
         let counters = UsageCounters::default();
         for request in [
             request(0, 1, 200, 1),
@@ -266,15 +210,24 @@ mod tests {
             request(60, 1, 401, 1),
             request(1, 2, 500, 3),
             request(2, 0, 200, 2),
+            request(3, 0, 401, 1),
         ] {
             counters.record(&request);
         }
         counters.record(&RequestUsage {
-            operation: "getMe",
-            response: None,
+            status: None,
             ..request(61, 0, 200, 4)
         });
-        let tokens = [
+        let expected = [
+            usage(
+                0,
+                0,
+                UsageCounts {
+                    units: 3,
+                    unauthenticated: 1,
+                    ..requests(2)
+                },
+            ),
             usage(
                 0,
                 1,
@@ -296,6 +249,14 @@ mod tests {
             ),
             usage(
                 1,
+                0,
+                UsageCounts {
+                    units: 4,
+                    ..requests(1)
+                },
+            ),
+            usage(
+                1,
                 1,
                 UsageCounts {
                     unauthenticated: 1,
@@ -304,35 +265,13 @@ mod tests {
             ),
         ];
         let taken = counters.take();
-        assert_eq!(taken.tokens, tokens);
-        let operations = taken.operations.iter().map(|one| {
-            let (counts, latency) = (one.counts.usage, one.counts.latency);
-            (
-                &*one.operation,
-                one.hour,
-                counts.requests,
-                counts.units,
-                latency.count(),
-            )
-        });
-        let expected = [
-            ("search", at(0), 5, 11, 5),
-            ("getMe", at(60), 1, 4, 0),
-            ("search", at(60), 1, 1, 1),
-        ];
-        assert_eq!(operations.collect::<Vec<_>>(), expected);
-        let operations = taken.operations.clone();
+        assert_eq!(taken.usage, expected);
         drop(taken);
         let mut taken = counters.take();
-        let again = (taken.tokens.as_slice(), &taken.operations);
-        assert_eq!(
-            again,
-            (&tokens[..], &operations),
-            "dropped numbers are counted again"
-        );
-        (taken.tokens, taken.operations) = Default::default();
+        assert_eq!(taken.usage, expected, "dropped numbers are counted again");
+        taken.usage.clear();
         drop(taken);
-        assert!(counters.take().tokens.is_empty() && counters.take().operations.is_empty());
+        assert!(counters.take().usage.is_empty());
     }
 
     #[test]
@@ -343,31 +282,22 @@ mod tests {
                 threads.spawn(|| counters.record(&request(0, 0, 200, 1)));
             }
         });
-        let taken = counters.take();
-        let [operation] = &*taken.operations else {
-            panic!("{:?}", taken.operations);
+        let counts = UsageCounts {
+            units: 4,
+            ..requests(4)
         };
-        assert_eq!(
-            operation.counts.usage,
-            UsageCounts {
-                units: 4,
-                ..requests(4)
-            }
-        );
+        assert_eq!(counters.take().usage, [usage(0, 0, counts)]);
     }
 
     #[test]
-    fn new_keys_are_dropped_when_a_map_is_full() {
+    fn new_keys_are_dropped_when_a_shard_is_full() {
         let counters = UsageCounters::default();
-        for hour in 0..=MAX_ENTRIES_PER_MAP as i64 {
+        for hour in 0..=MAX_ENTRIES_PER_SHARD as i64 {
             counters.record(&request(hour * 60, 1, 200, 1));
             counters.record(&request(hour * 60, 1, 200, 1));
         }
         let taken = counters.take();
-        assert_eq!(
-            (taken.tokens.len(), taken.operations.len()),
-            (MAX_ENTRIES_PER_MAP, MAX_ENTRIES_PER_MAP)
-        );
-        assert!(taken.tokens.iter().all(|usage| usage.counts.requests == 2));
+        assert_eq!(taken.usage.len(), MAX_ENTRIES_PER_SHARD);
+        assert!(taken.usage.iter().all(|usage| usage.counts.requests == 2));
     }
 }

@@ -83,13 +83,8 @@ pub(super) struct ColumnChart<'a, const N: usize> {
 }
 
 impl<const N: usize> ColumnChart<'_, N> {
-    /// Renders the chart with numbers on the vertical axis.
+    /// Renders the chart. Screen readers read the summary, not the axes.
     pub(super) fn render(&self) -> Markup {
-        self.render_with(|count| count.to_string())
-    }
-
-    /// Renders the chart. `format` returns the labels of the vertical axis. Screen readers read the summary, not the axes.
-    pub(super) fn render_with(&self, format: impl Fn(u64) -> String) -> Markup {
         let totals = self.columns.iter().map(|counts| counts.iter().sum());
         let top = axis_end(totals.max().unwrap_or(0));
         let width = self.columns.len() as u64 * COLUMN_STEP;
@@ -97,7 +92,7 @@ impl<const N: usize> ColumnChart<'_, N> {
         html! {
             figure {
                 div.plot {
-                    p.scale aria-hidden="true" { @for value in [top, top / 2, 0] { span { (format(value)) } } }
+                    p.scale aria-hidden="true" { @for value in [top, top / 2, 0] { span { (value) } } }
                     svg.columns role="img" aria-label=(self.summary) viewBox={ "0 0 " (width) " " (height) }
                         preserveAspectRatio="none" {
                         @for y in [0, height / 2, height] { line.axis x1="0" x2=(width) y1=(y) y2=(y) {} }

@@ -81,25 +81,6 @@ macro_rules! row_decoders {
             })
         }
 
-        pub(super) fn read_operation_usage(row: $row) -> Result<OperationUsage> {
-            let hour = row.value("hour")?;
-            let operation: String = row.value("operation")?;
-            let mut counts = OperationCounts {
-                usage: read_usage_counts(row)?,
-                ..OperationCounts::default()
-            };
-            counts.latency.total_millis = row.number("latency_ms")?;
-            let buckets = counts.latency.buckets.iter_mut();
-            for (count, column) in buckets.zip(LatencyHistogram::COLUMNS) {
-                *count = row.number(column)?;
-            }
-            Ok(OperationUsage {
-                hour,
-                operation: operation.into(),
-                counts,
-            })
-        }
-
         /// Returns `None` for an unknown outcome, which has no status.
         pub(super) fn read_response(row: $row) -> Result<Option<StoredResponse>> {
             let Some(status) = row.optional_number("status")? else {

@@ -155,11 +155,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "9f1ec8dcd576b887d14a0f74789b1767c54c910538e8c8396652cf71dd51de62",
+                "93e1d787804bb8c9326e7538b3208e3e0aa9eca14760dd755b8f532c95e73e96",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "87d6f141b4721fa22fd0030bfd7b5dd6581013bf2f659a099d72fbf1dfa8c554",
+                "89aa87ea257d94fa9f56c941a9aa494b5f273428c05782eba6826628db42f29e",
             ),
         ] {
             let name = "unchanged";

@@ -19,7 +19,6 @@ mod endpoints;
 mod idempotency;
 pub mod memory;
 mod migrations;
-mod operation_usage;
 mod outbox;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -53,7 +52,6 @@ pub use idempotency::{
     IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
-pub use operation_usage::{LatencyHistogram, OperationCounts, OperationUsage};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};

@@ -1,4 +1,4 @@
-//! Numbers of the requests with a token.
+//! Numbers of requests with a token and of guests.
 
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -59,13 +59,13 @@ impl AddAssign for UsageCounts {
     }
 }
 
-/// Requests with one token in one hour.
+/// Requests with one token, or of all guests, in one hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenUsage {
     /// Beginning of the hour.
     pub hour: Timestamp,
-    /// Lookup of the token.
-    pub token: Lookup,
+    /// Lookup of the token; `None` for the requests of guests, which have no token or an unknown one.
+    pub token: Option<Lookup>,
     /// Numbers of requests.
     pub counts: UsageCounts,
 }

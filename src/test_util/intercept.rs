@@ -17,9 +17,9 @@ use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryFilter, DeliveryStats, DeliveryStore, EndpointStats, EndpointStore, FanOut,
-    IdempotencyStore, IdempotentRequest, LoadedToken, OperationUsage, OutboxStore, Quarantine,
-    QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenLoader,
-    TokenStore, TokenUsage, UsageCounts, UsageStore, WebhookStores,
+    IdempotencyStore, IdempotentRequest, LoadedToken, OutboxStore, Quarantine, QueueStats,
+    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenLoader, TokenStore,
+    TokenUsage, UsageCounts, UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -339,9 +339,7 @@ intercepted! {
         add_token_usage(usage: &[TokenUsage]) -> (): (usage.to_vec()) => (usage);
         token_usage_by_hour(since: Timestamp, token: Option<&Lookup>) -> Vec<(Timestamp, UsageCounts)>:
             (since, token.copied()) => (*since, token.as_ref());
-        most_used_tokens(since: Timestamp, limit: u32) -> Vec<(Lookup, UsageCounts)>: (since, limit) => (*since, *limit);
-        add_operation_usage(usage: &[OperationUsage]) -> (): (usage.to_vec()) => (usage);
-        operation_usage_by_hour(since: Timestamp) -> Vec<OperationUsage>: (since) => (*since);
+        most_used_tokens(since: Timestamp, limit: u32) -> Vec<(Option<Lookup>, UsageCounts)>: (since, limit) => (*since, *limit);
         sweep(before: Timestamp) -> (): (before) => (*before);
     }
 }

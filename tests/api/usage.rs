@@ -1,4 +1,4 @@
-//! Usage of tokens and operations by hour.
+//! Usage of tokens and guests by hour.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn requests_with_a_token_are_counted_until_they_are_flushed() {
     server.api.flush_usage().await.unwrap();
     server.api.flush_usage().await.unwrap();
     let found = sums().await.unwrap();
-    let [(known, counts)] = found.as_slice() else {
+    let [(Some(known), counts)] = found.as_slice() else {
         panic!("{found:?}");
     };
     assert_eq!((*known, counts.requests), (lookup(&token), 2));
@@ -36,14 +36,13 @@ async fn requests_with_a_token_are_counted_until_they_are_flushed() {
         .await
         .unwrap();
     assert_eq!(server.send(&request()).await.status, 401);
-    server.send(&Request::get("/forums")).await;
     server.api.flush_usage().await.unwrap();
     let refused = UsageCounts {
         requests: 3,
         unauthenticated: 1,
         ..*counts
     };
-    assert_eq!(sums().await.unwrap(), [(lookup(&token), refused)]);
+    assert_eq!(sums().await.unwrap(), [(Some(lookup(&token)), refused)]);
 
     server.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
     server.api.flush_usage().await.unwrap();
@@ -55,8 +54,9 @@ async fn requests_with_a_token_are_counted_until_they_are_flushed() {
 }
 
 #[tokio::test]
-async fn requests_of_guests_and_unknown_paths_are_counted_by_operation() {
+async fn requests_of_guests_and_unknown_paths_are_counted_together() {
     let server = Server::new();
+    let [_, _, unknown, _] = server.invalid_tokens().await;
     for (path, status) in [
         ("/forums", 200),
         ("/forums?x=1", 400),
@@ -66,42 +66,17 @@ async fn requests_of_guests_and_unknown_paths_are_counted_by_operation() {
     ] {
         assert_eq!(server.send(&Request::get(path)).await.status, status);
     }
+    let request = Request::get("/forums").bearer(&unknown);
+    assert_eq!(server.send(&request).await.status, 401);
     server.api.flush_usage().await.unwrap();
     let usage = &server.stores.usage;
-    let operations = usage
-        .operation_usage_by_hour(Default::default())
-        .await
-        .unwrap();
-    let numbers = operations.iter().map(|one| {
-        let (counts, latency) = (one.counts.usage, one.counts.latency);
-        let operation = &*one.operation;
-        (
-            operation,
-            counts.requests,
-            counts.refused(),
-            latency.count(),
-        )
-    });
-    let expected = [
-        ("getMe", 1, 1, 1),
-        ("listForums", 2, 0, 2),
-        ("openapi", 1, 0, 1),
-        ("other", 1, 0, 1),
-    ];
-    assert_eq!(numbers.collect::<Vec<_>>(), expected);
-    assert_eq!(
-        usage
-            .token_usage_by_hour(Default::default(), None)
-            .await
-            .unwrap(),
-        []
-    );
-
-    server.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
-    server.api.flush_usage().await.unwrap();
-    let left = usage
-        .operation_usage_by_hour(Default::default())
-        .await
-        .unwrap();
-    assert_eq!(left, [], "kept for 30 days");
+    let sums = usage.most_used_tokens(Default::default(), 9).await.unwrap();
+    let [(None, counts)] = sums.as_slice() else {
+        panic!("{sums:?}");
+    };
+    assert_eq!((counts.requests, counts.refused()), (6, 2));
+    let hours = usage.token_usage_by_hour(Default::default(), None);
+    let hours = hours.await.unwrap();
+    assert_eq!(hours.len(), 1);
+    assert_eq!(hours[0].1, *counts);
 }

@@ -1,6 +1,5 @@
 //! Usage store.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
@@ -10,20 +9,17 @@ use async_trait::async_trait;
 use crate::error::BackendResult;
 use crate::lock::lock;
 use crate::model::Timestamp;
-use crate::store::{OperationCounts, OperationUsage, TokenUsage, UsageCounts, UsageStore};
+use crate::store::{TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
-/// Usage by hour and token, and by hour and operation, in maps.
+/// Usage by hour and token, in a map.
 #[derive(Debug, Default)]
-pub struct MemoryUsageStore {
-    tokens: Mutex<BTreeMap<(Timestamp, Lookup), UsageCounts>>,
-    operations: Mutex<BTreeMap<(Timestamp, Cow<'static, str>), OperationCounts>>,
-}
+pub struct MemoryUsageStore(Mutex<BTreeMap<(Timestamp, Option<Lookup>), UsageCounts>>);
 
 #[async_trait]
 impl UsageStore for MemoryUsageStore {
     async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
-        let mut table = lock(&self.tokens);
+        let mut table = lock(&self.0);
         for one in usage {
             *table.entry((one.hour, one.token)).or_default() += one.counts;
         }
@@ -36,8 +32,8 @@ impl UsageStore for MemoryUsageStore {
         token: Option<&Lookup>,
     ) -> BackendResult<Vec<(Timestamp, UsageCounts)>> {
         let mut hours = BTreeMap::<_, UsageCounts>::new();
-        for ((hour, one), counts) in lock(&self.tokens).iter() {
-            if *hour >= since && token.is_none_or(|token| token == one) {
+        for ((hour, one), counts) in lock(&self.0).iter() {
+            if *hour >= since && (token.is_none() || token == one.as_ref()) {
                 *hours.entry(*hour).or_default() += *counts;
             }
         }
@@ -48,9 +44,9 @@ impl UsageStore for MemoryUsageStore {
         &self,
         since: Timestamp,
         limit: u32,
-    ) -> BackendResult<Vec<(Lookup, UsageCounts)>> {
+    ) -> BackendResult<Vec<(Option<Lookup>, UsageCounts)>> {
         let mut tokens = HashMap::<_, UsageCounts>::new();
-        for ((hour, token), counts) in lock(&self.tokens).iter() {
+        for ((hour, token), counts) in lock(&self.0).iter() {
             if *hour >= since {
                 *tokens.entry(*token).or_default() += *counts;
             }
@@ -61,31 +57,8 @@ impl UsageStore for MemoryUsageStore {
         Ok(tokens)
     }
 
-    async fn add_operation_usage(&self, usage: &[OperationUsage]) -> BackendResult<()> {
-        let mut table = lock(&self.operations);
-        for one in usage {
-            *table.entry((one.hour, one.operation.clone())).or_default() += one.counts;
-        }
-        Ok(())
-    }
-
-    async fn operation_usage_by_hour(
-        &self,
-        since: Timestamp,
-    ) -> BackendResult<Vec<OperationUsage>> {
-        let table = lock(&self.operations);
-        let hours = table.iter().filter(|((hour, _), _)| *hour >= since);
-        let usage = hours.map(|((hour, operation), counts)| OperationUsage {
-            hour: *hour,
-            operation: operation.clone(),
-            counts: *counts,
-        });
-        Ok(usage.collect())
-    }
-
     async fn sweep(&self, before: Timestamp) -> BackendResult<()> {
-        lock(&self.tokens).retain(|(hour, _), _| *hour >= before);
-        lock(&self.operations).retain(|(hour, _), _| *hour >= before);
+        lock(&self.0).retain(|(hour, _), _| *hour >= before);
         Ok(())
     }
 }

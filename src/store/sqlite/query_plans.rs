@@ -28,8 +28,6 @@ const STATEMENTS: &[(&str, &str)] = &[
     (usage::BY_HOUR, "forum_api_usage USING PRIMARY KEY (hour>?)"),
     (usage::OF_TOKEN, "forum_api_usage USING INDEX forum_api_usage_by_token (token=? AND hour>?)"),
     (usage::SWEEP, "forum_api_usage USING PRIMARY KEY (hour<?)"),
-    (usage::BY_OPERATION, "forum_api_operation_usage USING PRIMARY KEY (hour>?)"),
-    (usage::SWEEP_OPERATIONS, "forum_api_operation_usage USING PRIMARY KEY (hour<?)"),
     (outbox::MARK_FANNED_OUT, EVENT),
     (outbox::BODY, EVENT),
     (outbox::DELETE, EVENT),

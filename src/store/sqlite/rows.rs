@@ -5,8 +5,7 @@ use rusqlite::{Error, Result, Row};
 
 use crate::audit::{AuditActor, AuditEntry};
 use crate::store::{
-    AuditRecord, EndpointStats, LastDelivery, LatencyHistogram, OperationCounts, OperationUsage,
-    ResourceIds, ScopeList, StoredResponse, UsageCounts,
+    AuditRecord, EndpointStats, LastDelivery, ResourceIds, ScopeList, StoredResponse, UsageCounts,
 };
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};

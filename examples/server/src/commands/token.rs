@@ -247,9 +247,12 @@ async fn usage(stores: &Stores, days: u64) -> BoardResult<Output> {
     let since = TokenUsage::hour_of(SystemClock.now().saturating_sub(hours));
     let mut all = Vec::new();
     for (token, counts) in stores.usage.most_used_tokens(since, PAGE).await? {
-        let record = stores.tokens.find(&token).await?;
+        let record = match &token {
+            Some(lookup) => stores.tokens.find(lookup).await?,
+            None => None,
+        };
         all.push(UsageListing {
-            lookup: token.to_string(),
+            lookup: token.map(|lookup| lookup.to_string()),
             label: record.map(|record| record.label),
             requests: counts.requests,
             units: counts.units,
@@ -262,11 +265,11 @@ async fn usage(stores: &Stores, days: u64) -> BoardResult<Output> {
     Output::list(all)
 }
 
-/// Usage of a token in the output. `label` is null if the token was purged.
+/// Usage of a token in the output. `label` is null if the token was purged. Both `lookup` and `label` are null for guests.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct UsageListing {
-    lookup: String,
+    lookup: Option<String>,
     label: Option<String>,
     requests: u64,
     units: u64,
@@ -282,16 +285,20 @@ impl ListItem<8> for UsageListing {
     ];
 
     fn cells(&self) -> [String; 8] {
-        let label = self.label.as_ref().map(|label| format!("{label:?}"));
+        let (lookup, label) = match (&self.lookup, &self.label) {
+            (None, _) => ("-", "(guests)".into()),
+            (Some(lookup), None) => (lookup.as_str(), "(deleted)".into()),
+            (Some(lookup), Some(label)) => (lookup.as_str(), format!("{label:?}")),
+        };
         [
-            self.lookup.clone(),
+            lookup.to_owned(),
             self.requests.to_string(),
             self.units.to_string(),
             self.rate_limited.to_string(),
             self.unauthenticated.to_string(),
             self.forbidden.to_string(),
             self.errors.to_string(),
-            label.unwrap_or_else(|| "(deleted)".into()),
+            label,
         ]
     }
 }

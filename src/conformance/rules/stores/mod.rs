@@ -9,7 +9,6 @@ mod endpoints;
 mod idempotency;
 mod leases;
 mod lists;
-mod operation_usage;
 mod outbox;
 mod rate_limits;
 mod retries;
@@ -20,7 +19,6 @@ mod tokens;
 rule_files! {
     __store_tests, StoreFixture;
     audit tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps delivery_stats token_usage
-    operation_usage
 }
 
 /// Runs every rule, each on its own stores.

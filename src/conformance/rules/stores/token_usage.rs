@@ -1,4 +1,4 @@
-//! Usage of tokens.
+//! Usage of tokens and guests.
 
 use super::*;
 use crate::store::{TokenUsage, UsageCounts};
@@ -9,37 +9,43 @@ const HOUR: i64 = 3_600_000;
 store_rules! {
     mod token_usage;
 
-    /// Numbers of the same token and hour are added up, also by concurrent calls.
+    /// Numbers of the same token and hour, and of guests, are added up, also by concurrent calls.
     async fn numbers_are_added_up(fixture: &StoreFixture) -> TestResult {
-        let calls = repeat_n((fixture.stores.usage.clone(), [usage(0, 1, 3)?, usage(0, 2, 1)?]), 10)
+        let usage_of_call = [guests(0, 2), usage(0, 1, 3)?, usage(0, 2, 1)?];
+        let calls = repeat_n((fixture.stores.usage.clone(), usage_of_call), 10)
             .map(|(store, usage)| async move { store.add_token_usage(&usage).await });
         for result in fixture.run_concurrently(calls).await {
             result?;
         }
-        let expected = [(lookup(1)?, counts(30)), (lookup(2)?, counts(10))];
+        let expected = [(Some(lookup(1)?), counts(30)), (None, counts(20)), (Some(lookup(2)?), counts(10))];
         check_eq!(fixture.stores.usage.most_used_tokens(instant(0), 9).await?, expected)
     }
 
-    /// The usage by hour contains the hours from the given time on, the oldest first, for all tokens or for one token.
+    /// The usage by hour contains the hours from the given time on, the oldest first, for all requests or for
+    /// one token.
     async fn usage_is_summed_by_hour(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
-        store.add_token_usage(&[usage(0, 1, 1)?, usage(1, 1, 2)?, usage(1, 2, 4)?, usage(3, 2, 8)?]).await?;
+        let all = [usage(0, 1, 1)?, guests(1, 16), usage(1, 1, 2)?, usage(1, 2, 4)?, usage(3, 2, 8)?];
+        store.add_token_usage(&all).await?;
         let hour = |hour: i64, requests| (instant(hour * HOUR), counts(requests));
-        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour(0, 1), hour(1, 6), hour(3, 8)])?;
-        check_eq!(store.token_usage_by_hour(instant(1), None).await?, [hour(1, 6), hour(3, 8)])?;
+        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour(0, 1), hour(1, 22), hour(3, 8)])?;
+        check_eq!(store.token_usage_by_hour(instant(1), None).await?, [hour(1, 22), hour(3, 8)])?;
         check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(1)?)).await?, [hour(0, 1), hour(1, 2)])?;
         check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(9)?)).await?, [])
     }
 
-    /// The most used tokens are ordered by the number of requests, up to the limit.
+    /// The most used tokens are ordered by the number of requests, up to the limit. Guests are listed like a token.
     async fn usage_is_summed_by_token(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
-        store.add_token_usage(&[usage(0, 1, 9)?, usage(1, 1, 1)?, usage(1, 2, 4)?, usage(2, 2, 4)?, usage(2, 3, 1)?]).await?;
-        let sums = [(lookup(1)?, 10), (lookup(2)?, 8), (lookup(3)?, 1)];
+        let all = [usage(0, 1, 9)?, usage(1, 1, 1)?, usage(1, 2, 4)?, guests(2, 1), usage(2, 2, 4)?, usage(2, 3, 1)?];
+        store.add_token_usage(&all).await?;
+        let [one, two, three] = [Some(lookup(1)?), Some(lookup(2)?), Some(lookup(3)?)];
+        let sums = [(one, 10), (two, 8), (None, 1), (three, 1)];
         let sums = sums.map(|(token, requests)| (token, counts(requests)));
         check_eq!(store.most_used_tokens(instant(0), 9).await?, sums)?;
         check_eq!(store.most_used_tokens(instant(0), 2).await?.as_slice(), sums.get(..2).unwrap_or_default())?;
-        let later = [(lookup(2)?, counts(8)), (lookup(1)?, counts(1)), (lookup(3)?, counts(1))];
+        let later = [(two, 8), (None, 1), (one, 1), (three, 1)];
+        let later = later.map(|(token, requests)| (token, counts(requests)));
         check_eq!(store.most_used_tokens(instant(1), 9).await?, later)
     }
 
@@ -64,10 +70,17 @@ fn counts(requests: u64) -> UsageCounts {
     }
 }
 
+fn guests(hour: i64, requests: u64) -> TokenUsage {
+    TokenUsage {
+        hour: instant(hour * HOUR),
+        token: None,
+        counts: counts(requests),
+    }
+}
+
 fn usage(hour: i64, token: u64, requests: u64) -> TestResult<TokenUsage> {
     Ok(TokenUsage {
-        hour: instant(hour * HOUR),
-        token: lookup(token)?,
-        counts: counts(requests),
+        token: Some(lookup(token)?),
+        ..guests(hour, requests)
     })
 }

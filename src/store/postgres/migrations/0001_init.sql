@@ -143,6 +143,7 @@ CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, number)
 CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, number);
 CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, number);
 
+-- The token is empty for the requests of guests.
 CREATE TABLE forum_api_usage (
     hour BIGINT NOT NULL,
     token TEXT COLLATE "C" NOT NULL,
@@ -156,27 +157,3 @@ CREATE TABLE forum_api_usage (
 ) WITH (fillfactor = 80);
 
 CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);
-
--- Each latency column counts the responses from the bound of the column before to its own.
-CREATE TABLE forum_api_operation_usage (
-    hour BIGINT NOT NULL,
-    operation TEXT COLLATE "C" NOT NULL,
-    requests BIGINT NOT NULL,
-    units BIGINT NOT NULL,
-    rate_limited BIGINT NOT NULL,
-    unauthenticated BIGINT NOT NULL,
-    forbidden BIGINT NOT NULL,
-    errors BIGINT NOT NULL,
-    latency_ms BIGINT NOT NULL,
-    under_5_ms BIGINT NOT NULL,
-    under_10_ms BIGINT NOT NULL,
-    under_25_ms BIGINT NOT NULL,
-    under_50_ms BIGINT NOT NULL,
-    under_100_ms BIGINT NOT NULL,
-    under_250_ms BIGINT NOT NULL,
-    under_500_ms BIGINT NOT NULL,
-    under_1_s BIGINT NOT NULL,
-    under_5_s BIGINT NOT NULL,
-    from_5_s BIGINT NOT NULL,
-    PRIMARY KEY (hour, operation)
-) WITH (fillfactor = 80);

@@ -139,6 +139,7 @@ CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, number)
 CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, number);
 CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, number);
 
+-- The token is empty for the requests of guests.
 CREATE TABLE forum_api_usage (
     hour INTEGER NOT NULL,
     token TEXT NOT NULL,
@@ -152,27 +153,3 @@ CREATE TABLE forum_api_usage (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);
-
--- Each latency column counts the responses from the bound of the column before to its own.
-CREATE TABLE forum_api_operation_usage (
-    hour INTEGER NOT NULL,
-    operation TEXT NOT NULL,
-    requests INTEGER NOT NULL,
-    units INTEGER NOT NULL,
-    rate_limited INTEGER NOT NULL,
-    unauthenticated INTEGER NOT NULL,
-    forbidden INTEGER NOT NULL,
-    errors INTEGER NOT NULL,
-    latency_ms INTEGER NOT NULL,
-    under_5_ms INTEGER NOT NULL,
-    under_10_ms INTEGER NOT NULL,
-    under_25_ms INTEGER NOT NULL,
-    under_50_ms INTEGER NOT NULL,
-    under_100_ms INTEGER NOT NULL,
-    under_250_ms INTEGER NOT NULL,
-    under_500_ms INTEGER NOT NULL,
-    under_1_s INTEGER NOT NULL,
-    under_5_s INTEGER NOT NULL,
-    from_5_s INTEGER NOT NULL,
-    PRIMARY KEY (hour, operation)
-) STRICT, WITHOUT ROWID;
