@@ -9,8 +9,7 @@
 //! connection, which commits all queued replies together, on Postgres (`FORUM_API_BACKEND=postgres`) over eight, which
 //! commit each reply. It also measures replies in one thread. `http` compares replies over sockets on SQLite, on Postgres,
 //! and on two nodes that share a Postgres. `webhooks` compares a board with ten endpoints that receive each reply with a
-//! board without endpoints. `flood` compares the CPU time of replies by a member with 25,000 posts in the last hour with
-//! replies by members with few posts, on SQLite.
+//! board without endpoints.
 //!
 //! Configurations take turns in five rounds; each figure is printed as minimum, median and maximum. Takes two minutes
 //! and 1 GB of disk.
@@ -24,7 +23,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod baseline;
 mod durable;
-mod flood;
 mod over_http;
 mod postgres_baseline;
 mod rows;
@@ -52,9 +50,6 @@ async fn main() {
     }
     if is_selected("http") && is_postgres() {
         over_http::measure().await;
-    }
-    if is_selected("flood") && !is_postgres() {
-        flood::measure().await;
     }
     if is_selected("webhooks") {
         webhooks::measure().await;

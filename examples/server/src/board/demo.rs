@@ -251,7 +251,6 @@ impl<'a> DemoWriter<'a> {
             at,
             counts: actor.access(forum).counts,
             in_reply_to: None,
-            recent: None,
         };
         if let Some(thread) = self.threads.get(title) {
             let slot = PostSlot::next(self.tx, *thread).await?;

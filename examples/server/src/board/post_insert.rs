@@ -26,9 +26,6 @@ pub struct PostInsert<'a> {
     pub counts: bool,
     /// The post in the same thread to which this post replies.
     pub in_reply_to: Option<i64>,
-    /// Recent posts of the author, including this one. `None` if they were not counted; the next check then counts
-    /// them.
-    pub recent: Option<RecentPosts>,
 }
 
 const POST: &str = "
@@ -40,15 +37,11 @@ const POST: &str = "
         :post, :thread, :number, :author, :state, :at, :ordered_at, :body, :html, :words, :published, :in_reply_to
     )";
 
-/// Records the author's recent posts, and counts the post on the profile while it is visible.
-const AUTHOR: &str = "
-    UPDATE member SET
-        post_count = post_count + :by, recent_posts = :posts, recent_posts_after = :after,
-        recent_posts_counted_at = :counted_at
-    WHERE id = :author";
+/// Counts posts on their author's profile.
+const PROFILE: &str = "UPDATE member SET post_count = post_count + :by WHERE id = :author";
 
 impl PostInsert<'_> {
-    /// Returns the parameters of [`POST`], of [`AUTHOR`], and of the statements in [`reply`].
+    /// Returns the parameters of [`POST`], of [`PROFILE`], and of the statements in [`reply`].
     fn parameters(self, slot: &PostSlot) -> Vec<OwnedBound> {
         let is_counted = self.counts && self.state == ContentState::Visible;
         bind_owned! {
@@ -56,9 +49,7 @@ impl PostInsert<'_> {
             ":state": stored(self.state), ":at": self.at, ":ordered_at": self.at.max(slot.earliest),
             ":body": self.body.to_owned(), ":html": self.html.to_owned(), ":words": search::fold_words(self.body),
             ":published": self.state == ContentState::Visible, ":in_reply_to": self.in_reply_to,
-            ":by": i64::from(is_counted), ":posts": self.recent.map(|recent| recent.posts),
-            ":after": self.recent.map(|recent| recent.after),
-            ":counted_at": self.recent.map(|recent| recent.counted_at),
+            ":by": i64::from(is_counted),
         }
     }
 }
@@ -163,7 +154,7 @@ pub async fn thread(
         earliest: first.at,
         last_activity: first.at,
     };
-    tx.defer_all(&[POST, AUTHOR], first.parameters(&slot))?;
+    tx.defer_all(&[POST, PROFILE], first.parameters(&slot))?;
     if first.state == ContentState::Visible {
         count_in_forum(tx, forum, 1, 1).await?;
     }
@@ -178,8 +169,8 @@ pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> Db
             last_number = :number, reply_count = reply_count + 1, last_post_id = :post, last_activity_at = :at
         WHERE id = :thread";
     let statements = match reply.state {
-        ContentState::Visible => &[POST, AUTHOR, VISIBLE],
-        _ => &[POST, AUTHOR, NUMBER],
+        ContentState::Visible => &[POST, PROFILE, VISIBLE],
+        _ => &[POST, PROFILE, NUMBER],
     };
     tx.defer_all(statements, reply.parameters(slot))
 }
@@ -275,8 +266,7 @@ async fn count_in_forum(
 
 /// Counts a post on its author's profile.
 fn count_on_profile(tx: &Transaction<'_>, author: Option<i64>, by: i64) -> DbResult<()> {
-    let update = "UPDATE member SET post_count = post_count + :by WHERE id = :author";
-    tx.defer(update, bind_owned! { ":author": author, ":by": by })
+    tx.defer(PROFILE, bind_owned! { ":author": author, ":by": by })
 }
 
 /// Counts all replies of a thread on profiles. Reads only an index, because there may be very many replies.
@@ -296,14 +286,14 @@ pub(super) const PROFILES_OF_REPLIES: &str = "
     ) AS written
     WHERE member.id = written.author_id";
 
-/// Times of a member's posts that limit how often the member posts. Refused posts are excluded.
+/// Times of a member's posts that limit how often the member posts. Refused posts, and posts dated in the future, are
+/// excluded.
 #[derive(Clone, Copy, Debug)]
 pub struct PostTimes {
     last: Option<Timestamp>,
     /// The oldest of the last N posts within an hour, where N is the hourly limit. `None` if there are fewer than N
     /// posts.
     oldest: Option<Timestamp>,
-    recent: Option<RecentPosts>,
 }
 
 /// The parameters of [`TIMES`].
@@ -338,62 +328,8 @@ impl TimesParams {
     }
 }
 
-/// The number of a member's posts after a time that is at least an hour ago.
-///
-/// The row of the member stores this number, so that a check does not count the posts of an hour one by one. The posts
-/// are counted again when the number is older than an hour: each post is counted once, and a wrong number is corrected
-/// after an hour.
-#[derive(Clone, Copy, Debug)]
-pub struct RecentPosts {
-    posts: i64,
-    after: Timestamp,
-    counted_at: Timestamp,
-}
-
-/// Query of the last post, the oldest of the last N posts, and the recent posts of a member.
-///
-/// `recent` is the stored number of recent posts if that number is valid for an hour that begins at `:since`. `most` is
-/// the hourly limit. If the limit was lowered far below the stored number, the number is not valid, because it is
-/// cheaper to count up to the limit.
+/// Query of the columns of [`PostTimes`]. Reads at most as many posts as the hourly limit allows.
 pub(super) const TIMES: &str = "
-    WITH hourly (most) AS (
-        SELECT coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default)
-    ),
-    recent AS (
-        SELECT recent_posts AS posts, recent_posts_after AS after, recent_posts_counted_at AS counted_at
-        FROM member
-        WHERE id = :member AND recent_posts_after <= :since AND recent_posts_counted_at > :since
-            AND recent_posts < 2 * (SELECT most FROM hourly)
-    )
-    SELECT
-        (SELECT max(created_at) FROM post WHERE author_id = :member),
-        CASE
-            WHEN recent.posts IS NULL THEN (
-                SELECT created_at FROM post WHERE author_id = :member AND created_at > :since
-                ORDER BY created_at DESC LIMIT 1 OFFSET (SELECT most - 1 FROM hourly)
-            )
-            WHEN recent.posts >= hourly.most THEN (
-                SELECT created_at FROM post
-                WHERE author_id = :member AND created_at > (SELECT after FROM recent)
-                ORDER BY created_at LIMIT 1 OFFSET (SELECT posts - most FROM recent, hourly)
-            )
-        END,
-        CASE
-            WHEN recent.posts IS NULL THEN (
-                SELECT count(*) FROM (
-                    SELECT 1 FROM post WHERE author_id = :member AND created_at > :since
-                    LIMIT (SELECT most FROM hourly)
-                ) AS counted
-            )
-            ELSE recent.posts
-        END,
-        coalesce(recent.after, :since),
-        coalesce(recent.counted_at, :now),
-        recent.posts IS NOT NULL
-    FROM hourly LEFT JOIN recent ON TRUE";
-
-/// Query of the first two columns of [`TIMES`], without posts dated after `:now`. Reads posts up to the limit.
-const TIMES_UNTIL_NOW: &str = "
     SELECT
         (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :now),
         (SELECT created_at FROM post
@@ -402,99 +338,36 @@ const TIMES_UNTIL_NOW: &str = "
          OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)";
 
 impl PostTimes {
-    /// Reads the times of the member's posts, including posts dated in the future.
     pub async fn load(
         connection: &Connection<'_>,
         member: Option<i64>,
         now: Timestamp,
     ) -> DbResult<Self> {
-        Self::find(connection, TIMES, member, now, Self::read).await
+        let parameters = TimesParams::new(member, now);
+        connection
+            .one(TIMES, &parameters.with(&[]), Self::read)
+            .await
     }
 
     /// Reads the columns of [`TIMES`].
     pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
-        let (last, oldest): (_, Option<Timestamp>) = (row.value()?, row.value()?);
-        let recent = RecentPosts {
-            posts: row.value()?,
-            after: row.value()?,
-            counted_at: row.value()?,
-        };
-        let is_complete = row.value::<bool>()? || oldest.is_none();
         Ok(Self {
-            last,
-            oldest,
-            recent: is_complete.then_some(recent),
+            last: row.value()?,
+            oldest: row.value()?,
         })
     }
 
-    async fn until_now(
-        connection: &Connection<'_>,
-        member: Option<i64>,
+    /// Checks the interval and the hourly limit.
+    pub fn check(
+        &self,
+        actor: &Actor,
+        settings: &SettingValues,
         now: Timestamp,
-    ) -> DbResult<Self> {
-        Self::find(connection, TIMES_UNTIL_NOW, member, now, |row| {
-            Ok(Self {
-                last: row.value()?,
-                oldest: row.value()?,
-                recent: None,
-            })
-        })
-        .await
+        texts: &Texts,
+    ) -> BoardResult<()> {
+        let seconds = settings.of(&POST_INTERVAL);
+        rules::check_interval(self.last, now, seconds, actor.groups, texts)?;
+        let most = settings.of(&POSTS_PER_HOUR);
+        rules::check_frequency(self.oldest, now, most, rules::HOUR, texts.too_many_posts)
     }
-
-    async fn find(
-        connection: &Connection<'_>,
-        query: &'static str,
-        member: Option<i64>,
-        now: Timestamp,
-        read: impl FnMut(&mut RowReader<'_>) -> DbResult<Self> + Send,
-    ) -> DbResult<Self> {
-        let parameters = TimesParams::new(member, now);
-        connection.one(query, &parameters.with(&[]), read).await
-    }
-
-    /// Returns the recent posts plus one. Subtracts the posts up to the oldest of the last N posts, because they are at
-    /// least an hour old.
-    async fn with_one_more(
-        self,
-        connection: &Connection<'_>,
-        member: Option<i64>,
-    ) -> DbResult<Option<RecentPosts>> {
-        let Some(mut recent) = self.recent else {
-            return Ok(None);
-        };
-        if let Some(oldest) = self.oldest {
-            let parameters = bind! { ":member": member, ":after": recent.after, ":oldest": oldest };
-            recent.posts -= connection
-                .one(POSTS_BETWEEN, parameters, |row| row.value::<i64>())
-                .await?;
-            recent.after = oldest;
-        }
-        recent.posts += 1;
-        Ok(Some(recent))
-    }
-}
-
-const POSTS_BETWEEN: &str = "
-    SELECT count(*) FROM post
-    WHERE author_id = :member AND created_at > :after AND created_at <= :oldest";
-
-/// Checks the interval and the hourly limit, given the times of all the member's posts. Posts dated in the future do not
-/// count. Returns the member's recent posts with this one.
-pub async fn check_post_frequency(
-    connection: &Connection<'_>,
-    actor: &Actor,
-    mut times: PostTimes,
-    settings: &SettingValues,
-    now: Timestamp,
-    texts: &Texts,
-) -> BoardResult<Option<RecentPosts>> {
-    if times.last.is_some_and(|last| last > now) {
-        times = PostTimes::until_now(connection, actor.member, now).await?;
-    }
-    let seconds = settings.of(&POST_INTERVAL);
-    rules::check_interval(times.last, now, seconds, actor.groups, texts)?;
-    let most = settings.of(&POSTS_PER_HOUR);
-    rules::check_frequency(times.oldest, now, most, rules::HOUR, texts.too_many_posts)?;
-    Ok(times.with_one_more(connection, actor.member).await?)
 }

@@ -325,7 +325,6 @@ pub struct ReplyContext {
     settings: SettingValues,
     scope: EventScope,
     slot: PostSlot,
-    /// Times of the author's posts, including posts dated in the future.
     times: PostTimes,
 }
 
@@ -401,7 +400,7 @@ pub async fn reply(
         Some(answered) => Some(answered_post(tx, &view, &slot, answered, texts).await?),
         None => None,
     };
-    let recent = post_insert::check_post_frequency(tx, actor, times, &settings, now, texts).await?;
+    times.check(actor, &settings, now, texts)?;
     let in_reply_to = answered.as_ref().map(|answered| answered.post_id.to_i64());
     let new = PostInsert {
         author: actor.member,
@@ -411,7 +410,6 @@ pub async fn reply(
         at: now,
         counts: view.access.counts,
         in_reply_to: in_reply_to.transpose()?,
-        recent,
     };
     post_insert::reply(tx, &slot, new)?;
     if reply.subscribe {

@@ -97,8 +97,7 @@ pub async fn start(
         None => None,
     };
     let times = PostTimes::load(tx, actor.member, events.now).await?;
-    let recent =
-        post_insert::check_post_frequency(tx, actor, times, &settings, events.now, texts).await?;
+    times.check(actor, &settings, events.now, texts)?;
     let first = PostInsert {
         author: actor.member,
         body: &new.body,
@@ -107,7 +106,6 @@ pub async fn start(
         at: events.now,
         counts: access.counts,
         in_reply_to: None,
-        recent,
     };
     let (thread, post) = post_insert::thread(tx, forum, title, first).await?;
     if let Some(poll) = &poll {

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use forum_api::model::{ErrorCode, Timestamp};
+use forum_api::model::ErrorCode;
 use forum_api::runtime::Clock;
 use serde_json::json;
 
-use crate::board::generate::words::Random;
 use crate::board::settings;
 use crate::demo::{Demo, body, status_and_code};
 
@@ -94,73 +93,6 @@ async fn posts_in_an_hour_are_limited() {
     demo.advance(3540);
     assert_eq!(demo.post("mod", &tea, body("x")).await.0, 201);
     assert_eq!(demo.post("mod", &tea, body("x")).await.0, 429);
-}
-
-/// Returns the seconds until the hourly limit allows another post, computed from the times of all posts.
-fn retry_after(posts: &[u64], now: u64, limit: usize) -> Option<u64> {
-    let mut recent: Vec<u64> = posts
-        .iter()
-        .copied()
-        .filter(|at| (now.saturating_sub(HOUR) + 1..=now).contains(at))
-        .collect();
-    recent.sort_unstable();
-    let oldest = recent.iter().rev().nth(limit - 1)?;
-    Some((oldest + HOUR - now).div_ceil(1000))
-}
-
-const HOUR: u64 = 60 * 60 * 1000;
-
-/// The board stores the number of recent posts. Its decisions equal those of a full count, also at the ends of the hour,
-/// for posts at the same time, after a change of the limit, and with clocks that are set back.
-#[tokio::test]
-async fn the_hourly_limit_counts_each_post_of_an_hour() {
-    let demo = Demo::new().await;
-    let (tea, general) = (
-        demo.tea_posts_path().await,
-        demo.threads_path("General").await,
-    );
-    demo.set(settings::POST_INTERVAL.key, "0").await;
-    demo.advance(DAY);
-    let (random, mut posts, mut limit) = (Random::new(1), Vec::new(), 4);
-    demo.set(settings::POSTS_PER_HOUR.key, "4").await;
-    let bob = demo.as_member("bob").await;
-    let (mut written, mut refused) = (0, 0);
-    for _ in 0..600 {
-        let now = demo.clock.now().as_millis().unsigned_abs();
-        // In most steps, the clock advances to the end of the hour of a post, or to one millisecond before it.
-        let due = posts.get(random.below(posts.len() as u64 + 1) as usize);
-        let next = match random.below(40) {
-            0..8 => now,
-            8..16 => now + random.below(HOUR / 4),
-            16 => now + 3 * HOUR,
-            17 => now - random.below(HOUR / 2),
-            place => due.map_or(now, |at: &u64| (at + HOUR - place % 2).max(now)),
-        };
-        demo.clock.set(Timestamp::from_millis(next as i64));
-        if random.below(30) == 0 {
-            let text = ["1", "2", "3", "5", "8"][random.below(5) as usize];
-            limit = text.parse().unwrap();
-            demo.set(settings::POSTS_PER_HOUR.key, text).await;
-        }
-        let (path, new) = match random.below(4) {
-            0 => (&general, json!({ "title": "x", "body": "x" })),
-            _ => (&tea, body("x")),
-        };
-        let answer = bob.post(path, &new).await;
-        match retry_after(&posts, next, limit) {
-            None => {
-                assert_eq!(answer.status, 201, "{answer:?}");
-                posts.push(next);
-                written += 1;
-            }
-            Some(seconds) => {
-                assert_eq!(answer.status, 429, "{answer:?}");
-                assert_eq!(answer.header("retry-after"), Some(&*seconds.to_string()));
-                refused += 1;
-            }
-        }
-    }
-    assert!(written > 100 && refused > 100, "{written} {refused}");
 }
 
 #[tokio::test]

@@ -55,13 +55,6 @@ WHERE (post_count, reputation, unread_count) <> (
 
 UNION ALL
 
-SELECT 'recent posts of member ' || member.id
-FROM member
-WHERE recent_posts
-    <> (SELECT count(*) FROM post WHERE author_id = member.id AND created_at > member.recent_posts_after)
-
-UNION ALL
-
 SELECT 'poll ' || poll.id
 FROM poll
 WHERE voters <> (SELECT count(*) FROM ballot WHERE ballot.poll_id = poll.id)

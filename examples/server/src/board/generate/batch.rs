@@ -198,10 +198,7 @@ pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> DbRe
     tx.execute(COUNT_IN_FORUMS, bind! { ":last": last }).await?;
     let forums = between_commas(on_profiles.iter().copied());
     let profiles = bind! { ":last": last, ":forums": forums };
-    tx.execute(COUNT_ON_PROFILES, profiles).await?;
-    tx.execute(RESET_RECENT_POSTS, bind! { ":last": last })
-        .await
-        .map(drop)
+    tx.execute(COUNT_ON_PROFILES, profiles).await.map(drop)
 }
 
 const COUNT_IN_THREADS: &str = "
@@ -217,10 +214,6 @@ const COUNT_IN_THREADS: &str = "
         FROM post WHERE id > :last GROUP BY thread_id
     ) AS added
     WHERE thread.id = added.thread_id";
-
-const RESET_RECENT_POSTS: &str = "
-    UPDATE member SET recent_posts = NULL
-    WHERE recent_posts IS NOT NULL AND id IN (SELECT author_id FROM post WHERE id > :last)";
 
 const COUNT_IN_FORUMS: &str = "
     UPDATE forum SET

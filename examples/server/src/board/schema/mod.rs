@@ -104,11 +104,11 @@ mod tests {
         for (migrations, checksum) in [
             (
                 POSTGRES,
-                "aeb3dcc4a96d07a339b75894722385925e3ca3c47668246e2bdbd0d31e75d8ae",
+                "0312a5c97b9de78ade167f0e610f6be101c30922c45a82337c10fbee46e89f81",
             ),
             (
                 SQLITE,
-                "afb3cd4b98c922cafab5e7f30d41b6aee5e3f071e6e4febbfdd411833431daf9",
+                "d85b3daebe0c6709d7cb3caa9d3a9c80988eb407e01ea8176f30a037e1693e1e",
             ),
         ] {
             let checksums = migrations.all.iter().map(Migration::checksum);

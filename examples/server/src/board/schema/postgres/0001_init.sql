@@ -28,12 +28,7 @@ CREATE TABLE member (
     reputation BIGINT NOT NULL DEFAULT 0,
     -- Number of unread messages in the inbox, and of its messages that count against the quota: all but receipts.
     unread_count BIGINT NOT NULL DEFAULT 0,
-    inbox_used BIGINT NOT NULL DEFAULT 0,
-    -- Number of the member's posts after a time, for the hourly limit of posts, and the time when they were counted last.
-    -- They are null until a post of the member is written.
-    recent_posts BIGINT,
-    recent_posts_after BIGINT,
-    recent_posts_counted_at BIGINT
+    inbox_used BIGINT NOT NULL DEFAULT 0
 );
 
 CREATE UNIQUE INDEX member_by_name ON member (lower(username));
