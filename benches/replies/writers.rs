@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use forum_api::ForumApi;
 use forum_api::model::UserId;
 use forum_api::rate_limit::Budget;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
+use forum_api::{ApiSettings, ForumApi};
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
@@ -116,13 +116,13 @@ pub fn api(board: ReferenceBoard) -> ForumApi {
     let (stores, board) = (board.stores(), Arc::new(board));
     let units = u32::MAX;
     let length = Duration::from_secs(300);
-    ForumApi::builder(board, stores)
-        .token_budget(Budget {
-            units,
-            window: length,
-        })
-        .build()
-        .unwrap()
+    let mut settings = ApiSettings::default();
+    settings.token_budget = Budget {
+        units,
+        window: length,
+    };
+    let api = ForumApi::builder(board, stores);
+    api.settings(settings).build().unwrap()
 }
 
 async fn members(fixture: &BenchFixture) -> Vec<UserId> {

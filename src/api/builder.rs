@@ -3,11 +3,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use http::Uri;
 use http::request::Parts;
-use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -20,13 +18,12 @@ use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::Host;
 use crate::http_util::{OriginalUri, no_original_uri};
-use crate::operation::{ErrorMessages, ExtraOf, ExtraTypes, Operation, Services, validate};
-use crate::rate_limit::Budget;
+use crate::operation::{ExtraOf, ExtraTypes, Operation, Services, validate};
 use crate::store::Stores;
 
 /// Builder of a [`ForumApi`].
 ///
-/// Required parts are arguments of [`ForumApi::builder`]; every setting here has a default.
+/// Required parts are arguments of [`ForumApi::builder`]; everything else has a default.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -34,14 +31,14 @@ use crate::store::Stores;
 ///
 /// use forum_api::host::{Authorizer, Board};
 /// use forum_api::store::Stores;
-/// use forum_api::{BuildError, ErrorMessages, ForumApi, Language};
+/// use forum_api::{ApiSettings, BuildError, ErrorMessages, ForumApi, Language};
 ///
 /// fn api<B: Authorizer + Board>(board: Arc<B>) -> Result<ForumApi, BuildError> {
-///     ForumApi::builder(board, Stores::in_memory())
-///         .base_path("/forum/api/v1")
-///         .error_messages(ErrorMessages::for_language(Language::German))
-///         .request_timeout(Duration::from_secs(10))
-///         .build()
+///     let mut settings = ApiSettings::default();
+///     settings.base_path = "/forum/api/v1".into();
+///     settings.error_messages = ErrorMessages::for_language(Language::German);
+///     settings.request_timeout = Duration::from_secs(10);
+///     ForumApi::builder(board, Stores::in_memory()).settings(settings).build()
 /// }
 /// ```
 #[must_use = "the builder does nothing until `build` is called"]
@@ -91,63 +88,9 @@ impl ForumApiBuilder {
         }
     }
 
-    /// Replaces all settings, including those that were set before. Default: [`ApiSettings::default`].
+    /// Sets the settings. Default: [`ApiSettings::default`].
     pub fn settings(self, settings: ApiSettings) -> Self {
         Self { settings, ..self }
-    }
-
-    /// Sets [`ApiSettings::base_path`]. Default: `/api/v1`.
-    pub fn base_path(mut self, base_path: impl Into<String>) -> Self {
-        self.settings.base_path = base_path.into();
-        self
-    }
-
-    /// Sets [`ApiSettings::error_messages`]. Default: English.
-    pub fn error_messages(mut self, error_messages: ErrorMessages) -> Self {
-        self.settings.error_messages = error_messages;
-        self
-    }
-
-    /// Sets [`ApiSettings::token_budget`]. Default: 600 units per 300 s.
-    pub fn token_budget(mut self, token_budget: Budget) -> Self {
-        self.settings.token_budget = token_budget;
-        self
-    }
-
-    /// Sets [`ApiSettings::guest_budget`]. Default: 120 units per 300 s.
-    pub fn guest_budget(mut self, guest_budget: Budget) -> Self {
-        self.settings.guest_budget = guest_budget;
-        self
-    }
-
-    /// Sets [`ApiSettings::ipv4_prefix_len`]. Default: 24.
-    pub fn ipv4_prefix_len(mut self, ipv4_prefix_len: u8) -> Self {
-        self.settings.ipv4_prefix_len = ipv4_prefix_len;
-        self
-    }
-
-    /// Sets [`ApiSettings::ipv6_prefix_len`]. Default: 64.
-    pub fn ipv6_prefix_len(mut self, ipv6_prefix_len: u8) -> Self {
-        self.settings.ipv6_prefix_len = ipv6_prefix_len;
-        self
-    }
-
-    /// Sets [`ApiSettings::trusted_proxies`]. Default: none.
-    pub fn trusted_proxies(mut self, trusted_proxies: impl IntoIterator<Item = IpNet>) -> Self {
-        self.settings.trusted_proxies = trusted_proxies.into_iter().collect();
-        self
-    }
-
-    /// Sets [`ApiSettings::body_limit`]. Default: 1 MiB.
-    pub fn body_limit(mut self, body_limit: usize) -> Self {
-        self.settings.body_limit = body_limit;
-        self
-    }
-
-    /// Sets [`ApiSettings::request_timeout`]. Default: 30 s.
-    pub fn request_timeout(mut self, request_timeout: Duration) -> Self {
-        self.settings.request_timeout = request_timeout;
-        self
     }
 
     /// Sets the source of the peer's IP address. Default: an `IpAddr` or a `SocketAddr` extension of the request.

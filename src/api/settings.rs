@@ -9,8 +9,8 @@ use crate::http_util::parse_base_path;
 use crate::operation::{ErrorMessages, Language};
 use crate::rate_limit::Budget;
 
-/// Settings of a [`ForumApi`](crate::ForumApi). [`ForumApiBuilder`](crate::ForumApiBuilder) has a setter for each, and
-/// rejects values out of bounds.
+/// Settings of a [`ForumApi`](crate::ForumApi). [`ForumApiBuilder::build`](crate::ForumApiBuilder::build) rejects values
+/// out of bounds.
 ///
 /// ```
 /// use forum_api::{ApiSettings, ErrorMessages, Language};

@@ -17,7 +17,7 @@ use crate::http_util::{OriginalUri, no_original_uri, parse_base_path};
 use crate::store::Stores;
 use crate::webhook_admin::WebhookAdmin;
 
-/// Settings of a [`Panel`]. [`PanelBuilder`] has a setter for each, and rejects values out of bounds.
+/// Settings of a [`Panel`]. [`PanelBuilder::build`] rejects values out of bounds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PanelSettings {
@@ -100,39 +100,9 @@ impl Panel {
 }
 
 impl PanelBuilder {
-    /// Replaces all settings, including those that were set before. Default: [`PanelSettings::default`].
+    /// Sets the settings. Default: [`PanelSettings::default`].
     pub fn settings(mut self, settings: PanelSettings) -> Self {
         self.0.settings = settings;
-        self
-    }
-
-    /// Sets [`PanelSettings::base_path`]. Default: `/panel`.
-    pub fn base_path(mut self, base_path: impl Into<String>) -> Self {
-        self.0.settings.base_path = base_path.into();
-        self
-    }
-
-    /// Sets [`PanelSettings::body_limit`]. Default: 1 MiB.
-    pub fn body_limit(mut self, body_limit: usize) -> Self {
-        self.0.settings.body_limit = body_limit;
-        self
-    }
-
-    /// Sets [`PanelSettings::request_timeout`]. Default: 30 s.
-    pub fn request_timeout(mut self, request_timeout: Duration) -> Self {
-        self.0.settings.request_timeout = request_timeout;
-        self
-    }
-
-    /// Sets [`PanelSettings::api_url`]. Default: empty.
-    pub fn api_url(mut self, api_url: impl Into<String>) -> Self {
-        self.0.settings.api_url = api_url.into();
-        self
-    }
-
-    /// Sets [`PanelSettings::reference_url`]. Default: empty.
-    pub fn reference_url(mut self, reference_url: impl Into<String>) -> Self {
-        self.0.settings.reference_url = reference_url.into();
         self
     }
 
@@ -145,12 +115,6 @@ impl PanelBuilder {
         original_uri: impl Fn(&Parts) -> Option<&Uri> + Send + Sync + 'static,
     ) -> Self {
         self.0.original_uri = Box::new(original_uri);
-        self
-    }
-
-    /// Sets [`PanelSettings::trusted_proxies`]. Default: none.
-    pub fn trusted_proxies(mut self, trusted_proxies: impl IntoIterator<Item = IpNet>) -> Self {
-        self.0.settings.trusted_proxies = trusted_proxies.into_iter().collect();
         self
     }
 

@@ -9,7 +9,7 @@
 //! use std::sync::Arc;
 //! use forum_api::runtime::TokioRuntime;
 //! use forum_api::host::{AdminAuth, BackendResult, Session};
-//! use forum_api::panel::Panel;
+//! use forum_api::panel::{Panel, PanelSettings};
 //! use forum_api::store::{Stores, WebhookStores};
 //! use forum_api::webhook_admin::WebhookAdmin;
 //! use forum_api::{async_trait, model::UserId};
@@ -39,7 +39,9 @@
 //!
 //! let stores = Stores::in_memory(); // the stores of the API
 //! let webhooks = WebhookAdmin::new(WebhookStores::in_memory(), TokioRuntime); // the stores of the worker
-//! let panel = Panel::builder(Arc::new(MyMembers), stores, webhooks, TokioRuntime).base_path("/admin/api").build()?;
+//! let mut settings = PanelSettings::default();
+//! settings.base_path = "/admin/api".into();
+//! let panel = Panel::builder(Arc::new(MyMembers), stores, webhooks, TokioRuntime).settings(settings).build()?;
 //! let app: axum::Router = axum::Router::new()
 //!     .route_service("/admin/api", panel.clone())
 //!     .route_service("/admin/api/", panel.clone()) // `{*rest}` matches at least one character

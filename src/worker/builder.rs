@@ -1,7 +1,6 @@
 //! A worker and its builder.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -13,7 +12,7 @@ use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::Authorizer;
 use crate::store::WebhookStores;
-use crate::webhook::{Backoff, Transport};
+use crate::webhook::Transport;
 
 /// Worker that delivers webhooks. [`builder`](Self::builder) builds it, [`start`](Self::start) starts it.
 ///
@@ -76,63 +75,9 @@ impl Worker {
 }
 
 impl WorkerBuilder {
-    /// Replaces all settings, including those that were set before. Default: [`WorkerSettings::default`].
+    /// Sets the settings. Default: [`WorkerSettings::default`].
     pub fn settings(mut self, settings: WorkerSettings) -> Self {
         self.0.settings = settings;
-        self
-    }
-
-    /// Sets [`WorkerSettings::backoff`]. Default: 30 s, doubled for each failure, at most one hour.
-    pub fn backoff(mut self, backoff: Backoff) -> Self {
-        self.0.settings.backoff = backoff;
-        self
-    }
-
-    /// Sets [`WorkerSettings::max_in_flight`]. Default: 256.
-    pub fn max_in_flight(mut self, max_in_flight: u32) -> Self {
-        self.0.settings.max_in_flight = max_in_flight;
-        self
-    }
-
-    /// Sets [`WorkerSettings::max_in_flight_per_endpoint`]. Default: 4.
-    pub fn max_in_flight_per_endpoint(mut self, max_in_flight_per_endpoint: u32) -> Self {
-        self.0.settings.max_in_flight_per_endpoint = max_in_flight_per_endpoint;
-        self
-    }
-
-    /// Sets [`WorkerSettings::poll_interval`]. Default: 1 s.
-    pub fn poll_interval(mut self, poll_interval: Duration) -> Self {
-        self.0.settings.poll_interval = poll_interval;
-        self
-    }
-
-    /// Sets [`WorkerSettings::step_timeout`]. Default: 15 s.
-    pub fn step_timeout(mut self, step_timeout: Duration) -> Self {
-        self.0.settings.step_timeout = step_timeout;
-        self
-    }
-
-    /// Sets [`WorkerSettings::retention`]. Default: 7 days.
-    pub fn retention(mut self, retention: Duration) -> Self {
-        self.0.settings.retention = retention;
-        self
-    }
-
-    /// Sets [`WorkerSettings::dead_retention`]. Default: `None`.
-    pub fn dead_retention(mut self, dead_retention: Option<Duration>) -> Self {
-        self.0.settings.dead_retention = dead_retention;
-        self
-    }
-
-    /// Sets [`WorkerSettings::disable_after`]. Default: 5 days.
-    pub fn disable_after(mut self, disable_after: Option<Duration>) -> Self {
-        self.0.settings.disable_after = disable_after;
-        self
-    }
-
-    /// Sets [`WorkerSettings::sweep_interval`]. Default: 1 hour.
-    pub fn sweep_interval(mut self, sweep_interval: Duration) -> Self {
-        self.0.settings.sweep_interval = sweep_interval;
         self
     }
 

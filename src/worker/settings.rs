@@ -6,8 +6,8 @@ use crate::build_error::BuildError;
 use crate::model::{DAY, HOUR};
 use crate::webhook::Backoff;
 
-/// Settings of a [`Worker`](super::Worker). [`WorkerBuilder`](super::WorkerBuilder) has a setter for each, and rejects
-/// values out of bounds.
+/// Settings of a [`Worker`](super::Worker). [`WorkerBuilder::build`](super::WorkerBuilder::build) rejects values out of
+/// bounds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WorkerSettings {

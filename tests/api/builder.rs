@@ -8,60 +8,77 @@ use forum_api::rate_limit::Budget;
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::test_util::TestApi;
-use forum_api::{Environment, ForumApi, ForumApiBuilder};
+use forum_api::{ApiSettings, BuildError, Environment, ForumApi};
 
 use crate::support::*;
 
-fn builder() -> ForumApiBuilder {
-    ForumApi::builder(FullBoard::new(), Stores::in_memory())
+fn build(change: impl FnOnce(&mut ApiSettings)) -> Result<ForumApi, BuildError> {
+    let mut settings = ApiSettings::default();
+    change(&mut settings);
+    let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
+    api.settings(settings).build()
 }
 
-fn budget(units: u32, seconds: u64) -> Budget {
+fn budget(units: u32, millis: u64) -> Budget {
     Budget {
         units,
-        window: Duration::from_secs(seconds),
+        window: Duration::from_millis(millis),
     }
 }
 
 #[test]
 fn build_rejects_each_setting_out_of_bounds() {
-    for (setting, builder) in [
-        ("token_budget.units", builder().token_budget(budget(0, 1))),
-        ("token_budget.window", builder().token_budget(budget(1, 0))),
-        ("guest_budget.units", builder().guest_budget(budget(0, 1))),
-        ("guest_budget.window", builder().guest_budget(budget(1, 0))),
-        ("ipv4_prefix_len", builder().ipv4_prefix_len(33)),
-        ("ipv6_prefix_len", builder().ipv6_prefix_len(129)),
-        ("body_limit", builder().body_limit(0)),
-        ("request_timeout", builder().request_timeout(Duration::ZERO)),
-        (
-            "token_budget.window",
-            builder().token_budget(Budget {
-                units: 1,
-                window: Duration::from_micros(999),
-            }),
-        ),
-        ("base_path", builder().base_path("")),
-        ("base_path", builder().base_path("api/v1")),
-        ("base_path", builder().base_path("/api/v1?x")),
-        ("base_path", builder().base_path("/api#v1")),
-        ("base_path", builder().base_path("/api v1")),
-        (
-            "base_path",
-            builder().base_path("https://board.example/api"),
-        ),
-    ] {
-        let error = builder.build().unwrap_err();
-        assert_eq!(error.setting(), setting, "{error}");
+    type Change = fn(&mut ApiSettings);
+    let cases: &[(&str, Change)] = &[
+        ("token_budget.units", |settings| {
+            settings.token_budget = budget(0, 1000)
+        }),
+        ("token_budget.window", |settings| {
+            settings.token_budget = budget(1, 0)
+        }),
+        ("token_budget.window", |settings| {
+            settings.token_budget.window = Duration::from_micros(999)
+        }),
+        ("guest_budget.units", |settings| {
+            settings.guest_budget = budget(0, 1000)
+        }),
+        ("guest_budget.window", |settings| {
+            settings.guest_budget = budget(1, 0)
+        }),
+        ("ipv4_prefix_len", |settings| settings.ipv4_prefix_len = 33),
+        ("ipv6_prefix_len", |settings| settings.ipv6_prefix_len = 129),
+        ("body_limit", |settings| settings.body_limit = 0),
+        ("request_timeout", |settings| {
+            settings.request_timeout = Duration::ZERO
+        }),
+        ("base_path", |settings| settings.base_path = "".into()),
+        ("base_path", |settings| settings.base_path = "api/v1".into()),
+        ("base_path", |settings| {
+            settings.base_path = "/api/v1?x".into()
+        }),
+        ("base_path", |settings| {
+            settings.base_path = "/api#v1".into()
+        }),
+        ("base_path", |settings| {
+            settings.base_path = "/api v1".into()
+        }),
+        ("base_path", |settings| {
+            settings.base_path = "https://board.example/api".into()
+        }),
+    ];
+    for (setting, change) in cases {
+        let error = build(change).unwrap_err();
+        assert_eq!(error.setting(), *setting, "{error}");
     }
-    let widest = builder()
-        .token_budget(budget(1, 1))
-        .ipv4_prefix_len(32)
-        .ipv6_prefix_len(128)
-        .body_limit(1)
-        .request_timeout(Duration::from_millis(1))
-        .base_path("/");
-    assert!(widest.build().is_ok());
+    let widest = build(|settings| {
+        settings.token_budget = budget(1, 1);
+        settings.ipv4_prefix_len = 32;
+        settings.ipv6_prefix_len = 128;
+        settings.body_limit = 1;
+        settings.request_timeout = Duration::from_millis(1);
+        settings.base_path = "/".into();
+    });
+    assert!(widest.is_ok());
 }
 
 #[test]
@@ -91,7 +108,7 @@ fn build_rejects_an_invalid_public_origin() {
 
 #[tokio::test]
 async fn slashes_at_the_end_of_the_base_path_are_removed() {
-    let api = builder().base_path("/forum/").build().unwrap();
+    let api = build(|settings| settings.base_path = "/forum/".into()).unwrap();
     assert_eq!(api.openapi()["servers"][0]["url"], "/forum");
 }
 

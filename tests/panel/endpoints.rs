@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use forum_api::panel::PanelSettings;
 use forum_api::runtime::Clock as _;
 use forum_api::test_util::{Intervention, audit_entry};
 use forum_api::webhook::{DeliveryState, Endpoint};
@@ -318,8 +319,9 @@ async fn an_endpoint_is_removed_with_its_deliveries() {
 #[tokio::test(start_paused = true)]
 async fn a_ping_without_a_result_is_shown_within_the_request_timeout() {
     let mut fixture = PanelFixture::with_content().await;
-    let node = fixture.node_builder();
-    let node = node.request_timeout(Duration::from_millis(500));
+    let mut settings = PanelSettings::default();
+    settings.request_timeout = Duration::from_millis(500);
+    let node = fixture.node_builder().settings(settings);
     fixture.panel = node.build().unwrap();
     let (status, page) = fixture
         .post_and_follow(&fixture.endpoint_path("/ping"))

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use forum_api::host::{AdminAuth, BackendResult, Session};
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
-use forum_api::panel::{Panel, PanelBuilder};
+use forum_api::panel::{Panel, PanelBuilder, PanelSettings};
 use forum_api::runtime::{Clock, ManualClock, SeededRandom, TokioRuntime};
 use forum_api::scope::Scope;
 use forum_api::store::memory::MemoryAuditStore;
@@ -180,9 +180,11 @@ impl PanelFixture {
             .scope(VOTES_WRITE);
         let admin = WebhookAdmin::new(interceptor.webhooks(&webhooks), &environment);
         let intercepted = interceptor.stores(&stores);
+        let mut settings = PanelSettings::default();
+        settings.base_path = base_path.into();
         let panel = Panel::builder(members.clone(), intercepted, admin, environment);
         Self {
-            panel: panel.base_path(base_path).build().unwrap(),
+            panel: panel.settings(settings).build().unwrap(),
             members,
             stores,
             webhooks,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::panel::Panel;
+use forum_api::panel::{Panel, PanelSettings};
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::{Stores, WebhookStores};
 use forum_api::webhook_admin::WebhookAdmin;
@@ -111,27 +111,28 @@ async fn the_base_path_redirects_to_the_tokens_and_matches_whole_segments() {
 
 #[test]
 fn build_rejects_each_setting_out_of_bounds() {
-    let builder = || {
+    type Change = fn(&mut PanelSettings);
+    let cases: &[(&str, Change)] = &[
+        ("base_path", |settings| settings.base_path = "panel".into()),
+        ("body_limit", |settings| settings.body_limit = 0),
+        ("request_timeout", |settings| {
+            settings.request_timeout = Duration::ZERO
+        }),
+        ("api_url", |settings| settings.api_url = "/api/v1".into()),
+        ("reference_url", |settings| {
+            settings.reference_url = "javascript:alert(1)".into()
+        }),
+        ("reference_url", |settings| {
+            settings.reference_url = "//other.example".into()
+        }),
+    ];
+    for (setting, change) in cases {
+        let mut settings = PanelSettings::default();
+        change(&mut settings);
         let admin = WebhookAdmin::new(WebhookStores::in_memory(), TokioRuntime);
-        Panel::builder(
-            Arc::new(Members::default()),
-            Stores::in_memory(),
-            admin,
-            TokioRuntime,
-        )
-    };
-    for (setting, builder) in [
-        ("base_path", builder().base_path("panel")),
-        ("body_limit", builder().body_limit(0)),
-        ("request_timeout", builder().request_timeout(Duration::ZERO)),
-        ("api_url", builder().api_url("/api/v1")),
-        (
-            "reference_url",
-            builder().reference_url("javascript:alert(1)"),
-        ),
-        ("reference_url", builder().reference_url("//other.example")),
-    ] {
-        assert_eq!(builder.build().unwrap_err().setting(), setting);
+        let (members, stores) = (Arc::new(Members::default()), Stores::in_memory());
+        let panel = Panel::builder(members, stores, admin, TokioRuntime).settings(settings);
+        assert_eq!(panel.build().unwrap_err().setting(), *setting);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use forum_api::panel::PanelSettings;
 use forum_api::runtime::Clock;
 use forum_api::store::{TokenUsage, UsageCounts};
 use forum_api::token::{Lookup, PlainToken, TokenState};
@@ -366,10 +367,10 @@ async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their
     let mut fixture = PanelFixture::new().await;
     let page = fixture.issue(&[]).await;
     assert!(!page.contains("curl") && !page.contains("API reference"));
-    let panel = fixture.node_builder();
-    let panel = panel
-        .api_url("https://board.example/api/v1/")
-        .reference_url("/docs");
+    let mut settings = PanelSettings::default();
+    settings.api_url = "https://board.example/api/v1/".into();
+    settings.reference_url = "/docs".into();
+    let panel = fixture.node_builder().settings(settings);
     fixture.panel = panel.build().unwrap();
     for (scope, path) in [
         ("members:read", "/me"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::{BoardResult, OrInternal};
-use forum_api::panel::Panel;
+use forum_api::panel::{Panel, PanelSettings};
 use forum_api::rate_limit::Budget;
 use forum_api::reference::ReferencePage;
 use forum_api::store::{RateLimitStore, Stores};
@@ -128,11 +128,13 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         stores.rate_limits.clone(),
     );
     let host = Arc::new(sign_in.clone());
-    let panel = Panel::builder(host, stores.clone(), webhook_admin, &environment)
-        .base_path(PANEL)
-        .api_url(format!("{base_url}{API}"))
-        .reference_url(DOCS)
-        .trusted_proxies(options.trusted_proxies.clone());
+    let mut panel_settings = PanelSettings::default();
+    panel_settings.base_path = PANEL.into();
+    panel_settings.api_url = format!("{base_url}{API}");
+    panel_settings.reference_url = DOCS.into();
+    panel_settings.trusted_proxies = options.trusted_proxies.clone();
+    let panel =
+        Panel::builder(host, stores.clone(), webhook_admin, &environment).settings(panel_settings);
     let host = Arc::new(board.clone());
     let api = ForumApi::builder(host, stores)
         .environment(&environment)

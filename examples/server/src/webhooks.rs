@@ -82,33 +82,30 @@ pub fn start(
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
     let (timeout, keep) = (retries.webhook_timeout, retries.webhook_retention);
-    let mut settings = HttpTransportSettings::default();
-    settings.allow_private_addresses = options.allow_private_webhooks;
-    settings.attempt_timeout = timeout;
-    let transport = HttpTransport::new(settings);
-    let defaults = WorkerSettings::default();
+    let mut transport_settings = HttpTransportSettings::default();
+    transport_settings.allow_private_addresses = options.allow_private_webhooks;
+    transport_settings.attempt_timeout = timeout;
+    let transport = HttpTransport::new(transport_settings);
+    let mut settings = WorkerSettings::default();
+    settings.backoff = Backoff {
+        initial: retries.webhook_initial_backoff,
+        max: retries.webhook_max_backoff,
+    };
+    settings.max_in_flight = retries.webhook_concurrency;
+    settings.max_in_flight_per_endpoint = retries.webhook_endpoint_concurrency;
+    settings.step_timeout = settings.step_timeout.max(timeout.mul_f64(STEP_FACTOR));
+    settings.retention = keep;
+    settings.dead_retention = retries.webhook_dead_retention;
+    settings.sweep_interval = settings
+        .sweep_interval
+        .min(keep.max(Duration::from_secs(1)));
     let worker = Worker::builder(
         database.webhooks(),
         Arc::new(board.clone()),
         transport.map_err(BoardError::Internal)?,
         environment,
     );
-    let worker = worker
-        .backoff(Backoff {
-            initial: retries.webhook_initial_backoff,
-            max: retries.webhook_max_backoff,
-        })
-        .max_in_flight(retries.webhook_concurrency)
-        .max_in_flight_per_endpoint(retries.webhook_endpoint_concurrency)
-        .step_timeout(defaults.step_timeout.max(timeout.mul_f64(STEP_FACTOR)))
-        .retention(keep)
-        .dead_retention(retries.webhook_dead_retention)
-        .sweep_interval(
-            defaults
-                .sweep_interval
-                .min(keep.max(Duration::from_secs(1))),
-        );
-    let worker = worker.build().or_internal()?;
+    let worker = worker.settings(settings).build().or_internal()?;
     Ok(worker.start())
 }
 

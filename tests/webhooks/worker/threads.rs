@@ -9,7 +9,7 @@ use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{DeliveryFilter, WebhookStores};
 use forum_api::test_util::audit_entry;
 use forum_api::webhook::{DeliveryState, Topic};
-use forum_api::worker::{Worker, WorkerHandle};
+use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -68,8 +68,10 @@ fn worker(stores: &WebhookStores) -> (WorkerHandle, FakeTransport) {
         transport.set_replies(name, [Reply::Delayed(Duration::from_millis(1), 204)]);
     }
     let owners = Arc::new(FakeAuthorizer::new(TokioRuntime));
+    let mut settings = WorkerSettings::default();
+    settings.max_in_flight = 16;
     let worker = Worker::builder(stores.clone(), owners, transport.clone(), TokioRuntime);
-    let worker = worker.max_in_flight(16).build().unwrap();
+    let worker = worker.settings(settings).build().unwrap();
     (worker.start(), transport)
 }
 

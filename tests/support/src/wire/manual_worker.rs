@@ -10,7 +10,7 @@ use forum_api::runtime::{Clock as _, ManualClock, SeededRandom};
 use forum_api::store::WebhookStores;
 use forum_api::test_util::{ManualRuntime, StoreInterceptor};
 use forum_api::webhook::HttpTransport;
-use forum_api::worker::{Worker, WorkerHandle};
+use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use tokio::task::unconstrained;
 
 use super::authorizer::CountingAuthorizer;
@@ -47,8 +47,9 @@ impl ManualWorker {
             .random(Arc::new(SeededRandom::default()));
         let interceptor = StoreInterceptor::default();
         let stores = interceptor.webhooks(stores);
-        let worker = Worker::builder(stores, authorizer, transport, environment)
-            .poll_interval(Duration::from_secs(3600));
+        let mut settings = WorkerSettings::default();
+        settings.poll_interval = Duration::from_secs(3600);
+        let worker = Worker::builder(stores, authorizer, transport, environment).settings(settings);
         let worker = Self {
             clock: clock.clone(),
             handle: worker.build().unwrap().start(),
