@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use forum_api::host::{Authorizer, Board, Host};
 use forum_api::rate_limit::Budget;
-use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::test_util::TestApi;
 use forum_api::{ApiSettings, BuildError, Environment, ForumApi};
@@ -84,7 +83,7 @@ fn build_rejects_each_setting_out_of_bounds() {
 #[test]
 fn build_rejects_an_invalid_public_origin() {
     let build = |origin: &str| {
-        let environment = Environment::new(TokioRuntime).public_origin(origin);
+        let environment = Environment::default().public_origin(origin);
         ForumApi::builder(FullBoard::new(), Stores::in_memory())
             .environment(environment)
             .build()
