@@ -2,8 +2,7 @@
 //!
 //! The library reads the time, generates random bytes and starts tasks only through these traits. Exceptions: the SQL
 //! and Redis stores, the HTTP transport, the system's resolver and the check of an endpoint's URL also use the clocks,
-//! threads and timers of std and tokio. TLS and hash tables have random sources of their own. If the host's clock
-//! panics, the library uses [`SystemClock`] for the response.
+//! threads and timers of std and tokio. TLS and hash tables have random sources of their own.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -21,7 +20,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Source of the current time.
 pub trait Clock: Debug + Send + Sync + 'static {
-    /// Returns the current time. The time can go backwards, for example when the system clock is adjusted.
+    /// Returns the current time. The time can go backwards, for example when the system clock is adjusted. Must not panic.
     fn now(&self) -> Timestamp;
 }
 

@@ -99,6 +99,8 @@ impl ForumApiBuilder {
     /// client's address from `x-forwarded-for` ([`client_ip`](crate::client_ip)). Guests whose address is unknown share one
     /// budget.
     ///
+    /// The function must not panic.
+    ///
     /// With axum: `.peer_ip(|head| head.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip()))`.
     pub fn peer_ip(
         self,
@@ -112,6 +114,8 @@ impl ForumApiBuilder {
 
     /// Sets the source of a request's original URI, for routers that remove a path prefix. Default: the URI of the
     /// request itself.
+    ///
+    /// The function must not panic.
     ///
     /// With axum: `.original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))`.
     pub fn original_uri(

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use bytes::Bytes;
 use http::Response;
@@ -24,8 +23,6 @@ use crate::operation::{
     reject_query, require_scope,
 };
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
-use crate::runtime::{Clock as _, SystemClock};
-use crate::task::{PanicError, catch_panic};
 
 /// Label of the rate limit store in the metrics.
 const STORE: &str = "budgets";
@@ -55,8 +52,7 @@ struct PendingRequest<'a, 'h> {
 
 impl Drop for PendingRequest<'_, '_> {
     fn drop(&mut self) {
-        // A request whose pipeline panics gets a response later.
-        if !self.is_finished && !thread::panicking() {
+        if !self.is_finished {
             self.context.log_disconnect();
             self.api.usage.record(&self.context.usage(None));
         }
@@ -64,30 +60,18 @@ impl Drop for PendingRequest<'_, '_> {
 }
 
 impl ApiInner {
+    /// Creates the context of a request and returns the response.
     pub(super) async fn handle(
         self: &Arc<Self>,
         mut head: Parts,
         body: LazyBody<'_>,
     ) -> Response<ResponseBody> {
-        let handled = {
-            let steps = pin!(async { Ok(self.handle_request(&mut head, body).await) });
-            catch_panic(steps).await
-        };
-        handled.unwrap_or_else(|panic: PanicError| self.respond_to_panic(&head, panic))
-    }
-
-    /// Creates the context of a request and returns the response. Panics if the clock or a closure of the host panics.
-    async fn handle_request(
-        self: &Arc<Self>,
-        head: &mut Parts,
-        body: LazyBody<'_>,
-    ) -> Response<ResponseBody> {
-        restore_uri(head, &*self.original_uri);
+        restore_uri(&mut head, &*self.original_uri);
         let received_at = self.services.environment.clock.now();
         let id = self.request_ids.next(received_at);
-        let client_ip = self.client_ip(head);
+        let client_ip = self.client_ip(&head);
         let guest_key = self.guest_key(client_ip);
-        let context = RequestContext::new(head, id, client_ip, guest_key, received_at);
+        let context = RequestContext::new(&head, id, client_ip, guest_key, received_at);
         let span = context.span();
         self.respond(context, body).instrument(span).await
     }
@@ -115,16 +99,6 @@ impl ApiInner {
         let response = self.finish(result, context, self.services.environment.clock.now());
         pending.is_finished = true;
         response
-    }
-
-    /// Responds to a request for which the host's code panicked instead of returning the URI, the time or the peer.
-    fn respond_to_panic(&self, head: &Parts, panic: PanicError) -> Response<ResponseBody> {
-        // The host's clock can be the code that panicked.
-        let now = SystemClock.now();
-        let id = self.request_ids.next(now);
-        let context = RequestContext::new(head, id, None, RateLimitKey::UnknownAddress, now);
-        let span = context.span();
-        span.in_scope(|| self.finish(Err(panic.into()), &context, now))
     }
 
     /// Converts the result of the pipeline to HTTP, logs it and counts it.

@@ -109,6 +109,8 @@ impl PanelBuilder {
     /// Sets the source of a request's original URI, for routers that remove a path prefix. Default: the URI of the
     /// request is the original one.
     ///
+    /// The function must not panic.
+    ///
     /// With axum: `.original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))`.
     pub fn original_uri(
         mut self,
@@ -120,6 +122,8 @@ impl PanelBuilder {
 
     /// Sets the source of the peer's IP address, for the addresses in the audit log. Default: an `IpAddr` or a `SocketAddr`
     /// extension of the request.
+    ///
+    /// The function must not panic.
     ///
     /// With axum: `.peer_ip(|head| head.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip()))`.
     pub fn peer_ip(

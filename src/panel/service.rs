@@ -26,7 +26,6 @@ use crate::http_util::{
 };
 use crate::metrics::recorder;
 use crate::runtime::BoxFuture;
-use crate::task::catch_panic;
 
 /// Reads the body when polled. Only forms read it.
 type UnreadBody = BoxFuture<'static, Result<Bytes, BodyError>>;
@@ -59,37 +58,27 @@ where
         let (mut head, body) = request.into_parts();
         let body = Box::pin(read_body(body, panel.settings.body_limit));
         ResponseFuture::new(async move {
-            let restored = catch_panic(async {
-                restore_uri(&mut head, &*panel.original_uri);
-                Ok(())
-            });
-            let restored = restored.await;
+            restore_uri(&mut head, &*panel.original_uri);
             let method = recorder::method_label(&head.method);
             let below = panel.path_below_base(&head);
             let route = below.and_then(|below| router::find(&head.method, below));
             let route = route.map(|(route, _)| route.path);
             let id = panel.request_ids.next(panel.environment.clock.now());
             let span = tracing::info_span!("panel", request_id = id.as_str(), %method, route);
-            let handled = panel.handle(&head, body, restored, id);
-            handled.instrument(span).await
+            panel.handle(&head, body, id).instrument(span).await
         })
     }
 }
 
 impl PanelInner {
-    /// `restored` is an error if the host's closure for the original URI panicked.
     async fn handle(
         self: Arc<Self>,
         head: &Parts,
         body: UnreadBody,
-        restored: Result<(), PanelError>,
         id: RequestId,
     ) -> Response<ResponseBody> {
         let mut progress = Progress::default();
-        let pipeline = async {
-            restored?;
-            self.run_pipeline(head, body, &mut progress).await
-        };
+        let pipeline = self.run_pipeline(head, body, &mut progress);
         let limit = self.settings.request_timeout;
         let result = run(&*self.environment.runtime, limit, pipeline).await;
         let timeout = || match progress.reading_form {

@@ -83,7 +83,7 @@ impl ReceiverResponse {
     /// Maximum length of the headers, in bytes.
     pub(crate) const MAX_HEADERS_LEN: usize = 2 * 1024;
 
-    /// Makes headers and excerpt [`printable`], and truncates them to their limits.
+    /// Makes headers and excerpt [`storable`].
     pub(crate) fn storable(self) -> Self {
         let headers = storable(&self.headers, Self::MAX_HEADERS_LEN);
         let excerpt = storable(&self.excerpt, Self::MAX_LEN - headers.len());
@@ -95,23 +95,17 @@ impl ReceiverResponse {
     }
 }
 
-/// Makes a text [`printable`], and truncates it to `limit` bytes at a character boundary.
+/// Replaces control characters other than tab, line feed and carriage return, so that the text is safe for terminals and
+/// databases, and truncates it to `limit` bytes at a character boundary.
 #[cfg(feature = "webhooks")]
 pub(crate) fn storable(text: &str, limit: usize) -> String {
-    let mut text = printable(text.as_bytes());
+    let is_unprintable =
+        |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
+    let mut text = text.replace(is_unprintable, "\u{fffd}");
     while text.len() > limit {
         text.pop();
     }
     text
-}
-
-/// Replaces invalid UTF-8 and control characters other than tab, line feed and carriage return, so that the text is safe
-/// for terminals and databases.
-#[cfg(feature = "webhooks")]
-fn printable(text: &[u8]) -> String {
-    let is_unprintable =
-        |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
-    String::from_utf8_lossy(text).replace(is_unprintable, "\u{fffd}")
 }
 
 /// Formats headers as lines `name: value`. Omits the lines that exceed `limit` bytes.
@@ -119,7 +113,8 @@ fn printable(text: &[u8]) -> String {
 pub(crate) fn header_lines(headers: &HeaderMap, limit: usize) -> String {
     let mut lines = String::new();
     for (name, value) in headers {
-        let line = format!("{name}: {}\n", printable(value.as_bytes()));
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let line = format!("{name}: {value}\n");
         if lines.len() + line.len() > limit {
             break;
         }

@@ -1,19 +1,13 @@
 //! Failures of hosts and stores: a 500 without details, a log line with the cause, and a next request that succeeds.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::{BackendError, BoardError, OverloadedError};
-use forum_api::model::Timestamp;
-use forum_api::runtime::{Clock, TokioRuntime};
-use forum_api::store::Stores;
 use forum_api::test_util::Intervention;
-use forum_api::{Environment, ForumApi};
 use thiserror::Error;
-use tower::ServiceExt;
 
-use crate::support::server::{read, short_timeout};
+use crate::support::server::short_timeout;
 use crate::support::*;
 
 const OVERLOADED: OverloadedError = OverloadedError::new(Duration::from_secs(7));
@@ -57,50 +51,6 @@ async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
             let next = server.outcome_for(&alice, Request::of(row)).await;
             assert_eq!(next, (row.success, None), "{row:?}");
         }
-    }
-}
-
-#[derive(Debug)]
-struct PanickingClock;
-
-impl Clock for PanickingClock {
-    fn now(&self) -> Timestamp {
-        panic!("the clock panics")
-    }
-}
-
-#[tokio::test]
-async fn a_panic_of_the_clock_or_of_a_closure_is_a_500() {
-    log::capture();
-    let builder = |environment: Environment| {
-        ForumApi::builder(FullBoard::new(), Stores::in_memory()).environment(environment)
-    };
-    let environment = || Environment::new(TokioRuntime);
-    for (api, reason) in [
-        (
-            builder(environment().clock(Arc::new(PanickingClock))),
-            "the clock panics",
-        ),
-        (
-            builder(environment()).peer_ip(|_| panic!("the peer panics")),
-            "the peer panics",
-        ),
-        (
-            builder(environment()).original_uri(|_| panic!("the URI panics")),
-            "the URI panics",
-        ),
-    ] {
-        let request = Request::get("/forums").to_http();
-        let Ok(response) = api.build().unwrap().oneshot(request).await;
-        let response = read(response).await;
-        assert_eq!(outcome(&response), INTERNAL_ERROR, "{reason}");
-        assert_eq!(message(&response), MESSAGE);
-        assert_eq!(number(&response, "x-ratelimit-limit"), 120);
-        let log = log::of(&response);
-        assert!(
-            log.contains(reason) && log.contains("request completed"),
-            "{log}"
-        );
     }
 }
 

@@ -138,20 +138,6 @@ async fn a_form_that_does_not_arrive_before_the_timeout_is_a_400() {
 }
 
 #[tokio::test]
-async fn a_panic_of_a_closure_is_a_500() {
-    let mut fixture = PanelFixture::new().await;
-    for panel in [
-        fixture.node_builder().peer_ip(|_| panic!("no peer")),
-        fixture.node_builder().original_uri(|_| panic!("no URI")),
-    ] {
-        fixture.panel = panel.build().unwrap();
-        let response = fixture.send("GET", "/panel/tokens", &[ADMIN], &[]).await;
-        assert_eq!(response.status, 500);
-        assert!(response.contains("An internal error occurred."));
-    }
-}
-
-#[tokio::test]
 async fn an_error_page_has_navigation_and_a_link_back_for_an_administrator() {
     let fixture = PanelFixture::with_content().await;
     let unknown = fixture.get("/panel/nothing").await;

@@ -81,9 +81,9 @@ async fn a_response_is_its_status_and_the_start_of_its_body() {
         // The connection breaks off after the head.
         (Respond(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\nhalf"), (200, "half")),
         (Respond(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\nnonsense"), (200, "a")),
-        // Nothing is decompressed, and no control characters are kept.
-        (Respond(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\n\x1f\x8b\x08"), (200, "\u{fffd}\u{fffd}\u{fffd}")),
-        (Respond(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n\x1b[2J\0\xc3\xbc\xff\r\n\t."), (200, "\u{fffd}[2J\u{fffd}\u{fc}\u{fffd}\r\n\t.")),
+        // Nothing is decompressed, and invalid UTF-8 is replaced.
+        (Respond(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\n\x1f\x8b\x08"), (200, "\x1f\u{fffd}\x08")),
+        (Respond(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n\x1b[2J\0\xc3\xbc\xff\r\n\t."), (200, "\x1b[2J\0\u{fc}\u{fffd}\r\n\t.")),
     ];
     check_responses(LONG_TIMEOUT, &rows, expect_response).await;
 }
@@ -95,8 +95,6 @@ async fn at_most_4_kib_of_headers_and_body_are_kept() {
         (Flood(b"HTTP/1.1 200 OK\r\n\r\n", KIBIBYTE), 4096),
         (Flood(b"HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n", KIBIBYTE), 4096),
         (Flood(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", b"4\r\nbyte\r\n"), 4096),
-        (Flood(b"HTTP/1.1 200 OK\r\n\r\n\x20", "ü".as_bytes()), 4096 - 3 + 2),
-        (Flood(b"HTTP/1.1 200 OK\r\n\r\n", b"\0\0"), 4096 - 1),
     ];
     check_responses(LONG_TIMEOUT, &rows, |length, outcome| {
         let response = outcome.unwrap();
@@ -107,14 +105,14 @@ async fn at_most_4_kib_of_headers_and_body_are_kept() {
 }
 
 #[tokio::test]
-async fn headers_are_kept_as_printable_lines() {
+async fn headers_are_kept_as_lines() {
     let long: &'static str = Box::leak("v".repeat(2_000).into_boxed_str());
     let head = format!(
         "HTTP/1.1 500 Oh\r\nX-One: a\r\nx-two: \t\u{e9}\u{80} b \r\nX-One: c\r\nlong: {long}\r\nmore: {long}\r\ncontent-length: 0\r\n\r\n"
     );
     let head: &'static [u8] = Box::leak(head.into_bytes().into_boxed_slice());
     let expected: &'static str =
-        format!("x-one: a\nx-one: c\nx-two: \u{e9}\u{fffd} b\nlong: {long}\n").leak();
+        format!("x-one: a\nx-one: c\nx-two: \u{e9}\u{80} b\nlong: {long}\n").leak();
     check_responses(
         LONG_TIMEOUT,
         &[(Respond(head), expected)],

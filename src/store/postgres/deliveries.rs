@@ -73,8 +73,8 @@ impl DeliveryStore for PostgresStore {
         fn texts(
             settlements: &[Settlement],
             text: impl Fn(&AttemptRecord) -> &Option<String>,
-        ) -> Vec<Option<String>> {
-            let text = |attempt| text(attempt).as_deref().map(storable);
+        ) -> Vec<Option<&str>> {
+            let text = |attempt| text(attempt).as_deref();
             each(settlements, |one| one.attempt.as_ref().and_then(text))
         }
         let due_in = |one: &Settlement| {
@@ -319,9 +319,4 @@ pub(super) fn millis(duration: Duration) -> i64 {
 
 fn integer(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
-}
-
-/// Replaces U+0000, which Postgres cannot store.
-fn storable(text: &str) -> String {
-    text.replace('\0', "\u{fffd}")
 }

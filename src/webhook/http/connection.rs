@@ -58,12 +58,11 @@ impl ResponseCapture {
 
 impl From<ResponseCapture> for ReceiverResponse {
     fn from(capture: ResponseCapture) -> Self {
-        let response = Self {
+        Self {
             status: capture.status.as_u16(),
             headers: capture.headers,
             excerpt: String::from_utf8_lossy(&capture.body).into_owned(),
-        };
-        response.storable()
+        }
     }
 }
 

@@ -150,7 +150,7 @@ impl Transport for FakeTransport {
         Ok(ReceiverResponse {
             status,
             headers: format!("server: \0{}\n", "x".repeat(3000)),
-            excerpt: format!("\0{}", "x".repeat(5000)),
+            excerpt: format!("\0{}", "ü".repeat(2500)),
         })
     }
 }
