@@ -1,79 +1,176 @@
-//! Pages over HTTP, compared with a handwritten server: `cargo build --release -p forum-server`, then `cargo bench -p
-//! forum-benches --bench pages`, or with `-- posts`, `forums`, `threads` or `thread` one kind of page.
+//! Pages over HTTP, compared with handwritten servers: `cargo build --release -p forum-server`, then `cargo bench -p
+//! forum-benches --bench pages`, or with `-- posts` or `-- thread` one kind of page.
 //!
-//! Fills a board with `forum-server generate` and serves it with `forum-server` in a process of its own. The baseline
-//! is a handwritten axum server over the same database, with as many reader threads or connections, the board's SQL and
-//! the same JSON, but without tokens, access, rate limits and logs. A second baseline adds the statement that looks up
-//! the token and its owner's access, in the same visit to the database. The third is a server on axum and sqlx with one
-//! query each for token, owner and data, in a process of its own (`benches/sqlx`). `wrk` loads all four in turn, each
-//! with thousands of paths over 64 connections, on the same machine. Each ratio compares turns of one round.
+//! Serves the demo board with `forum-server`, and fills it with `forum-server generate`. The baselines are two axum
+//! servers over the same database, with as many reader threads or connections, the board's SQL and the same JSON, but
+//! without rate limits and logs. The first finds the token and its owner with one query, in the same visit to the
+//! database as the data. The second uses sqlx with one query each for token, owner and data, in a process of its own
+//! (`benches/sqlx`). `wrk` loads all three in turn, with thousands of paths over 64 connections for `TURN` seconds
+//! (default 2), on the same machine. Each ratio compares turns of one round.
 //!
 //! Needs `wrk` (Debian's package) and 3 GB of disk, and takes six minutes, most of them to fill the board. With
 //! `FORUM_API_BACKEND=postgres` the board is in the Postgres of `FORUM_API_POSTGRES`. `POSTS=100000` makes a smaller
-//! board, `TURN=1` shorter turns. `BOARD=sqlite:/tmp/board.db` (or `postgres://…`) keeps the board there and reuses it.
-
-use forum_benches::{measurements, wrk};
-use forum_server::board;
-use forum_test_support::{client, program};
+//! board.
 
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-mod backend;
 mod handwritten;
-mod load;
-mod paths;
-mod server;
+#[path = "../sqlx/src/pages.rs"]
+mod pages;
 mod sqlx;
 
-use backend::{Backend, Baseline};
-use load::Load;
-use measurements::{Goal, Samples, is_selected, row};
-use paths::Kind;
-use server::RunningServer;
+use std::fs;
+use std::process::Command;
+
+use forum_benches::measurements::{
+    Goal, ROUNDS, Row, Samples, backend_name, by_backend, is_selected, number,
+};
+use forum_test_support::program::{Server, ServerDirectory};
+use serde_json::Value;
+use tempfile::TempDir;
+
 use sqlx::SqlxServer;
 
-/// Number of rounds.
-const ROUNDS: usize = 5;
+/// Number of threads that are requested.
+const THREADS: usize = 2_000;
+
+/// Number of posts on a page, and the minimum number of posts in each requested thread.
+const LIMIT: u64 = 20;
+
+const TWO_VISITS: &str = "the library checks the access before the board reads, so a request visits the database twice \
+    instead of once; log line and rate limit are the rest";
+
+/// Sends the requests in order, again and again.
+const SCRIPT: &str = r#"
+local requests, place = {}, 0
+
+function init(arguments)
+    for path in io.lines(arguments[1]) do
+        table.insert(requests, wrk.format("GET", path))
+    end
+end
+
+function request()
+    place = place % #requests + 1
+    return requests[place]
+end
+"#;
 
 fn main() {
-    let backend = Backend::from_environment();
-    let served = RunningServer::start(&backend);
-    let plain = handwritten::start(backend.url());
-    let sqlx = SqlxServer::start(&backend);
-    for kind in Kind::ALL
-        .into_iter()
-        .filter(|kind| is_selected(kind.name()))
-    {
-        measure(&backend, &served, &plain, &sqlx.origin, kind);
+    let plenty = u32::MAX.to_string();
+    let server = Server::start(ServerDirectory::new(), &["--token-budget", &plenty]);
+    let posts = number("POSTS", 1_000_000);
+    server.run_ok(&format!(
+        "generate --yes --threads {} --posts {posts}",
+        posts / 50
+    ));
+    let config = handwritten::config(server.directory.database_url());
+    let sqlx = SqlxServer::start(&config);
+    let origins = [
+        server.url(""),
+        handwritten::start(config),
+        sqlx.origin.clone(),
+    ];
+    let threads = threads(&server);
+    for (part, suffix, goals) in [
+        ("posts", format!("/posts?limit={LIMIT}"), (0.9, 1.0)),
+        ("thread", String::new(), (0.8, 0.9)),
+    ] {
+        if is_selected(part) {
+            let path = |thread| format!("/api/v1/threads/{thread}{suffix}");
+            let load = Load::new(server.token("alice"), threads.iter().map(path).collect());
+            let what = format!("`GET /threads/{{id}}{suffix}`, {}", backend_name());
+            measure(&what, &load, &origins, by_backend(goals.0, goals.1));
+        }
     }
 }
 
-fn measure(backend: &Backend, served: &RunningServer, plain: &str, sqlx: &str, kind: Kind) {
-    let paths = kind.paths(served);
-    let side = |origin, prefix| (origin, Load::new(prefix, &served.token, &paths));
-    let sides = [
-        side(served.origin(), ""),
-        side(plain, ""),
-        side(plain, handwritten::WITH_TOKEN),
-        side(sqlx, ""),
-    ];
-    let bytes = sides.each_ref().map(|(side, load)| load.sample(side));
-    println!("{}: {bytes:?} bytes", kind.what());
-    let round = |_| sides.each_ref().map(|(side, load)| load.run(side));
-    let rounds: Vec<[f64; 4]> = (0..ROUNDS).map(round).collect();
-    let of = |side: usize| rounds.iter().map(|round| round[side]).collect::<Samples>();
-    let what = format!("{}, {}", kind.what(), backend.name());
-    for (side, baseline) in (1..).zip(Baseline::ALL) {
-        let against = baseline.name();
-        of(side).report(&format!("{against}, requests/s"));
+/// Compares the first of the servers with the others.
+fn measure(what: &str, load: &Load, origins: &[String; 3], goal: f64) {
+    let round = |_| {
+        origins
+            .each_ref()
+            .map(|origin| load.requests_per_second(origin))
+    };
+    let rounds: Vec<[f64; 3]> = (0..ROUNDS).map(round).collect();
+    for (side, baseline, goal, cause) in [
+        (
+            1,
+            "handwritten handler that also looks up token and owner",
+            goal,
+            TWO_VISITS,
+        ),
+        (
+            2,
+            "axum and sqlx with one query each for token, owner and data",
+            1.0,
+            "",
+        ),
+    ] {
+        let rate: Samples = rounds.iter().map(|round| round[side]).collect();
+        rate.report(&format!("{baseline}, requests/s"));
         let ratios = rounds.iter().map(|round| round[0] / round[side]).collect();
-        let goal = Goal::AtLeast(backend.goal(baseline, kind));
-        row(&what, "requests/s, ratio", against, goal, &ratios);
+        Row {
+            what,
+            unit: "requests/s, ratio",
+            baseline,
+            goal: Goal::AtLeast(goal),
+            cause,
+        }
+        .write(&ratios);
     }
-    match backend.goal_rate(kind) {
-        Some(goal_rate) => row(&what, "requests/s", "none", goal_rate, &of(0)),
-        None => of(0).report("requests/s"),
+}
+
+/// Threads with at least a page of posts.
+fn threads(server: &Server) -> Vec<String> {
+    let token = server.token("alice");
+    let (mut threads, mut after) = (Vec::new(), String::new());
+    while threads.len() < THREADS {
+        let page = server.get(&token, &format!("/forums/2/threads?limit=100{after}"));
+        let page = page.json();
+        let items = page["items"].as_array().unwrap().iter();
+        let full = items.filter(|thread| thread["replyCount"].as_u64().unwrap() >= LIMIT);
+        threads.extend(full.map(|thread| thread["threadId"].as_str().unwrap().to_owned()));
+        match &page["next"] {
+            Value::String(next) => after = format!("&after={next}"),
+            _ => break,
+        }
+    }
+    threads
+}
+
+/// Requests of a list of paths with one token.
+struct Load {
+    directory: TempDir,
+    token: String,
+}
+
+impl Load {
+    fn new(token: String, paths: Vec<String>) -> Self {
+        let directory = TempDir::new().unwrap();
+        fs::write(directory.path().join("paths"), paths.join("\n")).unwrap();
+        fs::write(directory.path().join("script.lua"), SCRIPT).unwrap();
+        Self { directory, token }
+    }
+
+    /// Runs `wrk`. Panics unless all requests succeed.
+    fn requests_per_second(&self, origin: &str) -> f64 {
+        let done = Command::new("wrk")
+            .args(["-t1", "-c64", "-d", &number("TURN", 2).to_string(), "-H"])
+            .arg(format!("authorization: Bearer {}", self.token))
+            .args(["-s", "script.lua", origin, "--", "paths"])
+            .current_dir(self.directory.path())
+            .output();
+        let done = done.unwrap_or_else(|none| panic!("wrk is not installed: {none}"));
+        let output = String::from_utf8(done.stdout).unwrap();
+        let failures = ["Non-2xx", "Socket errors"];
+        let failed = failures.iter().any(|failure| output.contains(failure));
+        assert!(done.status.success() && !failed, "{output}");
+        let rate = output
+            .lines()
+            .find_map(|line| line.strip_prefix("Requests/sec:"));
+        rate.unwrap().trim().parse().unwrap()
     }
 }

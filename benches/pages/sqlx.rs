@@ -4,16 +4,8 @@ use std::env;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread::available_parallelism;
 
-use serde_json::{Value, json};
-
-use crate::backend::Backend;
-use crate::board::db::named_params;
-use crate::board::{actor, forums, posts, threads};
-use crate::handwritten;
-
-const TOKEN: &str = "SELECT owner, scopes FROM forum_api_tokens WHERE lookup = :lookup";
+use crate::pages::Config;
 
 /// The server, stopped on drop.
 pub struct SqlxServer {
@@ -22,14 +14,14 @@ pub struct SqlxServer {
 }
 
 impl SqlxServer {
-    /// Builds the server and starts it over the board.
-    pub fn start(backend: &Backend) -> Self {
+    /// Builds the server and starts it.
+    pub fn start(config: &Config) -> Self {
         let mut child = Command::new(build())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        serde_json::to_writer(child.stdin.take().unwrap(), &config(backend)).unwrap();
+        serde_json::to_writer(child.stdin.take().unwrap(), config).unwrap();
         let mut origin = String::new();
         let out = child.stdout.take().unwrap();
         BufReader::new(out).read_line(&mut origin).unwrap();
@@ -60,28 +52,4 @@ fn build() -> PathBuf {
         .status();
     assert!(built.unwrap().success());
     target.join("release/forum-benches-sqlx")
-}
-
-/// Returns the input of the program, with as many connections as the example server has.
-fn config(backend: &Backend) -> Value {
-    let (order, connections) = match backend.is_postgres() {
-        true => (forums::BY_PATH, handwritten::CONNECTIONS),
-        false => (forums::DEPTH_FIRST, available_parallelism().unwrap().get()),
-    };
-    let statement = |sql: &'static str| {
-        let statement = named_params(&[sql]);
-        json!({ "sql": statement.sql, "names": statement.names })
-    };
-    json!({
-        "database": backend.url(),
-        "connections": connections,
-        "statements": {
-            "token": statement(TOKEN),
-            "owner": statement(actor::LOAD),
-            "forums": statement(order),
-            "threads": statement(&threads::LIST),
-            "thread": statement(&threads::ONE),
-            "posts": statement(&posts::PAGE),
-        },
-    })
 }

@@ -1,57 +1,83 @@
-//! Durable replies per second: `cargo bench -p forum-benches --bench replies`, or with `-- durable` or `-- webhooks`
-//! one part of it.
+//! Durable replies per second, compared with a bare writer of the same rows: `cargo bench -p forum-benches --bench
+//! replies`.
 //!
 //! Concurrent members write replies through the whole API in this process: token, rate limit, access, Markdown, search
-//! index, counters and events. Flood control is off. The replies are spread over 64 threads of 8 forums. Each round uses a
-//! new SQLite file with full durability.
+//! index, counters and events. Flood control is off. The replies are spread over 64 threads of 8 forums. Each round uses
+//! a new database with full durability: a SQLite file, or with `FORUM_API_BACKEND=postgres` a database in the Postgres
+//! of `FORUM_API_POSTGRES`.
 //!
-//! `durable` compares them with a bare writer that inserts the same rows, given their contents: on SQLite over one
-//! connection, which commits all queued replies together, on Postgres (`FORUM_API_BACKEND=postgres`) over eight, which
-//! commit each reply. It also measures replies in one thread. `http` compares replies over sockets on SQLite, on Postgres,
-//! and on two nodes that share a Postgres. `webhooks` compares a board with ten endpoints that receive each reply with a
-//! board without endpoints.
-//!
-//! Configurations take turns in five rounds; each figure is printed as minimum, median and maximum. Takes two minutes
-//! and 1 GB of disk.
-
-use forum_benches::{fixture, measurements, receiver, storage};
-use forum_server::board;
+//! The bare writer inserts the same rows, given their contents: on SQLite over one connection, which commits all queued
+//! replies together, on Postgres over eight, which commit each reply. Both take turns in the rounds. Takes one minute.
 
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-mod baseline;
-mod durable;
-mod over_http;
-mod postgres_baseline;
+mod bare;
+mod postgres;
 mod rows;
-mod webhooks;
+mod sqlite;
 mod writers;
 
-use std::time::Duration;
+use forum_api::webhook::Topic;
+use forum_benches::fixture::BenchFixture;
+use forum_benches::measurements::{
+    Goal, ROUNDS, Row, Samples, backend_name, by_backend, is_postgres,
+};
 
-use measurements::is_selected;
-use storage::is_postgres;
+use bare::Sample;
+use rows::Rows;
+use writers::{WRITERS, Writers};
 
-/// Number of rounds.
-const ROUNDS: usize = 5;
-
-/// Time of writing before each measurement, in which connections prepare their statements.
-const WARM_UP: Duration = Duration::from_secs(1);
-
-/// Duration of each measurement in a round.
-const ROUND: Duration = Duration::from_secs(2);
+const CAUSE: &str = "the bare writer is given the contents; the API parses the request, checks token, permissions and \
+    limits, renders Markdown and serialises the event on the same cores";
 
 #[tokio::main]
 async fn main() {
-    if is_selected("durable") {
-        durable::measure().await;
+    let [mut through, mut beside, mut ratio] = <[Samples; 3]>::default();
+    for _ in 0..ROUNDS {
+        let (api, left) = side(true).await;
+        let (bare, left_by_bare) = side(false).await;
+        assert_eq!(left, left_by_bare, "both leave the same rows");
+        through.add(api);
+        beside.add(bare);
+        ratio.add(api / bare);
     }
-    if is_selected("http") && is_postgres() {
-        over_http::measure().await;
+    through.report("through the API, replies/s");
+    beside.report("bare writer, replies/s");
+    Row {
+        what: &format!("durable replies/s, {WRITERS} writers, {}", backend_name()),
+        unit: "ratio",
+        baseline: by_backend(
+            "a bare rusqlite writer with group commit, same rows",
+            "a bare tokio-postgres writer with the same rows and commits",
+        ),
+        goal: Goal::AtLeast(by_backend(0.6, 0.5)),
+        cause: CAUSE,
     }
-    if is_selected("webhooks") {
-        webhooks::measure().await;
-    }
+    .write(&ratio);
+}
+
+/// Measures on a new board with an endpoint, so that each reply has an event. The API writes the first reply for both.
+/// Returns the replies per second, and the rows that each reply wrote.
+async fn side(through_api: bool) -> (f64, Vec<(String, f64)>) {
+    let fixture = BenchFixture::new().await;
+    fixture
+        .endpoint("http://127.0.0.1:9/", &Topic::POST_CREATED)
+        .await;
+    let writers = Writers::new(&fixture).await;
+    let before = Rows::count(&fixture.directory);
+    let per_second = if through_api {
+        writers.per_second().await
+    } else {
+        let sample = Sample::of(&fixture.directory);
+        match is_postgres() {
+            true => postgres::per_second(&fixture.directory.database_url(), sample).await,
+            false => sqlite::per_second(&fixture.directory, sample).await,
+        }
+    };
+    (
+        per_second,
+        Rows::count(&fixture.directory).per_reply(&before),
+    )
 }

@@ -1,84 +1,51 @@
 //! Row counts of the database.
 
-use std::collections::BTreeMap;
+use forum_benches::measurements::by_backend;
+use forum_test_support::program::ServerDirectory;
 
-use rusqlite::{Connection, Result};
+const SQLITE_TABLES: &str = "
+    SELECT name FROM sqlite_schema
+    WHERE type = 'table' AND (name NOT LIKE 'post_text%' OR name = 'post_text_docsize')";
 
-use crate::storage::Storage;
+const POSTGRES_TABLES: &str = "
+    SELECT table_name FROM information_schema.tables
+    WHERE table_schema = 'public' AND table_type = 'BASE TABLE'";
 
-/// Name and value of a row count or of a sum of counters.
-pub type Rows = BTreeMap<String, i64>;
+/// Sums of the counters of threads, forums and members.
+const SUMS: [&str; 5] = [
+    "SELECT sum(reply_count) FROM thread",
+    "SELECT sum(last_number) FROM thread",
+    "SELECT sum(number) FROM post JOIN thread ON last_post_id = post.id",
+    "SELECT sum(post_count) FROM forum",
+    "SELECT sum(post_count) FROM member",
+];
 
-/// Number of rows in each table, except the search index's internal tables, and the sums of the counters of threads,
-/// forums and members.
-pub async fn rows(storage: &Storage) -> Rows {
-    let mut rows = Rows::new();
-    for (what, query) in match &storage.file {
-        Some(file) => queries(sqlite_tables(&Connection::open(file).unwrap())),
-        None => queries(postgres_tables(storage).await),
-    } {
-        let count = match &storage.file {
-            Some(file) => number(&Connection::open(file).unwrap(), &query),
-            None => postgres_number(storage, &query).await,
+/// Number of rows in each table, except the search index's internal tables, and the sums, by their queries.
+pub struct Rows(Vec<(String, f64)>);
+
+impl Rows {
+    pub fn count(directory: &ServerDirectory) -> Self {
+        let tables = directory.query(by_backend(SQLITE_TABLES, POSTGRES_TABLES));
+        let counts = tables
+            .iter()
+            .map(|table| format!("SELECT count(*) FROM {table}"));
+        let queries = counts.chain(SUMS.map(Into::into));
+        let result = |query: String| {
+            let text = format!("SELECT CAST(({query}) AS TEXT)");
+            let number = directory.query(&text)[0].parse().unwrap();
+            (query, number)
         };
-        rows.insert(what, count);
+        Self(queries.map(result).collect())
     }
-    rows
-}
 
-fn sqlite_tables(connection: &Connection) -> Vec<String> {
-    let tables = "
-        SELECT name FROM sqlite_schema
-        WHERE type = 'table' AND (name NOT LIKE 'post_text%' OR name = 'post_text_docsize')";
-    let mut tables = connection.prepare(tables).unwrap();
-    let tables = tables.query_map([], |row| row.get(0)).unwrap();
-    tables.map(Result::unwrap).collect()
-}
-
-async fn postgres_tables(storage: &Storage) -> Vec<String> {
-    let tables = "
-        SELECT CAST(table_name AS TEXT) FROM information_schema.tables
-        WHERE table_schema = 'public' AND table_type = 'BASE TABLE'";
-    let client = storage.pool().get().await.unwrap();
-    let tables = client.query(tables, &[]).await.unwrap();
-    tables.iter().map(|row| row.get(0)).collect()
-}
-
-async fn postgres_number(storage: &Storage, query: &str) -> i64 {
-    let client = storage.pool().get().await.unwrap();
-    let query = format!("SELECT CAST(({query}) AS BIGINT)");
-    client.query_one(&query, &[]).await.unwrap().get(0)
-}
-
-/// The names and the queries of the counts of these tables, and of the sums.
-fn queries(tables: Vec<String>) -> Vec<(String, String)> {
-    let counts = tables.into_iter().map(|table| {
-        let count = format!("SELECT count(*) FROM {table}");
-        (table, count)
-    });
-    let sums = [
-        ("replies of threads", "SELECT sum(reply_count) FROM thread"),
-        ("last numbers", "SELECT sum(last_number) FROM thread"),
-        (
-            "last posts",
-            "SELECT sum(number) FROM post JOIN thread ON last_post_id = post.id",
-        ),
-        ("posts of forums", "SELECT sum(post_count) FROM forum"),
-        ("posts of members", "SELECT sum(post_count) FROM member"),
-    ];
-    let sums = sums.map(|(what, sum)| (what.into(), sum.into()));
-    counts.chain(sums).collect()
-}
-
-fn number(connection: &Connection, query: &str) -> i64 {
-    connection.query_row(query, [], |row| row.get(0)).unwrap()
-}
-
-/// Returns the difference for each reply.
-pub fn for_each(before: &Rows, after: &Rows, replies: i64) -> BTreeMap<String, f64> {
-    let more = after.iter().filter_map(|(what, after)| {
-        let more = after - before[what];
-        (more != 0).then(|| (what.clone(), more as f64 / replies as f64))
-    });
-    more.collect()
+    /// Returns the differences that are not zero, for each post.
+    pub fn per_reply(&self, before: &Self) -> Vec<(String, f64)> {
+        let pairs = self.0.iter().zip(&before.0);
+        let more = pairs.map(|((query, after), (_, before))| (query, after - before));
+        let posts = |(query, _): &(&String, f64)| query.ends_with("FROM post");
+        let (_, posts) = more.clone().find(posts).unwrap();
+        more.filter(|(_, more)| *more != 0.0)
+            .map(|(query, more)| (query.clone(), more / posts))
+            .collect()
+    }
 }

@@ -1,128 +1,106 @@
 //! Members who write replies through the API.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use forum_api::model::UserId;
-use forum_api::rate_limit::Budget;
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
+use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
 use forum_api::scope::Surface;
-use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ApiSettings, ForumApi};
+use forum_benches::fixture::BenchFixture;
+use forum_server::board::forums::{self, ForumInsert};
+use forum_server::board::groups::{Group, Groups};
+use forum_server::board::{accounts, settings};
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 use tower::ServiceExt as _;
 
-use crate::board::forums::{self, ForumInsert};
-use crate::board::groups::{Group, Groups};
-use crate::board::{ReferenceBoard, accounts, settings};
-use crate::fixture::BenchFixture;
-use crate::{ROUND, WARM_UP};
+use crate::bare;
 
 /// Number of concurrent members.
 pub const WRITERS: usize = 64;
-
-/// Body of each reply.
-pub const TEXT: &str = "I *always* warm the pot first, then take two spoons of leaves, one for each cup, and pour the \
-    water on as soon as it boils. Green sorts want less heat: let it cool for a while, or the taste will be bitter. \
-    See [this list](https://tea.example/list) for times.";
-
-/// The threads that receive the replies.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Spread {
-    OneThread,
-    /// 64 threads of 8 forums.
-    Forums,
-}
 
 const FORUMS: usize = 8;
 
 const THREADS_OF_FORUM: usize = 8;
 
-impl Spread {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OneThread => "one thread",
-            Self::Forums => "64 threads of 8 forums",
-        }
-    }
-}
+/// Body of each reply.
+const TEXT: &str = "I *always* warm the pot first, then take two spoons of leaves, one for each cup, and pour the \
+    water on as soon as it boils. Green sorts want less heat: let it cool for a while, or the taste will be bitter. \
+    See [this list](https://tea.example/list) for times.";
 
-/// Members, and the threads in which they write.
+/// The API, the tokens of its members, and the threads in which they write.
+#[derive(Clone)]
 pub struct Writers {
-    pub threads: Arc<[i64]>,
-    pub tokens: Vec<String>,
+    api: ForumApi,
+    tokens: Arc<[String]>,
+    threads: Arc<[i64]>,
 }
 
 impl Writers {
-    /// Creates the threads and the members, with flood control off.
-    pub async fn on(fixture: &BenchFixture, spread: Spread) -> Self {
-        let stores = fixture.storage.database.stores();
+    /// Creates the members and the threads, with flood control off and rate limits that are never reached. Writes the
+    /// first reply.
+    pub async fn new(fixture: &BenchFixture) -> Self {
+        let (stores, board) = (fixture.board.stores(), Arc::new(fixture.board.clone()));
         let mut tokens = Vec::new();
         for member in members(fixture).await {
-            tokens.push(token(&stores, &member).await);
+            let scopes: Vec<_> = Surface::Full.scopes().collect();
+            let wanted = TokenRequest::new(&member, &scopes);
+            let (store, now) = (&*stores.tokens, SystemClock.now());
+            let issued = issue_token(store, &OsRandom, Surface::Full, wanted, now).await;
+            tokens.push(issued.unwrap().0.expose_secret().to_owned());
         }
-        let threads = threads(fixture, spread, &tokens[0]).await;
-        Self { threads, tokens }
+        let mut settings = ApiSettings::default();
+        settings.token_budget.units = u32::MAX;
+        let api = ForumApi::builder(board, stores, TokioRuntime);
+        let mut writers = Self {
+            api: api.settings(settings).build().unwrap(),
+            tokens: tokens.into(),
+            threads: [].into(),
+        };
+        let mut threads = Vec::new();
+        for forum in forums(fixture).await {
+            for _ in 0..THREADS_OF_FORUM {
+                let path = format!("/forums/{forum}/threads");
+                let thread = json!({ "title": "Tea", "body": TEXT });
+                let thread = writers.send(&path, 0, &thread).await;
+                threads.push(thread["threadId"].as_str().unwrap().parse().unwrap());
+            }
+        }
+        writers.threads = threads.into();
+        writers.reply(0, 0).await;
+        writers
     }
 
     /// Writes for one round, after a warm-up; returns replies per second.
-    pub async fn per_second(&self, api: &ForumApi) -> f64 {
-        self.write_for(WARM_UP, api).await;
-        self.write_for(ROUND, api).await
+    pub async fn per_second(&self) -> f64 {
+        let writers = self.clone();
+        bare::per_second(move |writer, number| {
+            let writers = writers.clone();
+            async move { writers.reply(writer, number).await }
+        })
+        .await
     }
 
-    async fn write_for(&self, time: Duration, api: &ForumApi) -> f64 {
-        let start = Instant::now();
-        let mut writers = JoinSet::new();
-        for (number, token) in self.tokens.iter().cloned().enumerate() {
-            let (api, threads) = (api.clone(), self.threads.clone());
-            writers.spawn(async move {
-                let mut written = 0;
-                while start.elapsed() < time {
-                    reply(&api, nth(&threads, number + written), &token).await;
-                    written += 1;
-                }
-                written
-            });
-        }
-        let written: usize = writers.join_all().await.into_iter().sum();
-        written as f64 / start.elapsed().as_secs_f64()
+    async fn reply(&self, writer: usize, number: usize) {
+        let thread = self.threads[number % self.threads.len()];
+        let path = format!("/threads/{thread}/posts");
+        self.send(&path, writer, &json!({ "body": TEXT })).await;
     }
 
-    /// Writes one reply as the member with this number.
-    pub async fn one(&self, api: &ForumApi, writer: usize) {
-        reply(api, self.threads[0], &self.tokens[writer]).await;
+    async fn send(&self, path: &str, writer: usize, body: &Value) -> Value {
+        let request = Request::post(format!("/api/v1{path}"))
+            .header("authorization", format!("Bearer {}", self.tokens[writer]))
+            .header("content-type", "application/json")
+            .body(Full::new(Bytes::from(body.to_string())))
+            .unwrap();
+        let answer = self.api.clone().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::CREATED);
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        serde_json::from_slice(&body).unwrap()
     }
-}
-
-/// Returns a thread. Threads are used in turn: a member begins with the thread of the member's number, and writes each
-/// further reply in the next thread.
-pub fn nth(threads: &[i64], number: usize) -> i64 {
-    threads[number % threads.len()]
-}
-
-/// Path of a thread's posts, without the path of the API.
-pub fn path(thread: i64) -> String {
-    format!("/threads/{thread}/posts")
-}
-
-/// The API of this board, with rate limits that are never reached.
-pub fn api(board: ReferenceBoard) -> ForumApi {
-    let (stores, board) = (board.stores(), Arc::new(board));
-    let units = u32::MAX;
-    let length = Duration::from_secs(300);
-    let mut settings = ApiSettings::default();
-    settings.token_budget = Budget {
-        units,
-        window: length,
-    };
-    let api = ForumApi::builder(board, stores);
-    api.settings(settings).build().unwrap()
 }
 
 async fn members(fixture: &BenchFixture) -> Vec<UserId> {
@@ -147,11 +125,11 @@ async fn members(fixture: &BenchFixture) -> Vec<UserId> {
     fill.await.unwrap()
 }
 
-async fn forums(fixture: &BenchFixture, count: usize) -> Vec<i64> {
-    let fill = fixture.board.write(move |tx, _| {
+async fn forums(fixture: &BenchFixture) -> Vec<i64> {
+    let fill = fixture.board.write(|tx, _| {
         Box::pin(async move {
             let mut forums = Vec::new();
-            for number in 0..count {
+            for number in 0..FORUMS {
                 let new = ForumInsert {
                     title: format!("Forum {number}"),
                     ..ForumInsert::default()
@@ -162,48 +140,4 @@ async fn forums(fixture: &BenchFixture, count: usize) -> Vec<i64> {
         })
     });
     fill.await.unwrap()
-}
-
-/// Creates the threads. Those of a forum are next to each other.
-async fn threads(fixture: &BenchFixture, spread: Spread, token: &str) -> Arc<[i64]> {
-    let (count, of_each) = match spread {
-        Spread::OneThread => (1, 1),
-        Spread::Forums => (FORUMS, THREADS_OF_FORUM),
-    };
-    let api = api(fixture.board.clone());
-    let mut threads = Vec::new();
-    for forum in forums(fixture, count).await {
-        for _ in 0..of_each {
-            let path = format!("/forums/{forum}/threads");
-            let thread = json!({ "title": "Tea", "body": TEXT });
-            let answer = send(&api, &path, token, &thread).await;
-            let thread: Value = serde_json::from_slice(&answer).unwrap();
-            threads.push(thread["threadId"].as_str().unwrap().parse().unwrap());
-        }
-    }
-    threads.into()
-}
-
-async fn token(stores: &Stores, owner: &UserId) -> String {
-    let surface = Surface::Full;
-    let scopes: Vec<_> = surface.scopes().collect();
-    let wanted = TokenRequest::new(owner, &scopes);
-    let now = SystemClock.now();
-    let issued = issue_token(&*stores.tokens, &OsRandom, surface, wanted, now);
-    issued.await.unwrap().0.expose_secret().to_owned()
-}
-
-async fn reply(api: &ForumApi, thread: i64, token: &str) {
-    send(api, &path(thread), token, &json!({ "body": TEXT })).await;
-}
-
-async fn send(api: &ForumApi, path: &str, token: &str, body: &Value) -> Bytes {
-    let request = Request::post(format!("/api/v1{path}"))
-        .header("authorization", format!("Bearer {token}"))
-        .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(body.to_string())))
-        .unwrap();
-    let answer = api.clone().oneshot(request).await.unwrap();
-    assert_eq!(answer.status(), StatusCode::CREATED);
-    answer.into_body().collect().await.unwrap().to_bytes()
 }

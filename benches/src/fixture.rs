@@ -1,22 +1,25 @@
-//! A board with webhooks.
+//! A board with webhooks, in a database that is deleted afterwards.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use forum_api::Language;
 use forum_api::audit::AuditActor;
-use forum_api::model::{EndpointId, UserId};
-use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
-use forum_api::store::{FanOut, WebhookStores};
+use forum_api::model::UserId;
+use forum_api::runtime::{Clock as _, OsRandom, SystemClock, TokioRuntime};
+use forum_api::store::WebhookStores;
+use forum_api::store::postgres::{connect, migrate};
+use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::webhook::{Event, EventMeta, HttpTransport, HttpTransportSettings, Topic, TopicSet};
 use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
-use serde_json::json;
-
-use crate::storage::Storage;
+use forum_server::board::db::BoardDatabase;
 use forum_server::board::groups::{Group, Groups};
 use forum_server::board::{ReferenceBoard, accounts};
+use forum_test_support::program::ServerDirectory;
+use serde_json::json;
+
+/// Number of connections to Postgres.
+pub const CONNECTIONS: usize = 16;
 
 /// Number of events in one transaction.
 const BATCH: usize = 1_000;
@@ -25,20 +28,17 @@ const BATCH: usize = 1_000;
 pub struct BenchFixture {
     pub board: ReferenceBoard,
     pub webhooks: WebhookStores,
+    pub database: BoardDatabase,
+    pub directory: ServerDirectory,
     /// Owner of the endpoints.
     owner: UserId,
-    pub storage: Storage,
 }
 
 impl BenchFixture {
-    /// Creates a board with one member.
+    /// Creates a board with one member on the backend of the environment.
     pub async fn new() -> Self {
-        Self::within(Storage::new().await).await
-    }
-
-    /// Creates a board with one member in this database.
-    pub async fn within(storage: Storage) -> Self {
-        let database = storage.database.clone();
+        let directory = ServerDirectory::new();
+        let database = open(&directory.database_url()).await;
         let board = ReferenceBoard::new(database.clone(), Arc::new(SystemClock), Language::English);
         board.migrate().await.unwrap();
         let groups = Groups::of([Group::Members, Group::Administrators]);
@@ -48,43 +48,37 @@ impl BenchFixture {
             owner: owner.await.unwrap().into(),
             webhooks: database.webhooks(),
             board,
-            storage,
+            database,
+            directory,
         }
     }
 
-    /// Path of the SQLite file.
-    pub fn path(&self) -> PathBuf {
-        self.storage.file.clone().unwrap()
-    }
-
     /// Adds an endpoint that subscribes to this topic.
-    pub async fn endpoint(&self, url: &str, topic: &Topic) -> EndpointId {
-        let webhook_admin =
-            WebhookAdmin::new(self.webhooks.clone(), TokioRuntime).allow_private_addresses(true);
+    pub async fn endpoint(&self, url: &str, topic: &Topic) {
         let topics = TopicSet {
             all: false,
             named: [topic.clone()].into(),
         };
         let new = NewEndpoint {
             url: url.into(),
-            topics: topics.clone(),
+            topics,
             owner: self.owner.clone(),
             owner_name: None,
             secret: None,
         };
-        let webhook_admin = webhook_admin.custom_topics(topics.named.into_iter().collect());
-        webhook_admin
-            .add(new, &AuditActor::SYSTEM)
-            .await
-            .unwrap()
-            .endpoint
-            .id
+        let webhook_admin = WebhookAdmin::new(self.webhooks.clone(), TokioRuntime)
+            .allow_private_addresses(true)
+            .custom_topics(vec![topic.clone()]);
+        webhook_admin.add(new, &AuditActor::SYSTEM).await.unwrap();
     }
 
-    /// Starts a worker with these settings.
+    /// Starts a worker with these settings, which may send to loopback.
     pub fn work(&self, settings: WorkerSettings) -> WorkerHandle {
         let authority = Arc::new(self.board.clone());
-        Worker::builder(self.webhooks.clone(), authority, transport(), TokioRuntime)
+        let mut transport = HttpTransportSettings::default();
+        transport.allow_private_addresses = true;
+        let transport = HttpTransport::new(transport).unwrap();
+        Worker::builder(self.webhooks.clone(), authority, transport, TokioRuntime)
             .settings(settings)
             .build()
             .unwrap()
@@ -94,52 +88,39 @@ impl BenchFixture {
     /// Writes `count` events of this topic, as a host does.
     pub async fn put(&self, topic: &Topic, count: usize) {
         for first in (0..count).step_by(BATCH) {
-            self.write(events(topic, BATCH.min(count - first))).await;
+            let batch = BATCH.min(count - first);
+            let events: Vec<_> = (0..batch).map(|_| event(topic)).collect();
+            let write = self.board.write(move |tx, _| {
+                Box::pin(async move {
+                    for event in &events {
+                        tx.defer_texts(Event::INSERT_SQL, event.insert_parameters().into())?;
+                    }
+                    Ok(())
+                })
+            });
+            write.await.unwrap();
         }
-    }
-
-    /// Queues `count` deliveries for this endpoint only.
-    pub async fn queue(&self, topic: &Topic, to: &EndpointId, count: usize) {
-        for first in (0..count).step_by(BATCH) {
-            let events = events(topic, BATCH.min(count - first));
-            let to = |event: &Event| FanOut {
-                event_id: event.id.clone(),
-                endpoint_ids: vec![to.clone()],
-            };
-            let fan_out: Vec<_> = events.iter().map(to).collect();
-            self.write(events).await;
-            let now = SystemClock.now().saturating_sub(Duration::from_secs(1));
-            self.webhooks.outbox.fan_out(&fan_out, now).await.unwrap();
-        }
-    }
-
-    async fn write(&self, events: Vec<Event>) {
-        let write = self.board.write(move |tx, _| {
-            Box::pin(async move {
-                for event in &events {
-                    tx.defer_texts(Event::INSERT_SQL, event.insert_parameters().into())?;
-                }
-                Ok(())
-            })
-        });
-        write.await.unwrap();
     }
 }
 
-/// A transport that may send to loopback.
-pub fn transport() -> HttpTransport {
-    let mut settings = HttpTransportSettings::default();
-    settings.allow_private_addresses = true;
-    HttpTransport::new(settings).unwrap()
+/// Opens a database with the library's tables.
+async fn open(url: &str) -> BoardDatabase {
+    match url.strip_prefix("sqlite:") {
+        Some(path) => {
+            let path = path.into();
+            let location = DatabasePath::File { path, create: true };
+            sqlite::Database::open(&location).unwrap().into()
+        }
+        None => {
+            let pool = connect(url, CONNECTIONS).unwrap();
+            migrate(&pool).await.unwrap();
+            pool.into()
+        }
+    }
 }
 
 /// An event of 1 KB.
 pub fn event(topic: &Topic) -> Event {
     let on = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
-    let event = |letters| json!({ "text": "x".repeat(letters) });
-    Event::new(topic.clone(), on, None, &event(890))
-}
-
-fn events(topic: &Topic, count: usize) -> Vec<Event> {
-    (0..count).map(|_| event(topic)).collect()
+    Event::new(topic.clone(), on, None, &json!({ "text": "x".repeat(890) }))
 }

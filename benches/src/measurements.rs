@@ -5,6 +5,9 @@ use std::fs::File;
 use std::io::Write as _;
 use std::time::Duration;
 
+/// Number of rounds of a benchmark.
+pub const ROUNDS: usize = 5;
+
 /// Returns whether the command line names this part of the benchmark, or no part.
 pub fn is_selected(part: &str) -> bool {
     let mut named = env::args()
@@ -12,6 +15,26 @@ pub fn is_selected(part: &str) -> bool {
         .filter(|name| !name.starts_with("--"))
         .peekable();
     named.peek().is_none() || named.any(|name| name == part)
+}
+
+/// Returns a number from the environment, by which a run can be made smaller.
+pub fn number(variable: &str, default: u64) -> u64 {
+    env::var(variable).map_or(default, |number| number.parse().unwrap())
+}
+
+/// Returns whether the environment selects Postgres.
+pub fn is_postgres() -> bool {
+    env::var_os("FORUM_API_BACKEND").is_some()
+}
+
+/// Name of the selected database.
+pub fn backend_name() -> &'static str {
+    if is_postgres() { "Postgres" } else { "SQLite" }
+}
+
+/// Returns the value for the selected database.
+pub fn by_backend<T>(sqlite: T, postgres: T) -> T {
+    if is_postgres() { postgres } else { sqlite }
 }
 
 /// One figure for each round, sorted.
@@ -24,22 +47,18 @@ impl Samples {
         self.0.sort_by(f64::total_cmp);
     }
 
-    pub fn least(&self) -> f64 {
-        self.0[0]
+    /// Prints the minimum, the median and the maximum.
+    pub fn report(&self, what: &str) {
+        println!("  {what}: {}", self.written().join(" "));
     }
 
-    pub fn median(&self) -> f64 {
+    fn median(&self) -> f64 {
         self.0[self.0.len() / 2]
     }
 
-    pub fn most(&self) -> f64 {
-        self.0[self.0.len() - 1]
-    }
-
-    /// Prints the minimum, the median and the maximum.
-    pub fn report(&self, what: &str) {
-        let [least, median, most] = [self.least(), self.median(), self.most()].map(short);
-        println!("  {what}: {least} {median} {most}");
+    /// The minimum, the median and the maximum.
+    fn written(&self) -> [String; 3] {
+        [self.0[0], self.median(), self.0[self.0.len() - 1]].map(short)
     }
 }
 
@@ -51,47 +70,76 @@ impl FromIterator<f64> for Samples {
     }
 }
 
+/// Returns the percentiles of `times` in milliseconds.
+pub fn percentiles<const N: usize>(mut times: Vec<Duration>, percents: [f64; N]) -> [f64; N] {
+    times.sort_unstable();
+    percents.map(|percent| {
+        let index = (times.len() - 1) as f64 * percent / 100.0;
+        times[index as usize].as_secs_f64() * 1e3
+    })
+}
+
 /// Goal of a figure.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal {
     AtLeast(f64),
     AtMost(f64),
+    None,
 }
 
-impl Goal {
-    fn is_met_by(self, figure: f64) -> bool {
-        match self {
-            Self::AtLeast(goal) => figure >= goal,
-            Self::AtMost(goal) => figure <= goal,
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// The measured quantity.
+    pub what: &'a str,
+    pub unit: &'a str,
+    /// The baseline of the same run.
+    pub baseline: &'a str,
+    pub goal: Goal,
+    /// Why the goal is missed, if it is.
+    pub cause: &'a str,
+}
+
+impl Row<'_> {
+    /// Prints the row. Appends it to the file of `RESULTS`, with tabs between the fields.
+    pub fn write(&self, figures: &Samples) {
+        let Self {
+            what,
+            unit,
+            baseline,
+            ..
+        } = self;
+        let (goal, result) = self.result(figures.median());
+        let [least, median, most] = figures.written();
+        println!(
+            "  {what}, {unit}, against {baseline}: {least} {median} {most} (goal {goal}: {result})"
+        );
+        if let Some(path) = env::var_os("RESULTS") {
+            let mut file = File::options()
+                .create(true)
+                .append(true)
+                .open(path)
+                .unwrap();
+            let fields = [
+                what, unit, baseline, &*goal, &least, &median, &most, &result,
+            ];
+            writeln!(file, "{}", fields.join("\t")).unwrap();
         }
     }
 
-    fn written(self) -> String {
-        match self {
-            Self::AtLeast(goal) => format!("≥ {}", short(goal)),
-            Self::AtMost(goal) => format!("≤ {}", short(goal)),
-        }
-    }
-}
-
-/// Prints a row of the table: the measured quantity, its unit, the baseline of the same run, and the goal.
-///
-/// Appends it to the file of `RESULTS`, with tabs between the fields. The last field says whether the median meets the
-/// goal.
-pub fn row(what: &str, unit: &str, against: &str, goal: Goal, figures: &Samples) {
-    let median = figures.median();
-    let met = if goal.is_met_by(median) { "yes" } else { "no" };
-    let [least, middle, most] = [figures.least(), median, figures.most()].map(short);
-    let goal = goal.written();
-    println!("  {what}, {unit}, against {against}: {least} {middle} {most} (goal {goal}: {met})");
-    if let Some(path) = env::var_os("RESULTS") {
-        let mut file = File::options()
-            .create(true)
-            .append(true)
-            .open(path)
-            .unwrap();
-        let fields = [what, unit, against, &goal, &least, &middle, &most, met];
-        writeln!(file, "{}", fields.join("\t")).unwrap();
+    /// Returns the goal, and whether the median meets it.
+    fn result(&self, median: f64) -> (String, String) {
+        let (goal, is_met) = match self.goal {
+            Goal::AtLeast(goal) => (format!("≥ {}", short(goal)), median >= goal),
+            Goal::AtMost(goal) => (format!("≤ {}", short(goal)), median <= goal),
+            Goal::None => return ("none".into(), "no goal".into()),
+        };
+        let result = if is_met {
+            "met".into()
+        } else {
+            format!("missed: {}", self.cause)
+        };
+        (goal, result)
     }
 }
 
@@ -103,32 +151,4 @@ fn short(figure: f64) -> String {
         _ => 2,
     };
     format!("{figure:.places$}")
-}
-
-/// The p50 and p99 of each round in milliseconds.
-#[derive(Debug, Default)]
-pub struct Times {
-    pub p50: Samples,
-    pub p99: Samples,
-}
-
-impl Times {
-    pub fn add(&mut self, mut times: Vec<Duration>) {
-        times.sort_unstable();
-        let part = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e3;
-        self.p50.add(part(50));
-        self.p99.add(part(99));
-    }
-
-    pub fn report(&self, what: &str) {
-        self.p50.report(&format!("{what}, p50 in ms"));
-        self.p99.report(&format!("{what}, p99 in ms"));
-    }
-
-    /// Prints the ratio to `baseline`.
-    pub fn compare(&self, what: &str, baseline: &Self) {
-        let p50 = self.p50.least() / baseline.p50.least();
-        let p99 = self.p99.least() / baseline.p99.least();
-        println!("  {what}, ratio of p50 {p50:.2}, of p99 {p99:.2}");
-    }
 }

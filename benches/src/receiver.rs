@@ -1,4 +1,4 @@
-//! Webhook receivers on loopback, on a thread of their own.
+//! A webhook receiver on loopback, on a thread of its own.
 
 use std::convert::Infallible;
 use std::thread;
@@ -19,31 +19,16 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 pub type Receipt = (Instant, Bytes);
 
 /// Starts a receiver that responds at once; returns its URL and its receipts.
-pub fn fast() -> (String, UnboundedReceiver<Receipt>) {
+pub fn start() -> (String, UnboundedReceiver<Receipt>) {
     let (sender, receipts) = unbounded_channel();
-    let url = listen(move |listener| answer(listener, sender));
-    (url, receipts)
-}
-
-/// Starts a receiver that accepts connections and never responds; returns its URL.
-pub fn hanging() -> String {
-    listen(|listener| async move {
-        let mut held = Vec::new();
-        loop {
-            held.push(listener.accept().await.unwrap());
-        }
-    })
-}
-
-fn listen<F: Future>(run: impl FnOnce(TcpListener) -> F + Send + 'static) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(|| {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { run(TcpListener::from_std(listener).unwrap()).await });
+        runtime.block_on(async { answer(TcpListener::from_std(listener).unwrap(), sender).await });
     });
-    url
+    (url, receipts)
 }
 
 async fn answer(listener: TcpListener, sender: UnboundedSender<Receipt>) {

@@ -1,4 +1,4 @@
-//! A board with prepared pages and the API over it, to measure the library only.
+//! A board with a prepared page and the API over it, to measure the library only.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
@@ -11,11 +11,9 @@ use forum_api::host::{
     RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::{
-    Author, ContentState, ForumId, List, Page, Post, PostFilter, PostId, ThreadId, Timestamp,
-    UserId,
+    Author, ContentState, ForumId, ListPostsParams, Page, Post, PostId, ThreadId, Timestamp, UserId,
 };
-use forum_api::rate_limit::Budget;
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
+use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
 use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
@@ -27,28 +25,12 @@ use serde::Serialize;
 use tower::Service;
 
 /// A list with a response of 300 bytes.
-pub const SMALL: &str = "/api/v1/threads/1/posts?limit=20";
+const PATH: &str = "/api/v1/threads/1/posts?limit=20";
 
-/// A list with a response of 5 KB.
-pub const LARGE: &str = "/api/v1/threads/2/posts?limit=20";
-
-/// A board with two threads.
+/// A board with one page: a short post.
 #[derive(Debug)]
 pub struct StaticBoard {
-    /// A short post: 300 bytes.
-    pub small: Page<Post>,
-    /// Four posts of 1.2 KB each.
-    pub large: Page<Post>,
-}
-
-impl Default for StaticBoard {
-    fn default() -> Self {
-        let long = "A sentence of a usual length, as people write it. ".repeat(9);
-        Self {
-            small: page([post(1, 1, "Short.")]),
-            large: page([1, 2, 3, 4].map(|number| post(2, number, &long))),
-        }
-    }
+    pub page: Page<Post>,
 }
 
 /// Body of a response with this page, which is the last one.
@@ -65,18 +47,11 @@ pub fn body(page: &Page<Post>) -> Vec<u8> {
     serde_json::to_vec(&body).unwrap()
 }
 
-fn page(items: impl Into<Vec<Post>>) -> Page<Post> {
-    Page {
-        items: items.into(),
-        next: None,
-    }
-}
-
-fn post(thread: i64, number: u64, body: &str) -> Post {
-    Post {
+fn page() -> Page<Post> {
+    let post = Post {
         post_id: PostId::from(40),
-        thread_id: ThreadId::from(thread),
-        number,
+        thread_id: ThreadId::from(1),
+        number: 1,
         in_reply_to: None,
         author: Some(Author {
             user_id: UserId::from(3),
@@ -87,12 +62,16 @@ fn post(thread: i64, number: u64, body: &str) -> Post {
         created_at: Timestamp::from_millis(1_769_860_800_000),
         edited_at: None,
         edited_by: None,
-        body: Some(body.into()),
-        body_html: Some(format!("<p>{body}</p>\n")),
+        body: Some("Short.".into()),
+        body_html: Some("<p>Short.</p>\n".into()),
         can_edit: false,
         can_delete: false,
         version: 1,
         extra: None,
+    };
+    Page {
+        items: vec![post],
+        next: None,
     }
 }
 
@@ -116,17 +95,12 @@ impl Board for StaticBoard {
     async fn list_posts(
         &self,
         _: &Caller,
-        thread: ThreadId,
-        _: List<PostFilter>,
+        _: ThreadId,
+        _: ListPostsParams,
     ) -> BoardResult<InForum<Page<Post>>> {
-        let page = match thread.to_i64()? {
-            1 => &self.small,
-            2 => &self.large,
-            _ => return Err(BoardError::PathNotFound),
-        };
         Ok(InForum {
             forum_id: ForumId::from(1),
-            value: page.clone(),
+            value: self.page.clone(),
         })
     }
 }
@@ -134,36 +108,28 @@ impl Board for StaticBoard {
 /// The API over the board, with stores in memory and a token whose budget is never used up.
 #[derive(Debug)]
 pub struct BenchFixture {
-    pub api: ForumApi,
+    pub board: Arc<StaticBoard>,
+    api: ForumApi,
     /// Value of the `authorization` header.
-    pub bearer: String,
-    /// Budget of the token.
-    pub window: Budget,
+    bearer: String,
 }
 
 impl BenchFixture {
-    pub fn over(board: Arc<StaticBoard>) -> Self {
-        Self::with(board, Stores::in_memory())
-    }
-
-    /// The API over the board with these stores.
-    pub fn with(board: Arc<StaticBoard>, stores: Stores) -> Self {
+    #[expect(clippy::new_without_default, reason = "a fixture")]
+    pub fn new() -> Self {
+        let board = Arc::new(StaticBoard { page: page() });
+        let stores = Stores::in_memory();
         let bearer = format!("Bearer {}", token(&stores));
         let mut settings = ApiSettings::default();
         settings.token_budget.units = u32::MAX;
-        let window = settings.token_budget;
-        let builder = ForumApi::builder(board, stores);
+        let builder = ForumApi::builder(board.clone(), stores, TokioRuntime);
         let api = builder.settings(settings).build().unwrap();
-        Self {
-            api,
-            bearer,
-            window,
-        }
+        Self { board, api, bearer }
     }
 
     /// A request as a client sends it.
-    pub fn request(&self, path: &str) -> Request<Empty<Bytes>> {
-        Request::get(path)
+    pub fn request(&self) -> Request<Empty<Bytes>> {
+        Request::get(PATH)
             .header(HOST, "board.example")
             .header(ACCEPT, "application/json")
             .header(AUTHORIZATION, &self.bearer)
@@ -179,7 +145,7 @@ impl BenchFixture {
 }
 
 /// Issues a token that may list posts.
-pub fn token(stores: &Stores) -> String {
+fn token(stores: &Stores) -> String {
     let (owner, scopes) = (UserId::from(3), [Scope::THREADS_READ, Scope::POSTS_READ]);
     let wanted = TokenRequest::new(&owner, &scopes).label("bench");
     let (tokens, now) = (&*stores.tokens, SystemClock.now());
@@ -188,7 +154,7 @@ pub fn token(stores: &Stores) -> String {
 }
 
 /// Returns the output of a future that is ready at once.
-pub fn at_once<T>(future: impl Future<Output = T>) -> T {
+fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("the future is not ready"),

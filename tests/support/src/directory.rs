@@ -103,6 +103,14 @@ impl ServerDirectory {
         database.into_iter().chain(arguments).collect()
     }
 
+    /// Returns the URL of the database, which need not exist in SQLite.
+    pub fn database_url(&self) -> String {
+        match &self.postgres {
+            Some(database) => database.url(),
+            None => format!("sqlite:{}", self.path().join("forum.db").display()),
+        }
+    }
+
     /// Returns the option `--redis`, if the backend of the environment needs it.
     pub fn redis_option(&self) -> Option<String> {
         let redis = env::var(BACKEND).is_ok_and(|backend| backend == "redis");

@@ -1,0 +1,232 @@
+//! The pages of a handwritten server on axum, over a database of the reference board. Two servers share them: the one
+//! on sqlx in this package, and the one on rusqlite and tokio-postgres in the benchmark `pages`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use axum::routing::get;
+use axum::{Json, Router};
+use forum_api::model::{Author, ContentState, LastPost, Post, Thread, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+
+/// The configuration of a server.
+#[derive(Clone, Deserialize, Serialize)]
+pub struct Config {
+    pub database: String,
+    pub connections: u32,
+    pub statements: HashMap<String, Statement>,
+}
+
+/// A statement whose parameters are numbered, and their names.
+#[derive(Clone, Deserialize, Serialize)]
+pub struct Statement {
+    pub sql: String,
+    pub names: Vec<String>,
+}
+
+/// Value of a parameter.
+pub enum Value<'a> {
+    Text(&'a str),
+    Number(Option<i64>),
+    Flag(bool),
+}
+
+/// Values of the parameters that differ between requests.
+#[derive(Clone, Default)]
+pub struct Values {
+    pub lookup: String,
+    pub member: Option<i64>,
+    pub thread: i64,
+    pub rows: i64,
+}
+
+impl Values {
+    /// Returns the value of a parameter. A guest sees the three public forums of the demo board.
+    pub fn of(&self, name: &str) -> Value<'_> {
+        match name {
+            ":lookup" => Value::Text(&self.lookup),
+            ":member" => Value::Number(self.member),
+            ":thread" => Value::Number(Some(self.thread)),
+            ":rows" => Value::Number(Some(self.rows)),
+            ":time" | ":id" | ":since" => Value::Number(Some(i64::MIN)),
+            ":from" => Value::Number(None),
+            ":sees" => Value::Text(",1,2,3,"),
+            ":moderates" => Value::Text(","),
+            ":source" | ":html" => Value::Flag(true),
+            ":window" => Value::Text("post.edit_window_minutes"),
+            other => panic!("no value of {other}"),
+        }
+    }
+}
+
+/// A row with columns by index.
+pub trait Columns {
+    fn number(&self, column: usize) -> i64;
+    fn optional_number(&self, column: usize) -> Option<i64>;
+    fn optional_text(&self, column: usize) -> Option<&str>;
+    fn flag(&self, column: usize) -> bool;
+
+    fn text(&self, column: usize) -> &str {
+        self.optional_text(column).unwrap()
+    }
+
+    fn id<T: From<i64>>(&self, column: usize) -> T {
+        self.number(column).into()
+    }
+
+    fn optional_id<T: From<i64>>(&self, column: usize) -> Option<T> {
+        self.optional_number(column).map(T::from)
+    }
+
+    fn count<T: TryFrom<i64>>(&self, column: usize) -> T {
+        T::try_from(self.number(column)).ok().unwrap()
+    }
+
+    fn time(&self, column: usize) -> Timestamp {
+        Timestamp::from_millis(self.number(column))
+    }
+
+    fn state(&self, column: usize) -> ContentState {
+        match self.text(column) {
+            "visible" => ContentState::Visible,
+            "awaiting_approval" => ContentState::AwaitingApproval,
+            _ => ContentState::Deleted,
+        }
+    }
+
+    /// Reads a member from three columns.
+    fn author(&self, column: usize) -> Option<Author> {
+        let user_id: UserId = self.optional_id(column)?;
+        Some(Author {
+            user_id,
+            username: self.text(column + 1).into(),
+            avatar_url: self.optional_text(column + 2).map(Into::into),
+        })
+    }
+}
+
+/// A value of one row.
+pub trait Item: Send + 'static {
+    fn read(row: &impl Columns) -> Self;
+}
+
+impl Item for Thread {
+    fn read(row: &impl Columns) -> Self {
+        let last_post: Option<_> = row.optional_id(9);
+        Self {
+            forum_id: row.id(0),
+            thread_id: row.id(1),
+            title: row.text(2).into(),
+            author: row.author(3),
+            state: row.state(6),
+            created_at: row.time(7),
+            last_activity_at: row.time(8),
+            last_post: last_post.map(|post_id| LastPost {
+                post_id,
+                author: row.author(10),
+                created_at: row.time(13),
+            }),
+            reply_count: row.count(14),
+            pinned: row.flag(15),
+            locked: row.flag(16),
+            first_post_id: row.id(17),
+            poll_id: row.optional_id(18),
+            version: row.number(19),
+            can_reply: false,
+            extra: None,
+        }
+    }
+}
+
+impl Item for Post {
+    fn read(row: &impl Columns) -> Self {
+        Self {
+            post_id: row.id(7),
+            thread_id: row.id(8),
+            number: row.count(9),
+            in_reply_to: row.optional_id(22),
+            author: row.author(10),
+            state: row.state(13),
+            created_at: row.time(14),
+            edited_at: row.optional_number(15).map(Timestamp::from_millis),
+            edited_by: row.author(16),
+            body: row.optional_text(19).map(Into::into),
+            body_html: row.optional_text(20).map(Into::into),
+            version: row.number(21),
+            can_edit: false,
+            can_delete: false,
+            extra: None,
+        }
+    }
+}
+
+/// The database of a server.
+pub trait Database: Send + Sync + 'static {
+    /// Looks up the token and its owner, and returns the rows of a statement.
+    fn items<T: Item>(
+        &self,
+        statement: &'static str,
+        values: Values,
+    ) -> impl Future<Output = Vec<T>> + Send;
+}
+
+pub fn router<D: Database>(database: D) -> Router {
+    Router::new()
+        .route("/api/v1/threads/{thread}", get(thread::<D>))
+        .route("/api/v1/threads/{thread}/posts", get(posts::<D>))
+        .with_state(Arc::new(database))
+}
+
+#[derive(Deserialize)]
+struct ListParams {
+    limit: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct Page<T> {
+    items: Vec<T>,
+    next: Option<String>,
+}
+
+async fn thread<D: Database>(
+    State(database): State<Arc<D>>,
+    Path(thread): Path<i64>,
+    headers: HeaderMap,
+) -> Json<Thread> {
+    let values = Values {
+        lookup: lookup(&headers),
+        thread,
+        ..Values::default()
+    };
+    Json(database.items("thread", values).await.remove(0))
+}
+
+async fn posts<D: Database>(
+    State(database): State<Arc<D>>,
+    Path(thread): Path<i64>,
+    Query(params): Query<ListParams>,
+    headers: HeaderMap,
+) -> Json<Page<Post>> {
+    let limit = params.limit.unwrap_or(20);
+    let values = Values {
+        lookup: lookup(&headers),
+        thread,
+        rows: limit + 1,
+        ..Values::default()
+    };
+    let mut items: Vec<Post> = database.items("posts", values).await;
+    let more = items.len() > limit as usize;
+    items.truncate(limit as usize);
+    let last = items.last().filter(|_| more);
+    let next = last.map(|post| format!("{}.{}", post.created_at.as_millis(), post.post_id));
+    Json(Page { items, next })
+}
+
+/// The part of the token by which it is found.
+fn lookup(headers: &HeaderMap) -> String {
+    let text = headers[AUTHORIZATION].to_str().unwrap();
+    text["Bearer forum_pat_".len()..][..16].into()
+}
