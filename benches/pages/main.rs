@@ -40,7 +40,7 @@ const THREADS: usize = 2_000;
 const LIMIT: u64 = 20;
 
 const TWO_VISITS: &str = "the library checks the access before the board reads, so a request visits the database twice \
-    instead of once; log line and rate limit are the rest";
+    instead of once";
 
 /// Sends the requests in order, again and again.
 const SCRIPT: &str = r#"
