@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use forum_api::model::UserId;
-use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
 use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ApiSettings, ForumApi};
@@ -54,7 +54,7 @@ impl Writers {
         }
         let mut settings = ApiSettings::default();
         settings.token_budget.units = u32::MAX;
-        let api = ForumApi::builder(board, stores, TokioRuntime);
+        let api = ForumApi::builder(board, stores);
         let mut writers = Self {
             api: api.settings(settings).build().unwrap(),
             tokens: tokens.into(),

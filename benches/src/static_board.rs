@@ -11,9 +11,10 @@ use forum_api::host::{
     RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::{
-    Author, ContentState, ForumId, ListPostsParams, Page, Post, PostId, ThreadId, Timestamp, UserId,
+    Author, ContentState, ForumId, List, Page, Post, PostFilter, PostId, ThreadId, Timestamp,
+    UserId,
 };
-use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
@@ -96,7 +97,7 @@ impl Board for StaticBoard {
         &self,
         _: &Caller,
         _: ThreadId,
-        _: ListPostsParams,
+        _: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
         Ok(InForum {
             forum_id: ForumId::from(1),
@@ -122,7 +123,7 @@ impl BenchFixture {
         let bearer = format!("Bearer {}", token(&stores));
         let mut settings = ApiSettings::default();
         settings.token_budget.units = u32::MAX;
-        let builder = ForumApi::builder(board.clone(), stores, TokioRuntime);
+        let builder = ForumApi::builder(board.clone(), stores);
         let api = builder.settings(settings).build().unwrap();
         Self { board, api, bearer }
     }
