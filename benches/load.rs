@@ -192,7 +192,7 @@ async fn measure(
     let per_second = count / period.as_secs_f64();
     let latencies = percentiles(times, [50.0, 99.0, 99.9]);
     println!(
-        "  {nodes} nodes: {per_second:.0} requests/s; p50, p99 and p99.9 in ms: {latencies:.1?}; µs {cpu:.0?}"
+        "  nodes {nodes}: {per_second:.0} requests/s; p50, p99 and p99.9 in ms: {latencies:.1?}; µs {cpu:.0?}"
     );
     Outcome { per_second, cpu }
 }

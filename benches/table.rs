@@ -40,7 +40,7 @@ fn machine() -> String {
 
 /// Replaces the text between the two markers with this name.
 fn replace(name: &str, new: &str) {
-    let path = "docs/performance.md";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/performance.md");
     let marks = [format!("<!-- {name} -->\n"), format!("<!-- /{name} -->")];
     let text = fs::read_to_string(path).unwrap();
     let (before, rest) = text.split_once(&marks[0]).expect("the first marker");

@@ -134,10 +134,10 @@ impl Row<'_> {
             Goal::AtMost(goal) => (format!("≤ {}", short(goal)), median <= goal),
             Goal::None => return ("none".into(), "no goal".into()),
         };
-        let result = if is_met {
-            "met".into()
-        } else {
-            format!("missed: {}", self.cause)
+        let result = match (is_met, self.cause) {
+            (true, _) => "met".into(),
+            (false, "") => "missed".into(),
+            (false, cause) => format!("missed: {cause}"),
         };
         (goal, result)
     }
