@@ -12,7 +12,8 @@ use std::time::Duration;
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
-use forum_api::store::postgres::{PostgresStore, connect};
+use forum_api::store::Stores;
+use forum_api::store::postgres::connect;
 use forum_api::token::{TokenRequest, issue_token};
 use forum_benches::measurements::{Goal, Row, Samples, number, percentiles};
 use forum_server::board::generate::words;
@@ -146,7 +147,7 @@ impl Content {
 }
 
 async fn issue_tokens(cluster: &Cluster, members: &[i64]) -> Vec<String> {
-    let store = PostgresStore::new(connect(&cluster.database.url(), 1).unwrap());
+    let store = Stores::in_postgres(&connect(&cluster.database.url(), 1).unwrap()).tokens;
     let scopes: Vec<_> = Surface::Full.scopes().collect();
     let mut tokens = Vec::new();
     for member in members {

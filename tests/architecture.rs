@@ -16,14 +16,14 @@ use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
 #[rustfmt::skip]
 const MODULES: &[&str] = &[
     "guide", "error", "lock", "mask_secrets", "build_error", "metrics", "scope", "model", "runtime", "tls", "task", "http_util", "html", "reference", "base62", "audit", "token", "host",
-    "webhook", "rate_limit", "store", "store::postgres", "store::sqlite", "error_chain", "store::redis",
+    "webhook", "rate_limit", "store", "store::sql", "store::postgres", "store::sqlite", "error_chain", "store::redis",
     "environment", "webhook_admin", "worker", "token::issue", "operation", "api", "panel", "test_util", "conformance",
 ];
 
 /// Places with SQL.
 #[rustfmt::skip]
 const SQL: &[&str] = &[
-    "src/store/migrations.rs", "src/store/postgres/", "src/store/sqlite/", "src/store/sqlite_schema.rs",
+    "src/store/migrations.rs", "src/store/postgres/", "src/store/sqlite/", "src/store/sqlite_schema.rs", "src/store/sql/",
     "src/webhook/event/", "src/audit.rs", "examples/existing_board", "examples/server/src/board",
 ];
 

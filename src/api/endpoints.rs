@@ -1,9 +1,9 @@
 //! Step 1: the table of endpoints, and the routing of a request to a row (`docs/protocol.md`, sections 2.2 and 12).
 
-#[cfg(feature = "panel")]
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use http::Method;
-use std::sync::Arc;
 
 use super::inputs::PostList;
 use super::resources::{SubscriptionPath, with_complete_totals};

@@ -20,7 +20,6 @@ pub use client_ip::client_ip;
 pub(crate) use client_ip::{PeerIp, peer_ip};
 #[cfg(feature = "panel")]
 pub(crate) use context::RequestIdGenerator;
-#[cfg(feature = "panel")]
 pub use openapi::document as openapi_document;
 pub use service::ForumApi;
 pub use settings::ApiSettings;

@@ -11,9 +11,6 @@
 //! The suite [`conformance`](crate::conformance) checks other implementations of the traits.
 
 mod audit;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-#[macro_use]
-mod decode;
 mod deliveries;
 mod endpoints;
 mod idempotency;
@@ -25,6 +22,8 @@ pub mod postgres;
 mod rate_limits;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod sql;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 pub mod sqlite_schema;
@@ -38,8 +37,6 @@ pub use crate::error::{
     BackendError, BackendResult, IntoBackendError, OrInternal, OverloadedError,
 };
 pub use audit::{AuditFilter, AuditRecord, AuditStore};
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::retention_starts_at;
 pub use deliveries::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,

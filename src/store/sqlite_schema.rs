@@ -110,9 +110,14 @@ pub mod tokens {
     /// - `?5`: the owner; null if the filter has none.
     /// - `?6` and `?7`: text and owner of the search; each is null if the filter has none.
     pub fn list(filter: &TokenFilter) -> String {
+        list_statement(filter, "instr(lower(label), lower(?6)) > 0")
+    }
+
+    /// Returns the statement of [`list`] with the condition that a label contains the text `?6`.
+    pub(crate) fn list_statement(filter: &TokenFilter, label_contains: &str) -> String {
         let owner = match filter.owner {
             Some(_) => "owner = ?5",
-            None => "?5 IS NULL",
+            None => "CAST(?5 AS TEXT) IS NULL",
         };
         let states = match filter.states {
             TokenStateFilter::Any => "TRUE",
@@ -127,15 +132,15 @@ pub mod tokens {
         };
         let search = match filter.search {
             Some(_) => {
-                "(instr(lower(label), lower(?6)) > 0 OR substr(lookup, 1, length(?6)) = ?6 OR owner = ?7)"
+                format!("({label_contains} OR substr(lookup, 1, length(?6)) = ?6 OR owner = ?7)")
             }
-            None => "?6 IS NULL AND ?7 IS NULL",
+            None => "CAST(?6 AS TEXT) IS NULL AND CAST(?7 AS TEXT) IS NULL".into(),
         };
         format!(
             "
         SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
         FROM forum_api_tokens
-        WHERE (created_at, lookup) < (?1, ?2) AND ?4 IS NOT NULL AND {owner} AND {states} AND {search}
+        WHERE (created_at, lookup) < (?1, ?2) AND CAST(?4 AS BIGINT) IS NOT NULL AND {owner} AND {states} AND {search}
         ORDER BY created_at DESC, lookup DESC LIMIT ?3"
         )
     }

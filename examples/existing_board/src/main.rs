@@ -7,7 +7,7 @@ use existing_board::added;
 use existing_board::before::{Club, connect, members, pages};
 use forum_api::host::BoxError;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::store::postgres::PostgresStore;
+use forum_api::store::Stores;
 use forum_api::token::{Expiry, TokenRequest, issue_token};
 
 #[tokio::main]
@@ -44,7 +44,7 @@ async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
     let (owner, wanted) = (member.into(), Vec::from_iter(scopes.iter()));
     let request = TokenRequest::new(&owner, &wanted).label("first steps");
     let request = request.expiry(Expiry::from_days(1)?);
-    let tokens = PostgresStore::new(club.pool.clone());
+    let tokens = Stores::in_postgres(&club.pool).tokens;
     let now = SystemClock.now();
     let (token, _) = issue_token(&tokens, &OsRandom, scopes, request, now).await?;
     Ok(token.expose_secret().to_owned())

@@ -1,17 +1,17 @@
 //! Claim of deliveries.
 
-use super::deliveries::millis;
-use super::execute::RowReader;
-use super::outbox::read_event;
-use super::rows::{read_delivery, read_endpoint};
-use super::{PostgresError, PostgresStore};
+use super::columns::Prefixed;
+use super::execute::{PostgresExecutor, millis};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, report_unreadable};
+use crate::store::sql::{
+    ColumnResult, Columns, read_claimed_event, read_delivery, read_endpoint, report_unreadable,
+};
+use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery};
 
 const CLAIM: &str = include_str!("sql/claim.sql");
 
-impl PostgresStore {
+impl PostgresExecutor {
     pub(super) async fn claim_due(
         &self,
         request: &ClaimRequest,
@@ -36,17 +36,17 @@ impl PostgresStore {
             .await?;
         let mut batch = ClaimBatch::default();
         for row in rows {
-            let mut columns = RowReader::of(&row);
-            let due_in: Option<i64> = columns.value("due_in")?;
+            let row: &dyn Columns = &row;
+            let due_in: Option<i64> = row.optional("due_in")?;
             let due_at = |due_in| Timestamp::from_millis(now.as_millis().saturating_add(due_in));
             batch.next_due_at = batch.next_due_at.or(due_in.map(due_at));
-            let Some(id) = columns.value::<Option<&str>>("id")? else {
+            let Some(id) = row.text("id")? else {
                 continue;
             };
-            match read_claimed(&mut columns, now.saturating_add(request.lease_duration)) {
+            match read_claimed(row, now.saturating_add(request.lease_duration)) {
                 Ok(claimed) => batch.deliveries.push(claimed),
-                Err(reason) => {
-                    report_unreadable("deliveries", id, &reason);
+                Err(error) => {
+                    report_unreadable("deliveries", id, &error.to_string());
                     // The unreadable delivery counts towards the limit, so another delivery may be due.
                     batch.next_due_at = Some(now);
                 }
@@ -56,23 +56,18 @@ impl PostgresStore {
     }
 }
 
-/// `Err` holds the reason why the delivery cannot be decoded.
-fn read_claimed(
-    columns: &mut RowReader<'_>,
-    lease_expires_at: Timestamp,
-) -> std::result::Result<ClaimedDelivery, String> {
-    let reason = |error: PostgresError| error.to_string();
-    let lease_id = columns.value("lease").map_err(reason)?;
-    let lease_expired = columns.value("lease_expired").map_err(reason)?;
-    let delivery = read_delivery(columns).map_err(reason)?;
-    let event = read_event(columns).map_err(|unreadable| unreadable.reason)?;
-    let endpoint = read_endpoint(columns).map_err(reason)?;
+fn read_claimed(row: &dyn Columns, lease_expires_at: Timestamp) -> ColumnResult<ClaimedDelivery> {
+    let endpoint = Prefixed {
+        columns: row,
+        prefix: "endpoint_",
+    };
+    let delivery = read_delivery(row)?;
     Ok(ClaimedDelivery {
+        event: read_claimed_event(row, &delivery)?,
         delivery,
-        endpoint,
-        event,
-        previous_lease_expired: lease_expired,
-        lease_id,
+        endpoint: read_endpoint(&endpoint)?,
+        previous_lease_expired: row.value("sending")?,
+        lease_id: row.value("lease")?,
         lease_expires_at,
     })
 }

@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::PostgresStore;
-use super::execute::{Conditions, Parameters, RowReader};
-use super::rows::{read_attempt, read_delivery, read_endpoint_stats};
+use super::execute::{Parameters, PostgresExecutor, millis};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::store::sql::{self, Columns, read_endpoint_stats, read_queue_stats};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
     DeliveryStore, EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
@@ -30,12 +29,11 @@ const ENQUEUE: &str = include_str!("sql/enqueue.sql");
 const RETRY: &str = include_str!("sql/retry.sql");
 const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
 const REMOVE: &str = include_str!("sql/remove.sql");
-const FIND: &str = include_str!("sql/find_delivery.sql");
 const PURGE: &str = include_str!("sql/purge_deliveries.sql");
 const SWEEP: &str = include_str!("sql/sweep.sql");
 
 #[async_trait]
-impl DeliveryStore for PostgresStore {
+impl DeliveryStore for PostgresExecutor {
     async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
         self.claim_due(request, now).await
     }
@@ -136,14 +134,7 @@ impl DeliveryStore for PostgresStore {
             .first(
                 QUEUE_STATS,
                 &[&self.clock.time(now), &max_depth],
-                |columns| {
-                    Ok(QueueStats {
-                        depth: columns.number("depth")?,
-                        oldest_due_at: columns.value("oldest_due_at")?,
-                        dead: columns.number("dead")?,
-                        disabled_endpoints: columns.number("disabled_endpoints")?,
-                    })
-                },
+                read_queue_stats,
             )
             .await?;
         Ok(stats.unwrap_or_default())
@@ -162,11 +153,11 @@ impl DeliveryStore for PostgresStore {
             .await?;
         let mut stats = DeliveryStats::default();
         for row in rows {
-            let columns = &mut RowReader::of(&row);
-            let group: u64 = columns.number("group")?;
-            let endpoint_id: Option<EndpointId> = columns.value("endpoint")?;
-            let state: Option<DeliveryState> = columns.value("state")?;
-            let count = columns.number("count")?;
+            let row: &dyn Columns = &row;
+            let group: u64 = row.value("group")?;
+            let endpoint_id: Option<EndpointId> = row.optional("endpoint")?;
+            let state: Option<DeliveryState> = row.optional("state")?;
+            let count = row.value("count")?;
             if let Some((endpoint_id, state)) = endpoint_id.zip(state) {
                 stats.deliveries.push(DeliveryCount {
                     hours_ago: group,
@@ -252,31 +243,11 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
-        let read =
-            |columns: &mut RowReader<'_>| Ok((read_delivery(columns)?, read_attempt(columns)?));
-        let rows = self.all(FIND, &[id], read).await?;
-        let (deliveries, attempts): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        let delivery = deliveries.into_iter().next();
-        Ok(delivery.map(|delivery| (delivery, attempts.into_iter().flatten().collect())))
+        sql::deliveries::find(self, id).await
     }
 
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
-        let (states, start, class) = (filter.states(), filter.start(), filter.status_class());
-        let limit = i64::from(filter.limit);
-        let mut conditions = Conditions::new(vec![&states, &limit]);
-        conditions.and("endpoint =", filter.endpoint_id.as_ref());
-        conditions.and("topic =", filter.topic.as_ref());
-        conditions.and("created_at >=", filter.since.as_ref());
-        conditions.and(&format!("{LAST_STATUS_CLASS} ="), class.as_ref());
-        if let Some((created_at, id)) = &start {
-            let (created_at, id) = (conditions.bind(created_at), conditions.bind(id));
-            conditions.sql += &format!(" AND (created_at, id) < ({created_at}, {id})");
-        }
-        let Conditions { sql, parameters } = conditions;
-        let sql = list_statement(&sql);
-        Ok(self
-            .readable("deliveries", &sql, &parameters, read_delivery)
-            .await?)
+        sql::deliveries::list(self, filter).await
     }
 
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
@@ -284,37 +255,11 @@ impl DeliveryStore for PostgresStore {
     }
 }
 
-/// First digit of the status of the last attempt, 0 without a response.
-const LAST_STATUS_CLASS: &str = "coalesce((
-        SELECT status FROM forum_api_attempts WHERE delivery = delivery.id ORDER BY number DESC LIMIT 1
-    ) / 100, 0)::SMALLINT";
-
-/// Returns a statement that merges an index scan for each state in `$1`. Each index begins with the columns of the
-/// conditions and is ordered by time within a state.
-fn list_statement(conditions: &str) -> String {
-    format!(
-        "SELECT delivery.id, delivery.event, delivery.topic, delivery.endpoint, delivery.created_at,
-    delivery.state, delivery.attempts::BIGINT, delivery.due_at
-FROM unnest($1::TEXT[]) AS listed (state)
-CROSS JOIN LATERAL (
-    SELECT * FROM forum_api_deliveries delivery
-    WHERE state = listed.state{conditions}
-        AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)
-    ORDER BY created_at DESC, id DESC LIMIT $2
-) delivery
-ORDER BY delivery.created_at DESC, delivery.id DESC LIMIT $2"
-    )
-}
-
 fn leases(claimed: &[ClaimedDelivery]) -> (Vec<&DeliveryId>, Vec<i64>) {
     claimed
         .iter()
         .map(|one| (&one.delivery.id, one.lease_id))
         .unzip()
-}
-
-pub(super) fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn integer(number: u32) -> i32 {

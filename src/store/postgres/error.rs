@@ -7,6 +7,7 @@ use deadpool_postgres::{PoolError, TimeoutType};
 
 use crate::error::{BackendError, IntoBackendError};
 use crate::store::MigrationError;
+use crate::store::sql::ColumnError;
 
 /// Error of Postgres or of the connection to it. Prints as one sentence without parameters.
 #[derive(thiserror::Error)]
@@ -23,7 +24,7 @@ enum Cause {
     #[error("{0}")]
     Unusable(String),
     #[error("{0}")]
-    Malformed(&'static str),
+    Malformed(ColumnError),
     #[error("timed out waiting for a free Postgres connection")]
     PoolTimeout,
     #[error("timed out connecting to Postgres")]
@@ -34,11 +35,6 @@ impl PostgresError {
     /// Error of a pool that cannot be created.
     pub(super) fn unusable(reason: impl ToString) -> Self {
         Cause::Unusable(reason.to_string()).into()
-    }
-
-    /// Error of a stored value that cannot be decoded.
-    pub(super) fn malformed(reason: &'static str) -> Self {
-        Cause::Malformed(reason).into()
     }
 }
 
@@ -75,6 +71,12 @@ impl fmt::Debug for Cause {
 impl From<tokio_postgres::Error> for PostgresError {
     fn from(error: tokio_postgres::Error) -> Self {
         Cause::Postgres(error).into()
+    }
+}
+
+impl From<ColumnError> for PostgresError {
+    fn from(error: ColumnError) -> Self {
+        Cause::Malformed(error).into()
     }
 }
 

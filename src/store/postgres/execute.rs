@@ -1,52 +1,71 @@
 //! Execution of statements: prepared once for each connection, each in its own transaction.
 
-use deadpool_postgres::Client;
-use tokio_postgres::types::{FromSql, ToSql};
+use std::time::Duration;
+
+use deadpool_postgres::{Client, Pool};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
-use super::{PostgresError, PostgresStore};
-use crate::store::report_unreadable;
+use super::{PostgresError, audit};
+use crate::audit::AuditEntry;
+use crate::model::Timestamp;
+use crate::store::sql::{ColumnResult, Columns, readable};
 
 pub(super) type Result<T> = std::result::Result<T, PostgresError>;
 
 /// The parameters of a statement.
 pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// Conditions of a list, each after an ` AND `, and the parameters of its statement.
-pub(super) struct Conditions<'a> {
-    pub(super) sql: String,
-    pub(super) parameters: Vec<&'a (dyn ToSql + Sync)>,
+/// Runs statements on the connections of a pool, which a host can share.
+#[derive(Clone)]
+pub(super) struct PostgresExecutor {
+    pub(super) pool: Pool,
+    pub(super) clock: LeaseClock,
 }
 
-impl<'a> Conditions<'a> {
-    /// Begins without conditions, with the first parameters of the statement.
-    pub(super) const fn new(parameters: Vec<&'a (dyn ToSql + Sync)>) -> Self {
-        Self {
-            sql: String::new(),
-            parameters,
-        }
-    }
+/// Clock that decides leases, due times and the expiry of idempotency keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LeaseClock {
+    /// The clock of Postgres (`clock_timestamp()`). Only the differences between a node's times are used.
+    #[default]
+    Database,
+    /// The caller's clock, for tests with a manual clock.
+    Caller,
+}
 
-    /// Adds a parameter. Returns its number in the statement, such as `$3`.
-    pub(super) fn bind(&mut self, value: &'a (dyn ToSql + Sync)) -> String {
-        self.parameters.push(value);
-        format!("${}", self.parameters.len())
-    }
-
-    /// Adds a comparison such as `owner =` with a value, if there is one.
-    pub(super) fn and(&mut self, comparison: &str, value: Option<&'a (impl ToSql + Sync)>) {
-        if let Some(value) = value {
-            let value = self.bind(value);
-            self.sql += &format!(" AND {comparison} {value}");
+impl LeaseClock {
+    /// Returns the parameter of a statement: null for the clock of Postgres.
+    pub(super) fn time(self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Database => None,
+            Self::Caller => Some(now),
         }
     }
 }
 
-impl PostgresStore {
+impl PostgresExecutor {
     /// Returns the number of rows that the statement changed.
     pub(super) async fn execute(&self, sql: &str, parameters: Parameters<'_>) -> Result<u64> {
         let (client, statement) = self.prepare(sql).await?;
         Ok(client.execute(&statement, parameters).await?)
+    }
+
+    /// Runs a statement that changes rows, and writes `audit` in the same statement if it changes at least one row.
+    /// Returns the number of changed rows.
+    ///
+    /// `change` is one `INSERT`, `UPDATE` or `DELETE`, without a `RETURNING` clause.
+    pub(super) async fn execute_audited(
+        &self,
+        change: &str,
+        parameters: Parameters<'_>,
+        audit: &AuditEntry,
+    ) -> Result<u64> {
+        let sql = audit::audited_statement(change, parameters.len());
+        let values = audit::entry_values(audit);
+        let parameters = audit::with_entry(parameters, &values);
+        let count = self.first(&sql, &parameters, |row| row.value("count"));
+        Ok(count.await?.unwrap_or_default())
     }
 
     pub(super) async fn query(&self, sql: &str, parameters: Parameters<'_>) -> Result<Vec<Row>> {
@@ -59,12 +78,11 @@ impl PostgresStore {
         &self,
         sql: &str,
         parameters: Parameters<'_>,
-        read: impl Fn(&mut RowReader<'_>) -> Result<T>,
+        read: impl Fn(&dyn Columns) -> ColumnResult<T>,
     ) -> Result<Vec<T>> {
         let rows = self.query(sql, parameters).await?;
-        rows.iter()
-            .map(|row| read(&mut RowReader::of(row)))
-            .collect()
+        let decoded = rows.iter().map(|row| read(row));
+        Ok(decoded.collect::<ColumnResult<_>>()?)
     }
 
     /// Decodes the first row, if there is one.
@@ -72,30 +90,21 @@ impl PostgresStore {
         &self,
         sql: &str,
         parameters: Parameters<'_>,
-        read: impl FnOnce(&mut RowReader<'_>) -> Result<T>,
+        read: impl Fn(&dyn Columns) -> ColumnResult<T>,
     ) -> Result<Option<T>> {
-        let rows = self.query(sql, parameters).await?;
-        let first = rows.first();
-        first.map(|row| read(&mut RowReader::of(row))).transpose()
+        Ok(self.all(sql, parameters, read).await?.into_iter().next())
     }
 
-    /// Decodes the rows that can be decoded. Reports the others by the id in their first column.
+    /// Decodes the rows that can be decoded. Reports the others by their column `id`.
     pub(super) async fn readable<T>(
         &self,
         table: &'static str,
         sql: &str,
         parameters: Parameters<'_>,
-        read: impl Fn(&mut RowReader<'_>) -> Result<T>,
+        read: impl Fn(&dyn Columns) -> ColumnResult<T>,
     ) -> Result<Vec<T>> {
-        let rows = self.query(sql, parameters).await?;
-        let mut readable = Vec::new();
-        for row in &rows {
-            match read(&mut RowReader::of(row)) {
-                Ok(value) => readable.push(value),
-                Err(error) => report_unreadable(table, row.try_get(0)?, &error.to_string()),
-            }
-        }
-        Ok(readable)
+        let rows = self.all(sql, parameters, readable(table, read)).await?;
+        Ok(rows.into_iter().flatten().collect())
     }
 
     /// Prepares a statement on a connection of the pool, and logs its text.
@@ -107,35 +116,6 @@ impl PostgresStore {
     }
 }
 
-/// Reader of the columns of a row, in order. Methods ignore the names of columns, which only make the calls readable.
-pub(super) struct RowReader<'a> {
-    row: &'a Row,
-    next: usize,
-}
-
-impl<'a> RowReader<'a> {
-    pub(super) const fn of(row: &'a Row) -> Self {
-        Self { row, next: 0 }
-    }
-
-    pub(super) fn value<T: FromSql<'a>>(&mut self, _name: &str) -> Result<T> {
-        let index = self.next;
-        self.next += 1;
-        Ok(self.row.try_get(index)?)
-    }
-
-    /// Converts a `BIGINT`.
-    pub(super) fn number<T: TryFrom<i64>>(&mut self, name: &str) -> Result<T> {
-        into_number(self.value(name)?)
-    }
-
-    /// Converts a nullable `BIGINT`.
-    pub(super) fn optional_number<T: TryFrom<i64>>(&mut self, name: &str) -> Result<Option<T>> {
-        let number: Option<i64> = self.value(name)?;
-        number.map(into_number).transpose()
-    }
-}
-
-fn into_number<T: TryFrom<i64>>(number: i64) -> Result<T> {
-    T::try_from(number).map_err(|_| PostgresError::malformed("a number is out of range"))
+pub(super) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -56,26 +56,21 @@
 
 mod audit;
 mod claim;
+mod columns;
 mod deliveries;
-mod endpoints;
 mod error;
 mod execute;
-mod idempotency;
+mod executor;
 mod migrations;
-mod outbox;
 mod pool;
-mod rows;
-mod store;
 mod tls;
-mod tokens;
 mod types;
-mod usage;
 
+pub use columns::read_token;
 pub use deadpool_postgres;
 pub use error::PostgresError;
 pub(crate) use error::describe_error;
+pub use execute::LeaseClock;
 pub use migrations::{MIGRATIONS, apply_migrations, migrate, migration_status, schema_status};
 pub use pool::{check_writable, connect};
-pub use store::{LeaseClock, PostgresStore};
-pub use tokens::read_token;
 pub use tokio_postgres;

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, Result, Row, params};
+use rusqlite::{Connection, params};
 
-use super::endpoints::all_endpoints;
-use super::execute::{all, changes, first};
-use super::rows::read_delivery;
+use super::execute::{Result, all, changes, first};
 use crate::model::{EndpointId, Timestamp};
-use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, decode_event};
+use crate::store::sql::endpoints::ALL;
+use crate::store::sql::{
+    ColumnError, ColumnResult, Columns, read_claimed_event, read_delivery, read_endpoint, readable,
+};
+use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery};
 use crate::webhook::Endpoint;
 
 pub(super) const PENDING: &str = "
@@ -44,7 +46,8 @@ pub(super) fn find_claimable(
     request: &ClaimRequest,
     now: Timestamp,
 ) -> Result<ClaimableRows> {
-    let mut endpoints = all_endpoints(connection)?;
+    let endpoints = all(connection, ALL, [], readable("endpoints", read_endpoint))?;
+    let mut endpoints: Vec<_> = endpoints.into_iter().flatten().collect();
     endpoints.retain(|endpoint| endpoint.enabled);
     let (mut pending, mut failing) = (Vec::new(), Vec::new());
     for endpoint in &endpoints {
@@ -61,7 +64,7 @@ pub(super) fn find_claimable(
     let until = now.saturating_add(request.lease_duration);
     let mut rows = Vec::new();
     for (_, number) in claimable {
-        let read = |row: &Row<'_>| read_claimable(row, &endpoints, until);
+        let read = |row: &dyn Columns| read_claimable(row, &endpoints, until);
         rows.extend(first(connection, CLAIMABLE, [number], read)?);
     }
     Ok(ClaimableRows { rows, next_due_at })
@@ -104,49 +107,42 @@ pub(super) fn acquire_leases(
 }
 
 /// Reads due time, id and number of a delivery.
-fn read_position(row: &Row<'_>) -> Result<(Timestamp, (Vec<u8>, i64))> {
-    let id = row.get_ref("id")?.as_bytes()?.to_vec();
-    Ok((row.get("due_at")?, (id, row.get("rowid")?)))
+fn read_position(row: &dyn Columns) -> ColumnResult<(Timestamp, (Vec<u8>, i64))> {
+    Ok((
+        row.value("due_at")?,
+        (row.value("id")?, row.value("rowid")?),
+    ))
 }
 
 fn read_claimable(
-    row: &Row<'_>,
+    row: &dyn Columns,
     endpoints: &HashMap<EndpointId, Endpoint>,
-    until: Timestamp,
-) -> Result<ClaimableRow> {
-    let lease_id = row.get::<_, i64>("lease")? + 1;
+    lease_expires_at: Timestamp,
+) -> ColumnResult<ClaimableRow> {
+    let lease_id = row.value::<i64>("lease")? + 1;
+    let claimed = read_claimed(row, endpoints, lease_id, lease_expires_at);
     Ok(ClaimableRow {
-        number: row.get("number")?,
-        id: row.get_ref("id")?.as_bytes()?.to_vec(),
+        number: row.value("number")?,
+        id: row.value("id")?,
         lease_id,
-        claimed: read_claimed(row, endpoints, lease_id, until),
+        claimed: claimed.map_err(|error| error.to_string()),
     })
 }
 
 fn read_claimed(
-    row: &Row<'_>,
+    row: &dyn Columns,
     endpoints: &HashMap<EndpointId, Endpoint>,
     lease_id: i64,
     lease_expires_at: Timestamp,
-) -> std::result::Result<ClaimedDelivery, String> {
-    let delivery = read_delivery(row).map_err(|error| error.to_string())?;
-    let columns = || -> Result<_> {
-        Ok((
-            row.get("occurred_at")?,
-            row.get_ref("forum")?.as_str_or_null()?,
-            row.get_ref("body")?.as_str()?,
-            row.get("sending")?,
-        ))
-    };
-    let (occurred_at, forum, body, sending) = columns().map_err(|error| error.to_string())?;
-    let (id, topic) = (delivery.event_id.to_string(), delivery.topic.as_str());
-    let event = decode_event(&id, topic, occurred_at, forum, body)?;
+) -> ColumnResult<ClaimedDelivery> {
+    let delivery = read_delivery(row)?;
     let endpoint = endpoints.get(&delivery.endpoint_id);
+    let unreadable = || ColumnError::new("endpoint", "the endpoint is malformed");
     Ok(ClaimedDelivery {
-        endpoint: endpoint.ok_or("the endpoint is malformed")?.clone(),
+        endpoint: endpoint.ok_or_else(unreadable)?.clone(),
+        event: read_claimed_event(row, &delivery)?,
         delivery,
-        event,
-        previous_lease_expired: sending,
+        previous_lease_expired: row.value("sending")?,
         lease_id,
         lease_expires_at,
     })

@@ -4,37 +4,31 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, params};
 
-use super::audit::change_audited;
-use super::execute::{all, change, changes, first, readable};
+use super::execute::{Result, all, change, change_audited, changes, first};
 use super::outbox::{insert, mark_fanned_out, queue};
-use super::rows::{RowReader, read_attempt, read_delivery, read_endpoint_stats};
-use super::{SqliteWebhookStore, claim, lists};
+use super::{SqliteExecutor, claim, stats};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::store::sql::deliveries::FIND;
+use crate::store::sql::{
+    self, read_delivery, read_endpoint_stats, read_queue_stats, readable, report_unreadable,
+};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStats, DeliveryStore,
-    EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, report_unreadable,
-    retention_starts_at,
+    EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
 pub(super) const IS_ENABLED: &str = "SELECT 1 FROM forum_api_endpoints WHERE id = ?1 AND enabled";
-
-pub(super) const FIND: &str = "
-    SELECT * FROM forum_api_deliveries
-    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 
 pub(super) const REMOVE: &str = "
     DELETE FROM forum_api_deliveries
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 
 pub(super) const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
-
-pub(super) const ATTEMPTS: &str =
-    "SELECT * FROM forum_api_attempts WHERE delivery = ?1 ORDER BY number";
 
 pub(super) const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
 pub(super) const SETTLE: &str = include_str!("sql/settle.sql");
@@ -70,7 +64,7 @@ pub(super) const RECORD_SUCCESS: &str = "
 pub(super) const DELETE_ORPHANS: &str = include_str!("sql/delete_orphans.sql");
 
 #[async_trait]
-impl DeliveryStore for SqliteWebhookStore {
+impl DeliveryStore for SqliteExecutor {
     /// Finds the claimable deliveries on a reader, and then leases those that did not change. Starts again if other workers
     /// leased all of them.
     async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
@@ -162,14 +156,8 @@ impl DeliveryStore for SqliteWebhookStore {
     async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
         self.read(move |connection| {
             let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
-            let stats = first(connection, QUEUE_STATS, params![now, max_depth], |row| {
-                Ok(QueueStats {
-                    depth: row.number("depth")?,
-                    oldest_due_at: row.get("since")?,
-                    dead: row.number("dead")?,
-                    disabled_endpoints: row.number("disabled_endpoints")?,
-                })
-            });
+            let parameters = params![now, max_depth];
+            let stats = first(connection, QUEUE_STATS, parameters, read_queue_stats);
             Ok(stats?.unwrap_or_default())
         })
         .await
@@ -180,20 +168,15 @@ impl DeliveryStore for SqliteWebhookStore {
         since: Timestamp,
         now: Timestamp,
     ) -> BackendResult<DeliveryStats> {
-        self.read(move |connection| lists::delivery_stats(connection, since, now))
+        self.read(move |connection| stats::delivery_stats(connection, since, now))
             .await
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
         self.read(move |connection| {
-            let statement = lists::ENDPOINT_STATS;
-            readable(
-                connection,
-                "endpoints",
-                statement,
-                [since],
-                read_endpoint_stats,
-            )
+            let read = readable("endpoints", read_endpoint_stats);
+            let stats = all(connection, stats::ENDPOINT_STATS, [since], read)?;
+            Ok(stats.into_iter().flatten().collect())
         })
         .await
     }
@@ -291,35 +274,11 @@ impl DeliveryStore for SqliteWebhookStore {
     }
 
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
-        let id = id.clone();
-        self.read(move |connection| {
-            let attempts = all(connection, ATTEMPTS, [&id], read_attempt)?;
-            let delivery = first(connection, FIND, [&id], read_delivery)?;
-            Ok(delivery.map(|delivery| (delivery, attempts.into_iter().flatten().collect())))
-        })
-        .await
+        sql::deliveries::find(self, id).await
     }
 
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
-        let filter = filter.clone();
-        if filter.states().is_empty() {
-            return Ok(Vec::new());
-        }
-        self.read(move |connection| {
-            let (created_at, id) = filter.start().unzip();
-            let parameters = params![
-                created_at,
-                id,
-                filter.limit,
-                filter.endpoint_id,
-                filter.topic,
-                filter.since,
-                filter.status_class(),
-            ];
-            let sql = lists::list_statement(&filter);
-            readable(connection, "deliveries", &sql, parameters, read_delivery)
-        })
-        .await
+        sql::deliveries::list(self, filter).await
     }
 
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
@@ -375,7 +334,7 @@ fn add_attempt(connection: &Connection, id: &DeliveryId, attempt: &AttemptRecord
         attempt.request_headers,
         attempt.response_headers,
     ];
-    let number: Option<i64> = first(connection, ADD_ATTEMPT, row, |row| row.get("number"))?;
+    let number: Option<i64> = first(connection, ADD_ATTEMPT, row, |row| row.value("number"))?;
     let too_old = number.map(|number| number - i64::from(MAX_STORED_ATTEMPTS));
     if let Some(too_old) = too_old.filter(|number| *number > 0) {
         change(connection, DELETE_ATTEMPTS, params![id, too_old])?;

@@ -1,12 +1,17 @@
 //! Execution of statements, which are prepared once for each connection.
 
-use rusqlite::{Connection, OptionalExtension, Params, Result, Row};
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, Params, ToSql, params_from_iter};
 
-use crate::store::report_unreadable;
+use super::SqliteError;
+use crate::audit::AuditEntry;
+use crate::store::sql::{ColumnResult, Columns, Value};
+
+pub(super) type Result<T> = std::result::Result<T, SqliteError>;
 
 /// Returns the number of rows that the statement changed, without those of triggers.
 pub(super) fn change(connection: &Connection, sql: &str, params: impl Params) -> Result<usize> {
-    connection.prepare_cached(sql)?.execute(params)
+    Ok(connection.prepare_cached(sql)?.execute(params)?)
 }
 
 /// Returns `true` if the statement changed a row.
@@ -14,15 +19,32 @@ pub(super) fn changes(connection: &Connection, sql: &str, params: impl Params) -
     Ok(change(connection, sql, params)? > 0)
 }
 
+/// Runs a statement that changes rows, and writes `audit` if the statement changes at least one row. Returns the number
+/// of changed rows.
+pub(super) fn change_audited(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    audit: &AuditEntry,
+) -> Result<u64> {
+    let count = change(connection, sql, params)? as u64;
+    if count > 0 {
+        let entry = params_from_iter(audit.insert_parameters(count));
+        change(connection, AuditEntry::INSERT_SQL, entry)?;
+    }
+    Ok(count)
+}
+
 /// Decodes the first row, if there is one.
 pub(super) fn first<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-    read: impl FnOnce(&Row<'_>) -> Result<T>,
+    read: impl FnOnce(&dyn Columns) -> ColumnResult<T>,
 ) -> Result<Option<T>> {
     let mut statement = connection.prepare_cached(sql)?;
-    statement.query_row(params, read).optional()
+    let mut rows = statement.query(params)?;
+    Ok(rows.next()?.map(|row| read(row)).transpose()?)
 }
 
 /// Decodes all rows.
@@ -30,32 +52,25 @@ pub(super) fn all<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-    read: impl FnMut(&Row<'_>) -> Result<T>,
+    read: impl Fn(&dyn Columns) -> ColumnResult<T>,
 ) -> Result<Vec<T>> {
     let mut statement = connection.prepare_cached(sql)?;
-    statement.query_map(params, read)?.collect()
+    let mut rows = statement.query(params)?;
+    let mut decoded = Vec::new();
+    while let Some(row) = rows.next()? {
+        decoded.push(read(row)?);
+    }
+    Ok(decoded)
 }
 
-/// Decodes the rows that can be decoded. Reports the others by their column `id`.
-pub(super) fn readable<T>(
-    connection: &Connection,
-    table: &'static str,
-    sql: &str,
-    params: impl Params,
-    read: impl Fn(&Row<'_>) -> Result<T>,
-) -> Result<Vec<T>> {
-    let rows = all(connection, sql, params, |row| match read(row) {
-        Ok(value) => Ok(Some(value)),
-        Err(error) => {
-            report_unreadable(table, &lossy_text(row, "id")?, &error.to_string());
-            Ok(None)
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Null => rusqlite::types::Null.to_sql(),
+            Self::Integer(number) => number.to_sql(),
+            Self::Boolean(value) => value.to_sql(),
+            Self::Text(text) => text.to_sql(),
+            Self::Bytes(bytes) => bytes.to_sql(),
         }
-    })?;
-    Ok(rows.into_iter().flatten().collect())
-}
-
-/// Reads a text that may be malformed.
-pub(super) fn lossy_text(row: &Row<'_>, column: &str) -> Result<String> {
-    let bytes = row.get_ref(column)?.as_bytes()?;
-    Ok(String::from_utf8_lossy(bytes).into_owned())
+    }
 }

@@ -67,31 +67,25 @@
 //! # }
 //! ```
 
-mod audit;
 mod claim;
+mod columns;
 mod deliveries;
-mod endpoints;
 mod execute;
+mod executor;
 mod idempotency;
-mod lists;
 mod migrations;
 mod outbox;
 mod pool;
 #[cfg(test)]
 mod query_plans;
-mod rows;
-mod stores;
-mod tokens;
+mod stats;
 mod types;
 mod usage;
-mod webhook_store;
+mod webhook_key;
 
-pub use audit::SqliteAuditStore;
-pub use idempotency::SqliteIdempotencyStore;
+pub use columns::read_token;
+use executor::SqliteExecutor;
 pub use migrations::{apply_migrations, migration_status};
 pub(crate) use pool::describe_error;
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
 pub use rusqlite;
-pub use tokens::{SqliteTokenStore, read_token};
-pub use usage::SqliteUsageStore;
-pub use webhook_store::SqliteWebhookStore;

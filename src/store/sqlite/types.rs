@@ -7,7 +7,7 @@ use crate::audit::{AuditAction, AuditOrigin};
 use crate::model::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId,
 };
-use crate::store::ScopeList;
+use crate::store::sql::{ScopeList, text_columns};
 use crate::token::{Lookup, SecretDigest};
 use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
 

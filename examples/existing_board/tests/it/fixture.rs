@@ -11,8 +11,7 @@ use forum_api::host::Host;
 use forum_api::model::{ForumId, NewThread, PostId, ThreadId, UserId};
 use forum_api::operation::Operation;
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
-use forum_api::store::postgres::PostgresStore;
-use forum_api::store::{OutboxStore, Stores};
+use forum_api::store::{OutboxStore, Stores, WebhookStores};
 use forum_test_support::postgres;
 use tokio_postgres::types::ToSql;
 
@@ -120,7 +119,7 @@ impl BoardFixture for ClubFixture {
     }
 
     fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
-        Some(Arc::new(PostgresStore::new(self.0.pool.clone())))
+        Some(WebhookStores::in_postgres(&self.0.pool).outbox)
     }
 
     fn stores(&self) -> FixtureResult<Stores> {

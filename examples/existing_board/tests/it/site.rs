@@ -6,8 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Scope;
-use forum_api::store::OutboxStore;
-use forum_api::store::postgres::PostgresStore;
+use forum_api::store::{Stores, WebhookStores};
 use forum_api::token::{PlainToken, TokenRequest, issue_token};
 use forum_api::webhook::Event;
 use http::{Request, StatusCode};
@@ -56,7 +55,7 @@ impl Site {
         let owner = alice.into();
         let scopes = [Scope::POSTS_READ, Scope::POSTS_WRITE, VOTES_WRITE];
         let request = TokenRequest::new(&owner, &scopes);
-        let (tokens, now) = (PostgresStore::new(club.pool.clone()), SystemClock.now());
+        let (tokens, now) = (Stores::in_postgres(&club.pool).tokens, SystemClock.now());
         let issued = issue_token(
             &tokens,
             &OsRandom,
@@ -122,7 +121,7 @@ impl Site {
     }
 
     pub async fn pending_events(&self) -> Vec<Event> {
-        let outbox = PostgresStore::new(self.club.pool.clone());
+        let outbox = WebhookStores::in_postgres(&self.club.pool).outbox;
         outbox.pending(9).await.unwrap()
     }
 

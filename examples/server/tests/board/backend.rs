@@ -8,7 +8,7 @@ use forum_api::Language;
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::WebhookStores;
-use forum_api::store::postgres::{LeaseClock, PostgresStore, connect, migrate};
+use forum_api::store::postgres::{LeaseClock, connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::webhook::{EncryptedSecret, Endpoint};
 
@@ -64,8 +64,7 @@ impl Storage {
         match &self.database {
             BoardDatabase::Sqlite(database) => WebhookStores::in_sqlite(database),
             BoardDatabase::Postgres(database) => {
-                let postgres = PostgresStore::new(database.pool.clone());
-                WebhookStores::from_store(postgres.lease_clock(LeaseClock::Caller))
+                WebhookStores::in_postgres_with(&database.pool, LeaseClock::Caller)
             }
         }
     }

@@ -17,7 +17,7 @@ WITH clock AS MATERIALIZED (
         ORDER BY began_at LIMIT 8 FOR UPDATE SKIP LOCKED
     ))
 )
-SELECT (SELECT now FROM clock) AS now, first, request, began_at, ended, status::BIGINT, location, body, forum_id, thread_id, post_id
+SELECT (SELECT now FROM clock) AS now, first, request, began_at, ended, status, location, body, forum_id, thread_id, post_id
 FROM (
     SELECT * FROM taken
     UNION ALL

@@ -60,13 +60,12 @@ WITH clock AS MATERIALIZED (
 ), delivery AS (
     SELECT leased.*, before.due_at FROM leased JOIN before USING (id)
 )
-SELECT next.due_at - (SELECT now FROM clock), delivery.id, delivery.lease, delivery.sending,
-    delivery.id, delivery.event, delivery.topic, delivery.endpoint, delivery.created_at,
-    delivery.state, delivery.attempts::BIGINT, delivery.due_at,
-    event.id, event.topic, event.occurred_at, event.forum, event.body,
-    endpoint.id, endpoint.url, endpoint.topics, endpoint.owner, endpoint.enabled, endpoint.created_at,
-    endpoint.secret, endpoint.pending_secret, endpoint.pending_from, endpoint.version,
-    endpoint.failing_since, endpoint.auto_disabled
+SELECT next.due_at - (SELECT now FROM clock) AS due_in, delivery.*, event.occurred_at, event.forum, event.body,
+    endpoint.id AS endpoint_id, endpoint.url AS endpoint_url, endpoint.topics AS endpoint_topics,
+    endpoint.owner AS endpoint_owner, endpoint.enabled AS endpoint_enabled, endpoint.created_at AS endpoint_created_at,
+    endpoint.secret AS endpoint_secret, endpoint.pending_secret AS endpoint_pending_secret,
+    endpoint.pending_from AS endpoint_pending_from, endpoint.version AS endpoint_version,
+    endpoint.failing_since AS endpoint_failing_since, endpoint.auto_disabled AS endpoint_auto_disabled
 FROM (SELECT min(due_at) AS due_at FROM pending WHERE id NOT IN (SELECT id FROM before)) next
 LEFT JOIN (
     delivery JOIN endpoint ON endpoint.id = delivery.endpoint

@@ -1,6 +1,6 @@
 -- Counts deliveries by hour, endpoint and state, and, in rows without an endpoint, attempts that sent a
 -- request by duration.
-SELECT hours_ago, endpoint, state, count FROM (
+SELECT hours_ago AS group, endpoint, state, count FROM (
     SELECT greatest($2 - created_at, 0) / 3600000 AS hours_ago, endpoint, state, count(*)
     FROM forum_api_deliveries WHERE state = ANY ($3) AND created_at > $1
     GROUP BY 1, 2, 3

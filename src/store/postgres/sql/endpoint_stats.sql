@@ -1,5 +1,5 @@
 -- Counts the deliveries of each endpoint by result, and finds its latest delivery with an attempt.
-SELECT endpoint.id, counted.delivered, counted.failed, last.id, last.state, attempted.at, attempted.status::BIGINT
+SELECT endpoint.id, counted.delivered, counted.failed, last.id AS last, last.state, attempted.at, attempted.status
 FROM forum_api_endpoints endpoint
 CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE state = 'delivered') AS delivered, count(*) FILTER (WHERE state <> 'delivered') AS failed

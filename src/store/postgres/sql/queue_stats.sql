@@ -13,11 +13,11 @@ WITH clock AS MATERIALIZED (
     ) many
     WHERE endpoint.enabled
 )
-SELECT least(coalesce(sum(depth), 0), $2)::BIGINT, min(due_at), (
+SELECT least(coalesce(sum(depth), 0), $2)::BIGINT AS depth, min(due_at) AS oldest_due_at, (
     SELECT count(*) FROM (
         SELECT FROM forum_api_deliveries delivery
         WHERE state = 'dead' AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)
         LIMIT $2
     ) few
-), (SELECT count(*) FROM forum_api_endpoints WHERE NOT enabled)
+) AS dead, (SELECT count(*) FROM forum_api_endpoints WHERE NOT enabled) AS disabled_endpoints
 FROM due

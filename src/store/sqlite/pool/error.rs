@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::ErrorCode;
 
 use crate::error::{BackendError, IntoBackendError, OverloadedError};
+use crate::store::sql::ColumnError;
 
 /// Time after which a caller may repeat an operation that the full queue rejected.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -25,6 +26,8 @@ pub struct SqliteError(Arc<Cause>);
 pub(super) enum Cause {
     #[error("{}", describe_error(.0))]
     Sqlite(rusqlite::Error),
+    #[error("{0}")]
+    Malformed(ColumnError),
     #[error("{0}")]
     Unusable(String),
     #[error("failed to start the database threads: {0}")]
@@ -94,6 +97,12 @@ impl From<Cause> for SqliteError {
 impl From<rusqlite::Error> for SqliteError {
     fn from(error: rusqlite::Error) -> Self {
         Cause::Sqlite(error).into()
+    }
+}
+
+impl From<ColumnError> for SqliteError {
+    fn from(error: ColumnError) -> Self {
+        Cause::Malformed(error).into()
     }
 }
 

@@ -2,7 +2,7 @@
 SELECT count(*) AS depth,
     (SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
         WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))
-    FROM forum_api_endpoints endpoint WHERE endpoint.enabled) AS since,
+    FROM forum_api_endpoints endpoint WHERE endpoint.enabled) AS oldest_due_at,
     (SELECT count(*) FROM (
         SELECT 1 FROM forum_api_deliveries delivery
         WHERE state = 'dead' AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = delivery.endpoint) LIMIT ?2

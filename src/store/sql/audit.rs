@@ -1,0 +1,30 @@
+//! Audit store.
+
+use async_trait::async_trait;
+
+use super::rows::read_audit_record;
+use super::{SqlExecutor, SqlStore, Statement, readable};
+use crate::audit::AuditEntry;
+use crate::error::BackendResult;
+use crate::store::{AuditFilter, AuditRecord, AuditStore};
+
+#[async_trait]
+impl<E: SqlExecutor> AuditStore for SqlStore<E> {
+    async fn insert(&self, entry: &AuditEntry) -> BackendResult<()> {
+        let values = entry.insert_parameters(1).map(Into::into);
+        let insert = Statement::new(AuditEntry::INSERT_SQL, values);
+        self.0.change(insert).await.map(drop)
+    }
+
+    async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>> {
+        let sql = "SELECT * FROM forum_api_audit_log WHERE TRUE";
+        let mut list = Statement::new(sql, [filter.limit.into()]);
+        list.and("number <", filter.after);
+        list.and("actor =", filter.actor.as_ref());
+        list.and("action =", filter.action.as_ref());
+        list.and("target =", filter.target.as_deref());
+        list.push(" ORDER BY number DESC LIMIT ?1");
+        let records = self.0.query(list, readable("audit_log", read_audit_record));
+        Ok(records.await?.into_iter().flatten().collect())
+    }
+}

@@ -1,0 +1,180 @@
+//! Columns of a row, by name.
+
+use std::sync::Arc;
+
+use crate::audit::{AuditAction, AuditOrigin};
+use crate::error::{BackendError, IntoBackendError};
+use crate::model::{
+    AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId,
+};
+use crate::token::{Lookup, SecretDigest};
+use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
+
+/// Types that SQL databases store as text, each with its decoder and its encoder.
+macro_rules! text_columns {
+    ($backend:ident) => {
+        $backend! {
+            AuditAction: AuditAction::parse, AuditAction::as_str;
+            AuditEntryId: AuditEntryId::parse, ToString::to_string;
+            AuditOrigin: AuditOrigin::parse, |origin: &AuditOrigin| origin.as_str();
+            DeliveryId: DeliveryId::parse, ToString::to_string;
+            EndpointId: EndpointId::parse, ToString::to_string;
+            EventId: EventId::parse, ToString::to_string;
+            ForumId: ForumId::parse, ToString::to_string;
+            KeyId: KeyId::parse, KeyId::as_str;
+            Lookup: Lookup::parse, Lookup::as_str;
+            PostId: PostId::parse, ToString::to_string;
+            DeliveryState: DeliveryState::parse, |state: &DeliveryState| state.as_str();
+            ScopeList: ScopeList::from_json, ScopeList::to_json;
+            ThreadId: ThreadId::parse, ToString::to_string;
+            Topic: Topic::parse, Topic::as_str;
+            TopicSet: TopicSet::from_json, TopicSet::to_json;
+            UserId: UserId::parse, ToString::to_string;
+        }
+    };
+}
+
+pub(crate) use text_columns;
+
+/// Scopes of a token, stored as a JSON array.
+#[derive(Debug)]
+pub(crate) struct ScopeList(pub(crate) Arc<[String]>);
+
+impl ScopeList {
+    pub(crate) fn from_json(text: &str) -> serde_json::Result<Self> {
+        let scopes: Vec<String> = serde_json::from_str(text)?;
+        Ok(Self(scopes.into()))
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::json!(*self.0).to_string()
+    }
+}
+
+/// A column that is missing, has another type, or contains a malformed value.
+#[derive(Debug, thiserror::Error)]
+#[error("column {column}: {reason}")]
+pub(crate) struct ColumnError {
+    pub(crate) column: String,
+    reason: String,
+}
+
+impl ColumnError {
+    pub(crate) fn new(column: &str, reason: impl ToString) -> Self {
+        Self {
+            column: column.into(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+impl IntoBackendError for ColumnError {
+    fn into_backend_error(self) -> BackendError {
+        BackendError::new(self)
+    }
+}
+
+pub(crate) type ColumnResult<T> = Result<T, ColumnError>;
+
+/// Columns of a row, by name. `None` is null.
+pub(crate) trait Columns {
+    /// Returns an integer of any width.
+    fn integer(&self, name: &str) -> ColumnResult<Option<i64>>;
+
+    fn boolean(&self, name: &str) -> ColumnResult<Option<bool>>;
+
+    fn text(&self, name: &str) -> ColumnResult<Option<&str>>;
+
+    fn bytes(&self, name: &str) -> ColumnResult<Option<&[u8]>>;
+
+    /// Returns a text with replacement characters for its malformed bytes.
+    fn lossy_text(&self, name: &str) -> ColumnResult<String>;
+}
+
+impl<'a> dyn Columns + 'a {
+    /// Decodes a column that is not null.
+    pub(crate) fn value<T: FromColumn>(&self, name: &str) -> ColumnResult<T> {
+        self.optional(name)?
+            .ok_or_else(|| ColumnError::new(name, "unexpected null"))
+    }
+
+    /// Decodes a column that can be null.
+    pub(crate) fn optional<T: FromColumn>(&self, name: &str) -> ColumnResult<Option<T>> {
+        T::from_column(self, name)
+    }
+}
+
+/// Type of a column.
+pub(crate) trait FromColumn: Sized {
+    fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>>;
+}
+
+impl FromColumn for bool {
+    fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
+        columns.boolean(name)
+    }
+}
+
+impl FromColumn for String {
+    fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
+        Ok(columns.text(name)?.map(Self::from))
+    }
+}
+
+impl FromColumn for Vec<u8> {
+    fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
+        Ok(columns.bytes(name)?.map(Self::from))
+    }
+}
+
+impl FromColumn for [u8; 32] {
+    fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
+        let hash = columns.bytes(name)?.map(Self::try_from);
+        hash.transpose()
+            .map_err(|_| ColumnError::new(name, "expected 32 bytes"))
+    }
+}
+
+impl FromColumn for Timestamp {
+    fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
+        Ok(columns.integer(name)?.map(Self::from_millis))
+    }
+}
+
+impl FromColumn for SecretDigest {
+    fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
+        Ok(<[u8; 32]>::from_column(columns, name)?.map(Self::new))
+    }
+}
+
+impl FromColumn for EncryptedSecret {
+    fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
+        Ok(Vec::from_column(columns, name)?.map(Self::new))
+    }
+}
+
+macro_rules! integers {
+    ($($name:ty)+) => {$(
+        impl FromColumn for $name {
+            fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
+                let number = columns.integer(name)?.map(Self::try_from);
+                number.transpose().map_err(|error| ColumnError::new(name, error))
+            }
+        }
+    )+};
+}
+
+integers!(i64 u16 u32 u64 usize);
+
+macro_rules! texts {
+    ($($name:ty: $parse:path, $as_text:expr;)+) => {$(
+        impl FromColumn for $name {
+            fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
+                let value = columns.text(name)?.map($parse);
+                value.transpose().map_err(|error| ColumnError::new(name, error))
+            }
+        }
+    )+};
+}
+
+text_columns!(texts);

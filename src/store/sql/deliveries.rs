@@ -1,0 +1,90 @@
+//! Reads of deliveries.
+
+use super::{SqlExecutor, Statement, read_attempt, read_delivery, readable};
+use crate::error::BackendResult;
+use crate::model::DeliveryId;
+use crate::store::DeliveryFilter;
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState};
+
+pub(crate) const FIND: &str = "
+    SELECT * FROM forum_api_deliveries
+    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+
+pub(crate) const ATTEMPTS: &str =
+    "SELECT * FROM forum_api_attempts WHERE delivery = ?1 ORDER BY number";
+
+/// First digit of the status of the last attempt, 0 without a response.
+const LAST_STATUS_CLASS: &str = "coalesce((
+            SELECT status FROM forum_api_attempts WHERE delivery = forum_api_deliveries.id ORDER BY number DESC LIMIT 1
+        ) / 100, 0)";
+
+/// See [`DeliveryStore::find`](crate::store::DeliveryStore::find).
+pub(crate) async fn find(
+    executor: &impl SqlExecutor,
+    id: &DeliveryId,
+) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
+    let attempts = Statement::new(ATTEMPTS, [id.into()]);
+    let attempts = executor.query(attempts, read_attempt).await?;
+    let find = Statement::new(FIND, [id.into()]);
+    let delivery = executor.query(find, read_delivery).await?;
+    Ok(delivery
+        .into_iter()
+        .next()
+        .map(|delivery| (delivery, attempts)))
+}
+
+/// See [`DeliveryStore::list`](crate::store::DeliveryStore::list).
+pub(crate) async fn list<E: SqlExecutor>(
+    executor: &E,
+    filter: &DeliveryFilter,
+) -> BackendResult<Vec<Delivery>> {
+    let states = filter.states();
+    if states.is_empty() {
+        return Ok(Vec::new());
+    }
+    let list = list_statement::<E>(filter, &states);
+    let deliveries = executor.query(list, readable("deliveries", read_delivery));
+    Ok(deliveries.await?.into_iter().flatten().collect())
+}
+
+/// Returns the conditions of `filter`, each after an ` AND `. Their placeholders begin at `?2`; `?1` is the limit.
+fn conditions(filter: &DeliveryFilter) -> Statement {
+    let mut conditions = Statement::new("", [filter.limit.into()]);
+    conditions.and("endpoint =", filter.endpoint_id.as_ref());
+    conditions.and("topic =", filter.topic.as_ref());
+    conditions.and("created_at >=", filter.since);
+    let class = filter.status_class().map(i64::from);
+    conditions.and(&format!("{LAST_STATUS_CLASS} ="), class);
+    if let Some((created_at, id)) = filter.start() {
+        let created_at = conditions.bind(created_at);
+        let id = conditions.bind(id);
+        conditions.push(&format!(" AND (created_at, id) < ({created_at}, {id})"));
+    }
+    conditions
+}
+
+/// Returns the statement that lists the deliveries in one of `states` that `filter` selects, newest first.
+///
+/// The indexes are ordered by time within each state, so the statement merges one scan for each state.
+pub(crate) fn list_statement<E: SqlExecutor>(
+    filter: &DeliveryFilter,
+    states: &[DeliveryState],
+) -> Statement {
+    let conditions = conditions(filter);
+    let scan = |state: &str| {
+        format!(
+            "
+    SELECT * FROM forum_api_deliveries
+    WHERE state = {state}{conditions}
+        AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
+    ORDER BY created_at DESC, id DESC LIMIT ?1",
+            conditions = conditions.sql
+        )
+    };
+    let states: Vec<_> = states.iter().map(|state| state.as_str()).collect();
+    let sql = E::merge_scans(&states, scan);
+    Statement {
+        sql: format!("{sql} ORDER BY created_at DESC, id DESC LIMIT ?1").into(),
+        ..conditions
+    }
+}

@@ -1,0 +1,98 @@
+//! Execution of statements by a database.
+
+use super::{ColumnResult, Columns, Statement, report_unreadable};
+use crate::audit::AuditEntry;
+use crate::error::BackendResult;
+use crate::model::Timestamp;
+use crate::store::{BeginOutcome, FanOut, IdempotentRequest, TokenUsage};
+use crate::token::Lookup;
+use crate::webhook::{Endpoint, KeyId};
+
+/// Database that runs statements.
+pub(crate) trait SqlExecutor: Send + Sync + 'static {
+    /// SQL expression: true if the label of a token contains the text `?6`, ignoring the case of ASCII letters.
+    const LABEL_CONTAINS: &'static str;
+
+    /// Returns a query for the rows of one `scan` for each state. A scan has the SQL expression of its state, and is
+    /// ordered and limited.
+    fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String;
+
+    /// Decodes all rows of a query.
+    fn query<T: Send + 'static>(
+        &self,
+        statement: Statement,
+        read: impl Fn(&dyn Columns) -> ColumnResult<T> + Send + 'static,
+    ) -> impl Future<Output = BackendResult<Vec<T>>> + Send;
+
+    /// Returns the number of rows that the statement changed.
+    fn change(&self, statement: Statement) -> impl Future<Output = BackendResult<u64>> + Send;
+
+    /// Runs one `INSERT`, `UPDATE` or `DELETE` without a `RETURNING` clause. In the same transaction, writes `audit` if the
+    /// statement changed at least one row. Returns the number of changed rows.
+    fn change_audited(
+        &self,
+        statement: Statement,
+        audit: &AuditEntry,
+    ) -> impl Future<Output = BackendResult<u64>> + Send;
+
+    /// See [`TokenStore::record_use`](crate::store::TokenStore::record_use).
+    fn record_use(
+        &self,
+        lookup: &Lookup,
+        now: Timestamp,
+    ) -> impl Future<Output = BackendResult<()>> + Send;
+
+    /// See [`IdempotencyStore::begin`](crate::store::IdempotencyStore::begin).
+    fn begin(
+        &self,
+        request: &IdempotentRequest,
+        now: Timestamp,
+    ) -> impl Future<Output = BackendResult<BeginOutcome>> + Send;
+
+    /// See [`UsageStore::add_token_usage`](crate::store::UsageStore::add_token_usage).
+    fn add_usage(&self, usage: &[TokenUsage]) -> impl Future<Output = BackendResult<()>> + Send;
+
+    /// See [`EndpointStore::replace_key`](crate::store::EndpointStore::replace_key).
+    fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+        audit: Option<&AuditEntry>,
+    ) -> impl Future<Output = BackendResult<bool>> + Send;
+
+    /// See [`OutboxStore::fan_out`](crate::store::OutboxStore::fan_out).
+    fn fan_out(
+        &self,
+        events: &[FanOut],
+        now: Timestamp,
+    ) -> impl Future<Output = BackendResult<()>> + Send;
+}
+
+/// Stores in the database of an executor.
+pub(crate) struct SqlStore<E>(pub(crate) E);
+
+impl<E: SqlExecutor> SqlStore<E> {
+    /// Decodes the first row of a query, if there is one.
+    pub(super) async fn first<T: Send + 'static>(
+        &self,
+        statement: Statement,
+        read: impl Fn(&dyn Columns) -> ColumnResult<T> + Send + 'static,
+    ) -> BackendResult<Option<T>> {
+        Ok(self.0.query(statement, read).await?.into_iter().next())
+    }
+}
+
+/// Returns a decoder that returns `None` for a row that cannot be decoded, and reports the row by its column `id`.
+pub(crate) fn readable<T>(
+    table: &'static str,
+    read: impl Fn(&dyn Columns) -> ColumnResult<T>,
+) -> impl Fn(&dyn Columns) -> ColumnResult<Option<T>> {
+    move |row| match read(row) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => {
+            report_unreadable(table, &row.lossy_text("id")?, &error.to_string());
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Stores in SQL databases.
+//!
+//! A method that is one statement is implemented here, once for SQLite and Postgres. A [`SqlExecutor`] runs the
+//! statements, and implements the methods whose algorithms differ between the databases.
+
+mod audit;
+mod columns;
+pub(super) mod deliveries;
+pub(super) mod endpoints;
+mod executor;
+mod idempotency;
+pub(super) mod outbox;
+mod rows;
+mod statement;
+mod tokens;
+pub(super) mod usage;
+
+pub(super) use columns::{ColumnError, ColumnResult, Columns, ScopeList, text_columns};
+pub(super) use executor::{SqlExecutor, SqlStore, readable};
+use rows::{read_attempt, read_event};
+pub(super) use rows::{
+    read_claimed_event, read_delivery, read_endpoint, read_endpoint_stats, read_idempotency_record,
+    read_queue_stats, read_token, report_unreadable,
+};
+pub(super) use statement::{Statement, Value};

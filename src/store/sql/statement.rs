@@ -1,0 +1,154 @@
+//! Statements that have the same text on SQLite and Postgres.
+
+use std::borrow::Cow;
+
+use super::columns::{ScopeList, text_columns};
+use crate::audit::{AuditAction, AuditOrigin};
+use crate::model::{
+    AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId,
+};
+use crate::token::{Lookup, SecretDigest};
+use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
+
+/// Value of a parameter.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Null,
+    Integer(i64),
+    Boolean(bool),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// Statement with the placeholders `?1`, `?2` and so on, and the values of its parameters.
+///
+/// A text that is executed on SQLite and Postgres alike has the placeholders `$1`, `$2` and so on, in the order of their
+/// numbers.
+pub(crate) struct Statement {
+    pub(crate) sql: Cow<'static, str>,
+    pub(crate) values: Vec<Value>,
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        expect(dead_code, reason = "only SQLite has queues")
+    )]
+    pub(crate) is_urgent: bool,
+}
+
+impl Statement {
+    pub(super) fn new(
+        sql: impl Into<Cow<'static, str>>,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Self {
+        Self {
+            sql: sql.into(),
+            values: values.into_iter().collect(),
+            is_urgent: false,
+        }
+    }
+
+    /// Marks a read of one row by its key, which does not wait for slower reads, or a write that completes admitted work,
+    /// which is not rejected if the queue of writes is full.
+    pub(super) fn urgent(self) -> Self {
+        Self {
+            is_urgent: true,
+            ..self
+        }
+    }
+
+    /// Appends to the text.
+    pub(super) fn push(&mut self, sql: &str) {
+        self.sql.to_mut().push_str(sql);
+    }
+
+    /// Adds a parameter. Returns its placeholder.
+    pub(super) fn bind(&mut self, value: impl Into<Value>) -> String {
+        self.values.push(value.into());
+        format!("?{}", self.values.len())
+    }
+
+    /// Appends ` AND {comparison}` and the placeholder of `value`, if there is a value.
+    pub(super) fn and(&mut self, comparison: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            let value = self.bind(value);
+            self.push(&format!(" AND {comparison} {value}"));
+        }
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Integer(number)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self::Integer(number.into())
+    }
+}
+
+impl From<u16> for Value {
+    fn from(number: u16) -> Self {
+        Self::Integer(number.into())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Boolean(value)
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<&[u8]> for Value {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
+
+impl From<Timestamp> for Value {
+    fn from(time: Timestamp) -> Self {
+        Self::Integer(time.as_millis())
+    }
+}
+
+impl From<&SecretDigest> for Value {
+    fn from(digest: &SecretDigest) -> Self {
+        digest.as_bytes().as_slice().into()
+    }
+}
+
+impl From<&EncryptedSecret> for Value {
+    fn from(secret: &EncryptedSecret) -> Self {
+        secret.as_bytes().into()
+    }
+}
+
+macro_rules! texts {
+    ($($name:ty: $parse:path, $as_text:expr;)+) => {$(
+        impl From<&$name> for Value {
+            fn from(value: &$name) -> Self {
+                $as_text(value).into()
+            }
+        }
+    )+};
+}
+
+text_columns!(texts);

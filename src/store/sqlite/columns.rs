@@ -1,0 +1,59 @@
+//! Columns of the rows of SQLite.
+
+use rusqlite::types::{FromSqlResult, ValueRef};
+use rusqlite::{Error, Result, Row};
+
+use crate::store::sql::{self, ColumnError, ColumnResult, Columns};
+use crate::token::TokenRecord;
+
+/// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`, `revoked_at` and
+/// `last_used_at` of the table `forum_api_tokens`, which it finds by name.
+///
+/// The query of a [`TokenLoader`](crate::store::TokenLoader) calls it for each row. No earlier column of the row may
+/// have one of these names.
+///
+/// # Errors
+/// [`rusqlite::Error`] if a column is missing or cannot be decoded.
+pub fn read_token(row: &Row<'_>) -> Result<TokenRecord> {
+    sql::read_token(row).map_err(|error| {
+        let index = row.as_ref().column_index(&error.column);
+        let value = row.get_ref(&*error.column);
+        let kind = value.map_or(rusqlite::types::Type::Null, |value| value.data_type());
+        Error::FromSqlConversionFailure(index.unwrap_or_default(), kind, error.into())
+    })
+}
+
+impl Columns for Row<'_> {
+    fn integer(&self, name: &str) -> ColumnResult<Option<i64>> {
+        read(self, name, |value| value.as_i64_or_null())
+    }
+
+    fn boolean(&self, name: &str) -> ColumnResult<Option<bool>> {
+        Ok(self.integer(name)?.map(|value| value != 0))
+    }
+
+    fn text(&self, name: &str) -> ColumnResult<Option<&str>> {
+        read(self, name, |value| value.as_str_or_null())
+    }
+
+    /// Returns the bytes of a text as well: a text can be malformed.
+    fn bytes(&self, name: &str) -> ColumnResult<Option<&[u8]>> {
+        read(self, name, |value| value.as_bytes_or_null())
+    }
+
+    fn lossy_text(&self, name: &str) -> ColumnResult<String> {
+        let bytes = read(self, name, |value| value.as_bytes())?;
+        Ok(String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+fn read<'a, T>(
+    row: &'a Row<'_>,
+    name: &str,
+    convert: impl FnOnce(ValueRef<'a>) -> FromSqlResult<T>,
+) -> ColumnResult<T> {
+    let value = row
+        .get_ref(name)
+        .map_err(|error| ColumnError::new(name, error))?;
+    convert(value).map_err(|error| ColumnError::new(name, error))
+}

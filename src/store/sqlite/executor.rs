@@ -1,0 +1,189 @@
+//! Executor of the stores.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, params, params_from_iter};
+
+use super::Database;
+use super::execute::{Result, all, change, change_audited};
+use super::{idempotency, outbox, usage, webhook_key};
+use crate::audit::AuditEntry;
+use crate::error::BackendResult;
+use crate::model::Timestamp;
+use crate::store::sql::{ColumnResult, Columns, SqlExecutor, SqlStore, Statement};
+use crate::store::sqlite_schema::tokens::RECORD_USE;
+use crate::store::{BeginOutcome, FanOut, IdempotentRequest, Stores, TokenUsage, WebhookStores};
+use crate::token::{Lookup, TokenRecord};
+use crate::webhook::{Endpoint, KeyId};
+
+/// Runs statements in a [`Database`].
+#[derive(Clone)]
+pub(super) struct SqliteExecutor {
+    database: Database,
+    /// Writes run in the background, so that writes of the board precede them.
+    is_background: bool,
+}
+
+impl SqliteExecutor {
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> BackendResult<T> {
+        Ok(self.database.read(run).await?)
+    }
+
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> BackendResult<T> {
+        let run = |savepoint: &rusqlite::Savepoint<'_>| run(savepoint);
+        Ok(match self.is_background {
+            true => self.database.write_background(run).await?,
+            false => self.database.write(run).await?,
+        })
+    }
+}
+
+impl SqlExecutor for SqliteExecutor {
+    const LABEL_CONTAINS: &'static str = "instr(lower(label), lower(?6)) > 0";
+
+    fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
+        let scans = states.iter().map(|state| scan(&format!("'{state}'")));
+        let scans = scans.map(|scan| format!("SELECT * FROM ({scan}) AS page"));
+        scans.collect::<Vec<_>>().join(" UNION ALL ")
+    }
+
+    async fn query<T: Send + 'static>(
+        &self,
+        statement: Statement,
+        read: impl Fn(&dyn Columns) -> ColumnResult<T> + Send + 'static,
+    ) -> BackendResult<Vec<T>> {
+        let is_urgent = statement.is_urgent;
+        let run = move |connection: &Connection| {
+            let values = params_from_iter(statement.values);
+            all(connection, &statement.sql, values, read)
+        };
+        Ok(match is_urgent {
+            true => self.database.read_short(run).await?,
+            false => self.database.read(run).await?,
+        })
+    }
+
+    async fn change(&self, statement: Statement) -> BackendResult<u64> {
+        let is_urgent = statement.is_urgent;
+        let run = move |connection: &Connection| {
+            let values = params_from_iter(statement.values);
+            Ok(change(connection, &statement.sql, values)? as u64)
+        };
+        match is_urgent {
+            true => Ok(self
+                .database
+                .write_completion(|savepoint| run(savepoint))
+                .await?),
+            false => self.write(run).await,
+        }
+    }
+
+    async fn change_audited(&self, statement: Statement, audit: &AuditEntry) -> BackendResult<u64> {
+        let audit = audit.clone();
+        self.write(move |connection| {
+            let values = params_from_iter(statement.values);
+            change_audited(connection, &statement.sql, values, &audit)
+        })
+        .await
+    }
+
+    async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
+        let lookup = *lookup;
+        let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
+        self.database.write_detached(move |savepoint| {
+            change(savepoint, RECORD_USE, params![lookup, now, too_old]).map(drop)
+        });
+        Ok(())
+    }
+
+    async fn begin(
+        &self,
+        request: &IdempotentRequest,
+        now: Timestamp,
+    ) -> BackendResult<BeginOutcome> {
+        let request = request.clone();
+        self.write(move |connection| idempotency::begin(connection, &request, now))
+            .await
+    }
+
+    async fn add_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
+        let usage = usage.to_vec();
+        self.write(move |connection| usage::add(connection, &usage))
+            .await
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+        audit: Option<&AuditEntry>,
+    ) -> BackendResult<bool> {
+        let (former, key, endpoints) = (former.cloned(), key.clone(), endpoints.to_vec());
+        let audit = audit.cloned();
+        self.write(move |connection| {
+            webhook_key::replace(
+                connection,
+                former.as_ref(),
+                &key,
+                &endpoints,
+                audit.as_ref(),
+            )
+        })
+        .await
+    }
+
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
+        let events = events.to_vec();
+        self.write(move |connection| {
+            for event in &events {
+                outbox::fan_out(connection, event, now)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl Stores {
+    /// Creates stores of tokens, idempotency keys, usage and the audit log in `database`, for one node (feature `sqlite`).
+    /// Rate limits are in memory.
+    pub fn in_sqlite(database: &Database) -> Self {
+        let foreground = Arc::new(SqlStore(SqliteExecutor {
+            database: database.clone(),
+            is_background: false,
+        }));
+        Self {
+            tokens: foreground.clone(),
+            idempotency: foreground.clone(),
+            audit: foreground,
+            usage: Arc::new(SqlStore(background(database))),
+            ..Self::in_memory()
+        }
+    }
+}
+
+impl WebhookStores {
+    /// Creates stores of webhooks in `database` (feature `sqlite`).
+    pub fn in_sqlite(database: &Database) -> Self {
+        let store = Arc::new(SqlStore(background(database)));
+        Self {
+            outbox: store.clone(),
+            endpoints: store,
+            deliveries: Arc::new(background(database)),
+        }
+    }
+}
+
+fn background(database: &Database) -> SqliteExecutor {
+    SqliteExecutor {
+        database: database.clone(),
+        is_background: true,
+    }
+}
