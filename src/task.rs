@@ -90,16 +90,19 @@ pub(crate) async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) ->
 /// Runs `future` as a task and waits for it. The task completes even if the returned future is dropped.
 ///
 /// Returns `None` if the runtime dropped the task.
-pub(crate) async fn spawn_and_join<T: Send + 'static>(
-    runtime: &dyn Runtime,
+pub(crate) fn spawn_and_join<'r, T: Send + 'static>(
+    runtime: &'r dyn Runtime,
     future: impl Future<Output = T> + Send + 'static,
-) -> Option<T> {
+) -> impl Future<Output = Option<T>> + Send + 'r {
     let slot = Arc::new(Mutex::new(None));
     let filled = Arc::clone(&slot);
     let work = async move {
         let value = future.await;
         *lock(&filled) = Some(value);
     };
-    runtime.spawn(Box::pin(work.in_current_span())).await;
-    lock(&slot).take()
+    let task = runtime.spawn(Box::pin(work.in_current_span()));
+    async move {
+        task.await;
+        lock(&slot).take()
+    }
 }

@@ -1,7 +1,8 @@
 //! Numbers of requests of each token and hour, counted in memory until they are added to the store.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::mem;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
@@ -24,9 +25,6 @@ thread_local! {
         THREADS.fetch_add(1, Ordering::Relaxed)
     };
 }
-
-/// Initial capacity of each shard.
-const INITIAL_CAPACITY: usize = 16;
 
 /// Maximum number of entries of each shard. It limits the memory if the host does not write the numbers to the store.
 const MAX_ENTRIES_PER_SHARD: usize = 4096;
@@ -69,7 +67,7 @@ impl RequestUsage {
 type Key = (Timestamp, Option<Lookup>);
 
 pub(super) struct UsageCounters {
-    shards: Vec<Mutex<HashMap<Key, UsageCounts>>>,
+    shards: Vec<Mutex<BTreeMap<Key, UsageCounts>>>,
     /// Hour of the last sweep, in milliseconds.
     swept_at: AtomicI64,
 }
@@ -101,9 +99,8 @@ impl Drop for TakenUsage<'_> {
 
 impl Default for UsageCounters {
     fn default() -> Self {
-        let shard = |_| Mutex::new(HashMap::with_capacity(INITIAL_CAPACITY));
         Self {
-            shards: (0..SHARDS).map(shard).collect(),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             swept_at: AtomicI64::new(i64::MIN),
         }
     }
@@ -134,11 +131,11 @@ impl UsageCounters {
         }
     }
 
-    /// Removes and returns all numbers. The shards keep their memory.
+    /// Removes and returns all numbers.
     pub(super) fn take(&self) -> TakenUsage<'_> {
         let mut sums = BTreeMap::<Key, UsageCounts>::new();
         for shard in &self.shards {
-            for (key, counts) in lock(shard).drain() {
+            for (key, counts) in mem::take(&mut *lock(shard)) {
                 *sums.entry(key).or_default() += counts;
             }
         }

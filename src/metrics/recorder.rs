@@ -8,7 +8,7 @@
 #[cfg(feature = "metrics")]
 use std::cell::RefCell;
 #[cfg(feature = "metrics")]
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
@@ -23,7 +23,7 @@ const OTHER: &str = "other";
 
 /// Labels of the metrics of a completed request.
 #[cfg(feature = "metrics")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct RequestLabels {
     method: &'static str,
     route: &'static str,
@@ -56,7 +56,7 @@ struct RequestKeys {
 #[cfg(feature = "metrics")]
 thread_local! {
     /// Keys that were used on this thread. They are cached, because creating a key allocates and hashes its labels.
-    static REQUEST_KEYS: RefCell<HashMap<RequestLabels, RequestKeys>> = RefCell::default();
+    static REQUEST_KEYS: RefCell<BTreeMap<RequestLabels, RequestKeys>> = RefCell::default();
 }
 
 #[cfg(feature = "metrics")]

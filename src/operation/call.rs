@@ -1,5 +1,6 @@
 //! Steps 7 to 10 of a request: input decoding, visibility check, idempotency and handler.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -7,7 +8,6 @@ use http::StatusCode;
 use http::request::Parts;
 
 use super::checks;
-
 use super::error::{ApiError, AuthFailure};
 use super::extract::error::InputError;
 use super::extract::value::{self, InputValue};
@@ -111,18 +111,17 @@ impl Call<'_> {
             is_read: operation.is_read(),
             has_no_variables: operation.variables.is_empty(),
             caller,
-            path,
-            input,
             cursor_scope,
             idempotent_request,
             id,
         };
         if !operation.has_side_effects {
-            return execution.run(services).await;
+            return execution.run(services, path, input).await;
         }
         let detached = Arc::clone(services);
         let work = async move {
-            let result = catch_panic(execution.run(&detached)).await;
+            let execution = pin!(execution.run(&detached, path, input));
+            let result = catch_panic(execution).await;
             result.unwrap_or_else(|error| detached.error_response(&error, id))
         };
         let response = spawn_and_join(&*services.environment.runtime, work).await;
@@ -152,7 +151,7 @@ async fn read_body(
     Ok(bytes)
 }
 
-/// A call with its decoded input.
+/// A call whose input is decoded. Its methods borrow it, because each future that holds it would store it twice.
 struct Execution<S: ?Sized, C, P, A, T> {
     service: Arc<S>,
     function: HandlerFn<S, C, P, A, T>,
@@ -162,8 +161,6 @@ struct Execution<S: ?Sized, C, P, A, T> {
     is_read: bool,
     has_no_variables: bool,
     caller: Caller,
-    path: P,
-    input: A,
     /// The requested list; `None` for an operation that is not a list.
     cursor_scope: Option<CursorScope>,
     idempotent_request: Option<IdempotentRequest>,
@@ -179,39 +176,43 @@ where
     T: Output,
 {
     /// Runs steps 8 to 10.
-    async fn run(mut self, services: &Services) -> Result<ApiResponse, ApiError> {
-        let (board, caller, resource) = (&*services.host.board, &self.caller, self.path.resource());
+    async fn run(&self, services: &Services, path: P, input: A) -> Result<ApiResponse, ApiError> {
+        let (board, caller, resource) = (&*services.host.board, &self.caller, path.resource());
         if !self.is_read || matches!(resource, ResourceRef::Forum(_)) {
             checks::require_visible(board, caller, resource, self.operation_id).await?;
         }
-        let Some(request) = self.idempotent_request.take() else {
-            return self.run_handler().await;
-        };
-        let (store, id) = (&*services.stores.idempotency, self.id);
-        match idempotency::begin(store, &request, services.environment.clock.now()).await? {
-            Begin::Replay(stored) => {
-                let member = self.path.member();
-                checks::require_replay_visible(board, caller, resource, member, &stored.resource)
-                    .await?;
-                Ok(stored.into())
-            }
-            Begin::Run(reservation) => {
-                let result = catch_panic(self.run_handler()).await;
-                idempotency::complete(store, &reservation, &result, id.as_str()).await;
-                result
+        let store = &*services.stores.idempotency;
+        let mut reservation = None;
+        if let Some(request) = &self.idempotent_request {
+            let now = services.environment.clock.now();
+            match idempotency::begin(store, request, now).await? {
+                Begin::Run(reserved) => reservation = Some(reserved),
+                Begin::Replay(stored) => {
+                    let (member, shown) = (path.member(), &stored.resource);
+                    checks::require_replay_visible(board, caller, resource, member, shown).await?;
+                    return Ok(stored.into());
+                }
             }
         }
+        // Pinned here, because a future that is passed by value would be stored twice.
+        let handler = pin!(self.run_handler(path, input));
+        let Some(reservation) = reservation else {
+            return handler.await;
+        };
+        let result = catch_panic(handler).await;
+        idempotency::complete(store, &reservation, &result, self.id.as_str()).await;
+        result
     }
 
     /// Runs step 10: calls the board, checks its result and renders it.
-    async fn run_handler(self) -> Result<ApiResponse, ApiError> {
+    async fn run_handler(&self, path: P, input: A) -> Result<ApiResponse, ApiError> {
         let caller = C::from_caller(&self.caller).ok_or(AuthFailure::Absent)?;
         let context = RenderContext {
             caller: &self.caller,
             cursor_scope: self.cursor_scope,
             operation_id: self.operation_id,
         };
-        let call = (self.function)(&self.service, caller, self.path, self.input);
+        let call = (self.function)(&self.service, caller, path, input);
         let result = call.await.map_err(|error| match error {
             // The board used `?` to convert an id of the body.
             BoardError::PathNotFound if self.has_no_variables && A::SOURCE == Source::Body => {

@@ -1,7 +1,6 @@
 //! Query parameters and bodies of operations.
 
 use std::fmt;
-use std::io::Write;
 
 use http::request::Parts;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -159,13 +158,10 @@ pub(crate) struct DecodeContext<'a> {
 }
 
 impl DecodeContext<'_> {
-    /// Returns the scope of the cursors of the requested list. `write_filters` writes the filters.
-    pub(crate) fn cursor_scope(
-        &self,
-        write_filters: impl FnOnce(&mut dyn Write) -> serde_json::Result<()>,
-    ) -> Result<CursorScope, ApiError> {
+    /// Returns the scope of the cursors of the requested list.
+    pub(crate) fn cursor_scope(&self, filters: &impl Serialize) -> Result<CursorScope, ApiError> {
         let path = self.head.uri.path();
-        CursorScope::new(path, self.owner, write_filters).map_err(ApiError::internal)
+        CursorScope::new(path, self.owner, filters).map_err(ApiError::internal)
     }
 }
 

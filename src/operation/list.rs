@@ -1,7 +1,5 @@
 //! Parameters of lists.
 
-use std::io::Write;
-
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::{Deserialize as _, DeserializeOwned};
@@ -30,8 +28,7 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
         list.limit = limit
             .map_err(|error| error.in_field(LIMIT))?
             .unwrap_or_default();
-        let filters = |writer: &mut dyn Write| serde_json::to_writer(writer, &list.filter);
-        let scope = context.cursor_scope(filters)?;
+        let scope = context.cursor_scope(&list.filter)?;
         list.after = after.map(|cursor| scope.decode(&cursor)).transpose()?;
         Ok((list, Some(scope)))
     }

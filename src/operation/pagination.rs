@@ -3,11 +3,10 @@
 //! A [`Cursor`] is the opaque text that clients send and receive. A [`PageKey`] is the host's position in a list. Only
 //! this module converts between them.
 
-use std::io::Write;
-
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
 use serde_json::Value;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
@@ -26,18 +25,17 @@ const CHECKSUM_LEN: usize = 8;
 pub(crate) struct CursorScope(u64);
 
 impl CursorScope {
-    /// Creates the scope of a list. `owner` is the caller if the list is personal; otherwise `None`. `write_filters`
-    /// writes the filters.
+    /// Creates the scope of a list. `owner` is the caller if the list is personal; otherwise `None`.
     pub(crate) fn new(
         path: &str,
         owner: Option<&UserId>,
-        write_filters: impl FnOnce(&mut dyn Write) -> serde_json::Result<()>,
+        filters: &impl Serialize,
     ) -> serde_json::Result<Self> {
         let path = xxh3_64_with_seed(path.as_bytes(), 0);
-        let mut filters = Xxh3::with_seed(path);
-        write_filters(&mut filters)?;
+        let mut hash = Xxh3::with_seed(path);
+        serde_json::to_writer(&mut hash, filters)?;
         let owner = owner.map(ToString::to_string).unwrap_or_default();
-        Ok(Self(xxh3_64_with_seed(owner.as_bytes(), filters.digest())))
+        Ok(Self(xxh3_64_with_seed(owner.as_bytes(), hash.digest())))
     }
 
     fn checksum(self, key: &[u8]) -> [u8; CHECKSUM_LEN] {
