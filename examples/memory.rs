@@ -34,7 +34,7 @@ use forum_api::{ForumApi, async_trait};
 use unicode_normalization::UnicodeNormalization;
 
 /// Time in which authors can edit and delete their posts.
-const EDIT_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const EDIT_WINDOW: Duration = Duration::from_secs(30 * 60);
 
 /// Minimum time between two ratings of a member by the same rater, if the ratings name no post.
 const RATING_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
@@ -146,15 +146,15 @@ impl Section {
     fn is_moderator(&self, viewer: &Viewer) -> bool {
         let author = viewer.author.as_ref();
         let is_appointed = author.is_some_and(|author| self.moderators.contains(&author.user_id));
-        is_appointed || viewer.role == Role::Administrator
+        is_appointed && self.is_visible(viewer) || viewer.role == Role::Administrator
     }
 
     fn is_visible(&self, viewer: &Viewer) -> bool {
-        viewer.role >= self.readers || self.is_moderator(viewer)
+        viewer.role >= self.readers
     }
 
     fn is_writable(&self, viewer: &Viewer) -> bool {
-        self.is_visible(viewer) && (viewer.role >= self.writers || self.is_moderator(viewer))
+        self.is_visible(viewer) && viewer.role >= self.writers
     }
 }
 
@@ -272,12 +272,13 @@ impl Data {
         let post = found(find(&path.post_id))?;
         let is_recent = self.now < post.created_at.saturating_add(EDIT_WINDOW);
         let is_own = viewer.is_author(&post.author) && !thread.locked && is_recent;
-        let can_edit = is_moderator || is_own;
+        let is_deleted = post.state == ContentState::Deleted;
+        let can_change = (is_moderator || is_own) && !is_deleted;
         let in_reply_to = post.in_reply_to.clone();
         let post = Post {
             in_reply_to: in_reply_to.filter(|id| find(id).is_some()),
-            can_edit,
-            can_delete: can_edit && (post.number > 1 || is_moderator),
+            can_edit: can_change && visible.section.is_writable(viewer),
+            can_delete: can_change && (post.number > 1 || is_moderator),
             ..post.clone()
         };
         Ok(InForum::new(thread.forum_id.clone(), post))
@@ -843,6 +844,11 @@ impl Board for MemoryBoard {
     ) -> BoardResult<InForum<Post>> {
         let (mut data, writer) = self.write(member)?;
         let post = data.post(&writer, &path)?.value;
+        let section = data.visible_thread(&writer, &path.thread_id)?.section;
+        let can_write = section.is_writable(&writer);
+        ensure(can_write, Forbidden, "You may not write here.")?;
+        let is_deleted = post.state == ContentState::Deleted;
+        ensure(!is_deleted, Conflict, "The post is deleted.")?;
         ensure(post.can_edit, Forbidden, "You may not edit this post.")?;
         check_version(update.expected_version, post.version)?;
         check_text("body", &update.body)?;
@@ -910,7 +916,10 @@ impl Board for MemoryBoard {
             let post = post.and_then(|post| data.post(&writer, &post.path()).ok());
             post.ok_or_else(|| NotFound("No such post of this member.".into()))
         });
-        let forum_id = post.transpose()?.map(|post| post.forum_id);
+        let post = post.transpose()?;
+        let is_public = |post: &InForum<Post>| data.post(&READER, &post.value.path()).is_ok();
+        let is_public = post.as_ref().is_none_or(is_public);
+        let forum_id = post.map(|post| post.forum_id);
         let is_repeated = data.ratings.iter().any(|(rater, rating)| {
             let is_recent = data.now < rating.created_at.saturating_add(RATING_INTERVAL);
             (rater, &rating.user_id) == (member.user_id(), &rated.user_id)
@@ -930,6 +939,9 @@ impl Board for MemoryBoard {
         };
         let rater = member.user_id().clone();
         data.ratings.push((rater, rating.clone()));
+        if !is_public {
+            return Ok(rating);
+        }
         let forum_id = rating.forum_id.as_ref();
         let section = forum_id.and_then(|id| data.sections.get(id));
         let forum = section.map(|section| ForumSummary {
@@ -1065,7 +1077,7 @@ impl Board for MemoryBoard {
         let (poll, visible) = data.open_poll(&writer, &id)?;
         let is_moderator = visible.is_moderator;
         let is_own = writer.is_author(&poll.author) && !visible.thread.locked;
-        let can_edit = is_moderator || is_own;
+        let can_edit = (is_moderator || is_own) && visible.section.is_writable(&writer);
         ensure(can_edit, Forbidden, "You may not edit this poll.")?;
         check_version(update.expected_version, poll.version)?;
         let before = found(data.ballots.get(&id))?.poll.clone();
@@ -1283,7 +1295,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use forum_api::conformance::{
         Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role as TestRole,
     };
@@ -1292,7 +1304,7 @@ mod tests {
 
     use super::*;
 
-    struct Factory;
+    pub struct Factory;
 
     #[async_trait]
     impl BoardFactory for Factory {
@@ -1388,16 +1400,17 @@ mod tests {
             let no_actor = data.viewer(None);
             let post = data.posts.get_mut(id).unwrap();
             let path = post.path();
-            match std::mem::replace(&mut post.state, ContentState::Visible) {
-                ContentState::AwaitingApproval => Ok(data.emit_created(&no_actor, &path)?),
-                state => Err(format!("a post in the state {state:?} cannot be approved").into()),
+            if post.state != ContentState::AwaitingApproval {
+                return Err("the post does not await approval".into());
             }
+            post.state = ContentState::Visible;
+            Ok(data.emit_created(&no_actor, &path)?)
         }
 
         async fn restore(&self, id: &PostId) -> FixtureResult<()> {
             let mut data = self.0.data();
             let no_actor = data.viewer(None);
-            let state = data.deleted.remove(id).unwrap();
+            let state = data.deleted.remove(id).ok_or("the post is not deleted")?;
             let post = data.posts.get_mut(id).unwrap();
             post.state = state;
             let path = post.path();

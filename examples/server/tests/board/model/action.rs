@@ -1,22 +1,17 @@
 //! Random actions: requests to the API and changes by operators.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::Value;
 
-use super::state::MEMBERS;
+use super::test_board::{MEMBERS, NEWCOMER};
 
-/// Selects an existing item: the number modulo the count of the items.
-pub type Index = usize;
+/// Time between two actions: longer than the minimum interval between two posts.
+const STEP: Duration = Duration::from_secs(61);
 
-/// Number of a member; `None` for the guest.
-pub type Caller = Option<usize>;
-
-/// Target of a subscription.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Target {
-    Forum(usize),
-    Thread(Index),
-}
+const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[rustfmt::skip]
@@ -28,29 +23,13 @@ pub enum Kind {
 
 use Kind::*;
 
+#[rustfmt::skip]
 const READS: &[Kind] = &[
-    Forums,
-    Threads,
-    Thread,
-    Posts,
-    Profile,
-    Poll,
-    Search,
-    Inbox,
-    Open,
-    Subscriptions,
+    Forums, Threads, Thread, Posts, Profile, Poll, Search, Inbox, Open, Subscriptions,
 ];
+#[rustfmt::skip]
 const WRITES: &[Kind] = &[
-    Start,
-    Reply,
-    Edit,
-    Delete,
-    Rate,
-    Send,
-    Vote,
-    UpdatePoll,
-    Subscribe,
-    Unsubscribe,
+    Start, Reply, Edit, Delete, Rate, Send, Vote, UpdatePoll, Subscribe, Unsubscribe,
 ];
 const OPERATIONS: &[Kind] = &[
     Ban, Offline, Readers, Moderator, Lock, Approve, Restore, Ignore, Wait,
@@ -60,22 +39,41 @@ const OPERATIONS: &[Kind] = &[
 #[derive(Clone, Copy, Debug)]
 pub struct Action {
     pub kind: Kind,
-    pub caller: Caller,
-    pub index: Index,
-    pub other_index: Index,
+    /// Number of a member; `None` for the guest.
+    pub caller: Option<usize>,
+    /// Selects an item: the number modulo the count of the items.
+    pub index: usize,
+    pub other_index: usize,
     pub flag: bool,
 }
 
-/// Reads are as frequent as writes, and operations are rare.
+/// Reads are as frequent as writes, and operations are rare. A newcomer edits nothing, because a board chooses whether
+/// an approved post awaits approval again after an edit.
 pub fn action() -> impl Strategy<Value = Action> {
     let kind = prop_oneof![8 => select(READS), 8 => select(WRITES), 2 => select(OPERATIONS)];
     let caller = proptest::option::weighted(0.9, 0..MEMBERS.len());
     let action = (kind, caller, 0..1_000_usize, 0..1_000_usize, any::<bool>());
     action.prop_map(|(kind, caller, index, other_index, flag)| Action {
         kind,
-        caller,
+        caller: caller.filter(|member| *member != NEWCOMER || !matches!(kind, Edit | UpdatePoll)),
         index,
         other_index,
         flag,
     })
+}
+
+impl Action {
+    /// Returns the time that passes before the action.
+    pub fn wait(&self) -> Duration {
+        match self.kind {
+            Wait => STEP + MINUTE * (self.index as u32 % 60),
+            _ => STEP,
+        }
+    }
+
+    /// Returns whether only the reference board may refuse the action: it appoints no moderator without access to the
+    /// forum.
+    pub fn may_differ(&self, actual: &Value) -> bool {
+        self.kind == Moderator && actual["result"] == false
+    }
 }

@@ -1,26 +1,34 @@
-//! Model-based test: runs random histories on the board and on a simple model in memory, and compares the status, the
-//! error code and the visible content of each response.
+//! Model-based test: runs random histories on the reference board and on the board in memory of the examples, and
+//! compares the responses and the events.
 //!
 //! `MODEL_STEPS=100000 cargo test --test board model` runs that number of steps instead of 2,000, and `MODEL_SEED`
 //! selects other histories. A failing history is reported in its shortest form.
 
 mod action;
-mod commands;
-mod runner;
-mod state;
+#[allow(dead_code, reason = "the example has a `main`")]
+#[path = "../../../../memory.rs"]
+mod memory;
+mod test_board;
 
 use std::env;
+use std::sync::Arc;
 
+use forum_api::conformance::BoardFactory;
+use forum_api::model::Timestamp;
+use forum_api::runtime::ManualClock;
 use proptest::collection::vec;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use tokio::runtime::Builder;
 
 use crate::backend::Backend;
 use action::Action;
-use runner::ModelRunner;
+use test_board::TestBoard;
 
 /// Average number of steps of a history.
 const STEPS_PER_HISTORY: usize = 100;
+
+/// The board in memory does not limit the number of ratings.
+const SETTINGS: &[(&str, &str)] = &[("reputation.per_day", "1000")];
 
 #[test]
 fn the_board_matches_its_model_in_random_histories() {
@@ -38,25 +46,36 @@ fn the_board_matches_its_model_in_random_histories() {
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let histories = vec(action::action(), 1..2 * STEPS_PER_HISTORY);
     let result = TestRunner::new_with_rng(config, random).run(&histories, |actions| {
-        run_history(&actions).map_err(TestCaseError::fail)
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let difference = runtime.block_on(first_difference(&actions));
+        difference.map_or(Ok(()), |text| Err(TestCaseError::fail(text)))
     });
     result.unwrap_or_else(|difference| panic!("{difference}"));
 }
 
-/// Runs `actions` on a new board and its model.
-fn run_history(actions: &[Action]) -> Result<(), String> {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let mut runner = ModelRunner::new(Backend::Memory.or_from_environment()).await;
-        for action in actions {
-            runner.step(action).await?;
+/// Runs `actions` on a new board and its model. Returns the first difference of their results.
+async fn first_difference(actions: &[Action]) -> Option<String> {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
+    let backend = Backend::Memory.or_from_environment();
+    let board = backend.create_with_settings(clock.clone(), SETTINGS).await;
+    let mut board = TestBoard::new(board.unwrap(), &clock).await;
+    let model = memory::tests::Factory.create(clock.clone()).await;
+    let mut model = TestBoard::new(model.unwrap(), &clock).await;
+    for action in actions {
+        clock.advance(action.wait());
+        let actual = board.run(action).await;
+        if action.may_differ(&actual) {
+            continue;
         }
-        Ok(())
-    })
+        let expected = model.run(action).await;
+        if actual != expected {
+            return Some(format!("{action:?}: {actual}, and {expected} in the model"));
+        }
+    }
+    None
 }
 
 fn number(name: &str, default: usize) -> usize {

@@ -1,0 +1,326 @@
+//! A board that runs actions. Its results do not depend on the ids that the board assigns.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use forum_api::ApiSettings;
+use forum_api::conformance::{Audience, BoardFixture, FixtureResult, NewForum, Role};
+use forum_api::model::{ForumId, PostId, ThreadId, UserId};
+use forum_api::runtime::ManualClock;
+use forum_api::store::Stores;
+use forum_api::test_util::TestApi;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::action::{Action, Kind};
+use crate::demo::api_of;
+
+/// Members with their roles. The first one is never banned.
+pub const MEMBERS: [(&str, Role); 6] = [
+    ("ada", Role::Administrator),
+    ("sam", Role::Staff),
+    ("alice", Role::Member),
+    ("bob", Role::Member),
+    ("carol", Role::Member),
+    ("nina", Role::Newcomer),
+];
+
+/// Number of the newcomer.
+pub const NEWCOMER: usize = 5;
+
+/// Forums with their parent, readers and writers.
+const FORUMS: [(Option<usize>, Audience, Audience); 5] = [
+    (None, Audience::Guests, Audience::Members),
+    (Some(0), Audience::Members, Audience::Members),
+    (Some(1), Audience::Guests, Audience::Staff),
+    (None, Audience::Staff, Audience::Staff),
+    (None, Audience::Members, Audience::Guests),
+];
+
+/// Fields that each board chooses, and the random ids of events.
+const IGNORED: [&str; 6] = [
+    "bodyHtml",
+    "excerpt",
+    "score",
+    "lastSeenAt",
+    "version",
+    "event",
+];
+
+/// An id that is never assigned.
+const UNKNOWN_ID: &str = "0";
+
+/// A word in every post.
+const WORD: &str = "tea";
+
+/// A board with members and forums.
+pub struct TestBoard {
+    fixture: Box<dyn BoardFixture>,
+    api: TestApi,
+    ids: Ids,
+}
+
+/// The ids that the board has assigned, by kind, in the order of their first appearance.
+#[derive(Default)]
+struct Ids {
+    by_kind: HashMap<&'static str, Vec<String>>,
+    thread_of_post: HashMap<String, String>,
+}
+
+impl TestBoard {
+    pub async fn new(fixture: Box<dyn BoardFixture>, clock: &Arc<ManualClock>) -> Self {
+        let mut ids = Ids::default();
+        for (name, role) in MEMBERS {
+            let id = fixture.add_member(name, role).await.unwrap();
+            ids.number("member", &id.to_string());
+        }
+        for (parent, readers, writers) in FORUMS {
+            let mut forum = NewForum::new("Forum", readers, writers);
+            forum.parent_id = parent.map(|parent| forum_id(ids.get("forum", parent)));
+            let id = fixture.add_forum(&forum).await.unwrap();
+            ids.number("forum", &id.to_string());
+        }
+        let settings = ApiSettings::default();
+        let api = api_of(fixture.board(), Stores::in_memory(), settings, clock);
+        Self { fixture, api, ids }
+    }
+
+    /// Runs an action. Returns its result and the events, with the numbers of ids in the order of their appearance.
+    pub async fn run(&mut self, action: &Action) -> Value {
+        let result = match self.request(action) {
+            Some(request) => self.send(action.caller, request).await,
+            None => self.operate(action).await.is_ok().into(),
+        };
+        let poll = match action.kind {
+            Kind::Start => self.last_poll().await,
+            _ => Value::Null,
+        };
+        let mut events = Vec::new();
+        for event in self.fixture.events().await.unwrap() {
+            let mut body = serde_json::from_str(&event.body).unwrap();
+            self.ids.replace(&mut body);
+            events.push(body);
+        }
+        json!({ "result": result, "poll": poll, "events": events })
+    }
+
+    /// Returns the request of an action; `None` for a change by an operator.
+    fn request(&self, action: &Action) -> Option<(Method, String, Value)> {
+        let Action {
+            index,
+            other_index,
+            flag,
+            ..
+        } = *action;
+        let id = |kind| self.ids.get(kind, index);
+        let (forum, thread, post) = (id("forum"), id("thread"), id("post"));
+        let post_path = || {
+            let thread = self.ids.thread_of_post.get(post);
+            let thread = thread.map_or(UNKNOWN_ID, String::as_str);
+            format!("/threads/{thread}/posts/{post}")
+        };
+        let (target, target_id) = match flag {
+            true => ("forum", forum),
+            false => ("thread", thread),
+        };
+        let get = |path| (Method::GET, path, Value::Null);
+        let post_to = |path, body| (Method::POST, path, body);
+        let text = json!({ "body": WORD });
+        Some(match action.kind {
+            Kind::Forums => get("/forums".into()),
+            Kind::Threads => get(format!("/forums/{forum}/threads?limit=100")),
+            Kind::Thread => get(format!("/threads/{thread}")),
+            Kind::Posts => get(format!("/threads/{thread}/posts?limit=100")),
+            Kind::Profile => get(format!("/members/{}", id("member"))),
+            Kind::Poll => get(format!("/threads/{thread}/poll")),
+            Kind::Search => get(format!("/search?q={WORD}&sort=newest&limit=100")),
+            Kind::Inbox => get("/messages?limit=100".into()),
+            Kind::Open => get(format!("/messages/{}", id("message"))),
+            Kind::Subscriptions => get("/subscriptions?limit=100".into()),
+            Kind::Start => {
+                let poll =
+                    json!({ "question": "Tea?", "options": ["yes", "no"], "canChangeVote": true });
+                let poll = flag.then_some(poll);
+                let new = json!({ "title": "Drinks", "body": WORD, "poll": poll });
+                post_to(format!("/forums/{forum}/threads"), new)
+            }
+            Kind::Reply => post_to(format!("/threads/{thread}/posts"), text),
+            Kind::Edit => (Method::PATCH, post_path(), text),
+            Kind::Delete => (Method::DELETE, post_path(), Value::Null),
+            Kind::Rate => {
+                let post = flag.then(|| self.ids.get("post", other_index));
+                let rating = json!({ "points": 1, "comment": WORD, "postId": post });
+                post_to(format!("/members/{}/reputation", id("member")), rating)
+            }
+            Kind::Send => {
+                let to = [id("member")];
+                let message =
+                    json!({ "to": to, "subject": WORD, "body": WORD, "requestReceipt": flag });
+                post_to("/messages".into(), message)
+            }
+            Kind::Vote => {
+                let option = self.ids.get("option", 2 * index + other_index % 2);
+                let vote = json!({ "optionIds": [option] });
+                post_to(format!("/polls/{}/votes", id("poll")), vote)
+            }
+            Kind::UpdatePoll => {
+                let edit = json!({ "question": "Tea or coffee?" });
+                (Method::PATCH, format!("/polls/{}", id("poll")), edit)
+            }
+            Kind::Subscribe => {
+                let subscription = json!({ "target": target, "targetId": target_id });
+                post_to("/subscriptions".into(), subscription)
+            }
+            Kind::Unsubscribe => {
+                let path = format!("/subscriptions/{target}/{target_id}");
+                (Method::DELETE, path, Value::Null)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Sends a request. Returns the status, and the body or the code of the error.
+    async fn send(
+        &mut self,
+        caller: Option<usize>,
+        (method, path, body): (Method, String, Value),
+    ) -> Value {
+        let client = match caller {
+            Some(member) => self.api.as_member(self.ids.get("member", member)),
+            None => self.api.as_guest(),
+        };
+        let request = match body {
+            Value::Null => client.request(method, &path),
+            body => client
+                .request(method, &path)
+                .header("content-type", "application/json")
+                .body(body.to_string()),
+        };
+        let response = request.await;
+        let mut body = response.json();
+        if let Some(code) = body.pointer("/error/code") {
+            return json!([response.status, code]);
+        }
+        self.ids.replace(&mut body);
+        json!([response.status, body])
+    }
+
+    /// Returns the poll of the last thread, whose options later votes name.
+    async fn last_poll(&mut self) -> Value {
+        let last = self.ids.count("thread").saturating_sub(1);
+        let path = format!("/threads/{}/poll", self.ids.get("thread", last));
+        self.send(Some(0), (Method::GET, path, Value::Null)).await
+    }
+
+    /// Makes a change by an operator.
+    async fn operate(&self, action: &Action) -> FixtureResult<()> {
+        let Action {
+            index,
+            other_index,
+            flag,
+            ..
+        } = *action;
+        let (fixture, ids) = (&self.fixture, &self.ids);
+        let user = |index| UserId::parse(ids.get("member", index)).unwrap();
+        let forum = forum_id(ids.get("forum", index));
+        let thread = ThreadId::parse(ids.get("thread", index))?;
+        let post = PostId::parse(ids.get("post", index))?;
+        let (has_threads, has_posts) = (ids.count("thread") > 0, ids.count("post") > 0);
+        match action.kind {
+            Kind::Ban if !index.is_multiple_of(MEMBERS.len()) => {
+                fixture.set_banned(&user(index), flag).await
+            }
+            Kind::Offline => fixture.set_offline(other_index.is_multiple_of(5)).await,
+            Kind::Readers => {
+                let readers = [Audience::Guests, Audience::Members, Audience::Staff];
+                fixture.set_readers(&forum, readers[other_index % 3]).await
+            }
+            Kind::Moderator => {
+                fixture
+                    .set_moderator(&forum, &user(other_index), flag)
+                    .await
+            }
+            Kind::Lock if has_threads => fixture.set_locked(&thread, flag).await,
+            Kind::Approve if has_posts => fixture.approve(&post).await,
+            Kind::Restore if has_posts => fixture.restore(&post).await,
+            Kind::Ignore => fixture.ignore(&user(index), &user(other_index)).await,
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Ids {
+    /// Returns the id at this index, modulo the number of ids of the kind.
+    fn get(&self, kind: &'static str, index: usize) -> &str {
+        let ids = self.by_kind.get(kind);
+        ids.map_or(UNKNOWN_ID, |ids| &ids[index % ids.len()])
+    }
+
+    fn count(&self, kind: &'static str) -> usize {
+        self.by_kind.get(kind).map_or(0, Vec::len)
+    }
+
+    /// Returns the number of an id. Adds the id if it is new.
+    fn number(&mut self, kind: &'static str, id: &str) -> usize {
+        let ids = self.by_kind.entry(kind).or_default();
+        let known = ids.iter().position(|known| known == id);
+        known.unwrap_or_else(|| {
+            ids.push(id.into());
+            ids.len() - 1
+        })
+    }
+
+    /// Replaces the ids in a JSON value by their numbers, and removes [`IGNORED`] fields.
+    fn replace(&mut self, value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.replace(item)),
+            Value::Object(fields) => {
+                fields.retain(|field, _| !IGNORED.contains(&field.as_str()));
+                let text = |field| fields.get(field).and_then(Value::as_str);
+                let post = text("postId").or(text("firstPostId"));
+                if let (Some(thread), Some(post)) = (text("threadId"), post) {
+                    self.thread_of_post.insert(post.into(), thread.into());
+                }
+                let target = match text("target") {
+                    Some("forum") => "forum",
+                    _ => "thread",
+                };
+                for (field, value) in fields {
+                    match kind_of(field, target) {
+                        Some(kind) => self.replace_id(kind, value),
+                        None => self.replace(value),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn replace_id(&mut self, kind: &'static str, value: &mut Value) {
+        match value {
+            Value::Array(ids) => ids.iter_mut().for_each(|id| self.replace_id(kind, id)),
+            Value::String(id) => *value = self.number(kind, id).into(),
+            _ => {}
+        }
+    }
+}
+
+/// Returns the kind of the ids in a field; `None` for a field without ids.
+fn kind_of(field: &str, target: &'static str) -> Option<&'static str> {
+    Some(match field {
+        "userId" => "member",
+        "forumId" | "parentId" => "forum",
+        "threadId" => "thread",
+        "postId" | "firstPostId" | "inReplyTo" => "post",
+        "pollId" => "poll",
+        "optionId" | "ownVote" => "option",
+        "messageId" => "message",
+        "ratingId" => "rating",
+        "targetId" => target,
+        _ => return None,
+    })
+}
+
+fn forum_id(id: &str) -> ForumId {
+    ForumId::parse(id).unwrap()
+}
