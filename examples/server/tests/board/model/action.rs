@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
-use super::test_board::{MEMBERS, NEWCOMER};
+use super::action_runner::{MEMBERS, NEWCOMER};
 
 /// Time between two actions: longer than the minimum interval between two posts.
 const STEP: Duration = Duration::from_secs(61);

@@ -5,10 +5,10 @@
 //! selects other histories. A failing history is reported in its shortest form.
 
 mod action;
+mod action_runner;
 #[allow(dead_code, reason = "the example has a `main`")]
 #[path = "../../../../memory.rs"]
 mod memory;
-mod test_board;
 
 use std::env;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use tokio::runtime::Builder;
 
 use crate::backend::Backend;
 use action::Action;
-use test_board::TestBoard;
+use action_runner::ActionRunner;
 
 /// Average number of steps of a history.
 const STEPS_PER_HISTORY: usize = 100;
@@ -61,9 +61,9 @@ async fn first_difference(actions: &[Action]) -> Option<String> {
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     let backend = Backend::Memory.or_from_environment();
     let board = backend.create_with_settings(clock.clone(), SETTINGS).await;
-    let mut board = TestBoard::new(board.unwrap(), &clock).await;
+    let mut board = ActionRunner::new(board.unwrap(), &clock).await;
     let model = memory::tests::Factory.create(clock.clone()).await;
-    let mut model = TestBoard::new(model.unwrap(), &clock).await;
+    let mut model = ActionRunner::new(model.unwrap(), &clock).await;
     for action in actions {
         clock.advance(action.wait());
         let actual = board.run(action).await;

@@ -54,7 +54,7 @@ const UNKNOWN_ID: &str = "0";
 const WORD: &str = "tea";
 
 /// A board with members and forums.
-pub struct TestBoard {
+pub struct ActionRunner {
     fixture: Box<dyn BoardFixture>,
     api: TestApi,
     ids: Ids,
@@ -67,7 +67,7 @@ struct Ids {
     thread_of_post: HashMap<String, String>,
 }
 
-impl TestBoard {
+impl ActionRunner {
     pub async fn new(fixture: Box<dyn BoardFixture>, clock: &Arc<ManualClock>) -> Self {
         let mut ids = Ids::default();
         for (name, role) in MEMBERS {
