@@ -5,6 +5,7 @@ mod differences;
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -230,41 +231,48 @@ struct Inner {
 
 impl Mutant {
     /// Runs a call, with the mutation if the method is mutated. Calls of the mutated method run one after another.
-    async fn call<A, F>(
+    async fn call<A, R, F>(
         &self,
         method: &str,
         by: Caller,
-        arguments: String,
-        run: impl Fn(Caller) -> F + Send + Sync,
-    ) -> BoardResult<A>
+        mut arguments: A,
+        run: impl Fn(Caller, A) -> F + Send + Sync,
+    ) -> BoardResult<R>
     where
-        A: Clone + Send + Sync + 'static,
-        F: Future<Output = BoardResult<A>> + Send,
+        A: Clone + Debug + Send + Sync + 'static,
+        R: Clone + Send + Sync + 'static,
+        F: Future<Output = BoardResult<R>> + Send,
     {
         if matches!(self.0.mutation, Different) {
-            let mut result = run(by).await;
-            if let Ok(result) = &mut result {
-                differences::change_result(result);
-            }
-            return result;
+            differences::change_arguments(&mut arguments);
+            let mut result = run(by, arguments).await?;
+            differences::change_result(&mut result);
+            return Ok(result);
         }
         if method != self.0.method {
-            return run(by).await;
+            return run(by, arguments).await;
         }
         let races = self.0.in_flight.fetch_add(1, Ordering::Relaxed) > 0;
         let mut results = self.0.results.lock().await;
-        let key = format!("{:?} {arguments}", by.user_id());
-        let found = |key: &str| results.get(key)?.downcast_ref::<A>().cloned();
+        let key = format!("{:?} {arguments:?}", by.user_id());
+        let found = |key: &str| results.get(key)?.downcast_ref::<R>().cloned();
+        let offset = match self.0.mutation {
+            Offset => request_all(&mut arguments),
+            _ => None,
+        };
         let cached = match self.0.mutation {
             StaleResult => found(&key),
             RacingCallIsSkipped if races => found(""),
             _ => None,
         };
-        let result = match (cached, run(by.clone()), self.0.mutation) {
+        let first = run(by.clone(), arguments.clone());
+        let mut result = match (cached, first, self.0.mutation) {
             (Some(cached), ..) => Ok(cached),
             (None, run, RacingCallIsGranted) if races => run.await.or_else(|e| found("").ok_or(e)),
             (None, first, OutdatedPermissions(is_outdated)) => match first.await {
-                Err(refusal) if is_outdated(&refusal, &by) => run(self.root().await?).await,
+                Err(refusal) if is_outdated(&refusal, &by) => {
+                    run(self.root().await?, arguments).await
+                }
                 result => result,
             },
             (None, run, RacingCallEmits) if races => {
@@ -275,8 +283,18 @@ impl Mutant {
                 }
                 result
             }
+            (None, run, RacingCallSends) if races => {
+                let result = run.await;
+                if let Ok(message) = &result {
+                    self.send_receipt(&by, message).await?;
+                }
+                result
+            }
             (None, run, _) => run.await,
         };
+        if let (Some(offset), Ok(page)) = (offset, &mut result) {
+            select_page(page, offset);
+        }
         if let Ok(result) = &result {
             results.insert(key, Box::new(result.clone()));
             results.insert(String::new(), Box::new(result.clone()));
@@ -305,17 +323,13 @@ impl Mutant {
         user: Option<&UserId>,
         request: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
-        let guest = GuestCaller::new(Access::new(VisibleForums::none()), request.clone());
-        let run = |_| async {
-            Ok(match user {
-                Some(user) => self.0.authorizer.member_access(user, request).await?,
-                None => Some(self.0.authorizer.guest_access(request).await?),
-            })
+        let run = || async {
+            match user {
+                Some(user) => self.0.authorizer.member_access(user, request).await,
+                None => self.0.authorizer.guest_access(request).await.map(Some),
+            }
         };
-        let access = self
-            .call("access", guest.into(), format!("{user:?}"), run)
-            .await;
-        let access = access.map_err(|refusal| BackendError::new(format!("{refusal:?}")))?;
+        let access = self.call_host("access", user.cloned(), run).await?;
         let (Different, Some(user)) = (self.0.mutation, user) else {
             return Ok(access);
         };
@@ -328,42 +342,64 @@ impl Mutant {
         Ok(access.or_else(|| before.cloned()))
     }
 
-    async fn threads_by_offset(
+    /// Sends one more receipt for a message.
+    async fn send_receipt(
         &self,
         by: &Caller,
-        forum: ForumId,
-        list: List<ThreadFilter>,
-    ) -> BoardResult<Page<Thread>> {
-        let mut whole = List::<ThreadFilter>::default();
-        whole.limit = PageLimit::new(100).unwrap();
-        let all = self.0.board.list_threads(by, forum, whole).await?.items;
-        let start = list.after.and_then(|after| after.as_str().parse().ok());
-        let (start, limit) = (start.unwrap_or(0), list.limit.get());
-        Ok(Page {
-            next: (start + limit < all.len()).then(|| PageKey::new(start + limit)),
-            items: all.into_iter().skip(start).take(limit).collect(),
-        })
+        message: &(dyn Any + Send + Sync),
+    ) -> BoardResult<()> {
+        let opened = &message.downcast_ref::<Message>().unwrap().summary;
+        let sender = opened.sender.clone().unwrap();
+        let mut receipt = NewMessage::default();
+        receipt.to = vec![UserRef::Id(sender.user_id)];
+        receipt.subject = format!("Read: {}", opened.subject);
+        receipt.body = "It was read.".into();
+        let reader = MemberCaller::from_caller(by)?;
+        self.0.board.send_message(reader, receipt).await?;
+        Ok(())
     }
 
-    /// Opens a message, and sends a second receipt for it.
-    async fn message_with_receipt(
+    /// Runs a call of the host without a caller.
+    async fn call_host<A, R, F>(
         &self,
-        by: &MemberCaller,
-        id: MessageId,
-        params: OpenMessageParams,
-    ) -> BoardResult<Message> {
-        let message = self.0.board.open_message(by, id, params).await?;
-        let sender = message.summary.sender.clone();
-        let mut receipt = NewMessage::default();
-        receipt.to = sender
-            .map(|sender| UserRef::Id(sender.user_id))
-            .into_iter()
-            .collect();
-        receipt.subject = format!("Read: {}", message.summary.subject);
-        receipt.body = "It was read.".into();
-        self.0.board.send_message(by, receipt).await?;
-        Ok(message)
+        method: &str,
+        arguments: A,
+        run: impl Fn() -> F + Send + Sync,
+    ) -> BackendResult<R>
+    where
+        A: Clone + Debug + Send + Sync + 'static,
+        R: Clone + Send + Sync + 'static,
+        F: Future<Output = BackendResult<R>> + Send,
+    {
+        let request = RequestInfo::new(Timestamp::default());
+        let guest = GuestCaller::new(Access::new(VisibleForums::none()), request);
+        let run = |_, _| {
+            let call = run();
+            async { Ok(call.await?) }
+        };
+        let result = self.call(method, guest.into(), arguments, run).await;
+        result.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
     }
+}
+
+/// Changes the arguments of a list of threads to those of the whole list. Returns the first item and the limit of the
+/// page.
+fn request_all(arguments: &mut dyn Any) -> Option<(usize, usize)> {
+    let (_, list) = arguments.downcast_mut::<(ForumId, List<ThreadFilter>)>()?;
+    let start = list.after.take();
+    let start = start.and_then(|after| after.as_str().parse().ok());
+    let limit = list.limit.get();
+    list.limit = PageLimit::new(100).unwrap();
+    Some((start.unwrap_or(0), limit))
+}
+
+/// Changes the whole list to a page.
+fn select_page(list: &mut dyn Any, (start, limit): (usize, usize)) {
+    let page = list.downcast_mut::<Page<Thread>>().unwrap();
+    let end = start + limit;
+    page.next = (end < page.items.len()).then(|| PageKey::new(end));
+    page.items.truncate(end);
+    page.items.drain(..start);
 }
 
 #[async_trait]
@@ -393,27 +429,17 @@ impl Authorizer for Mutant {
             }
             return Ok(Some(found));
         }
-        let guest = GuestCaller::new(Access::new(VisibleForums::none()), request.clone());
-        let authorizer = &self.0.authorizer;
-        let run = |_| async { Ok(authorizer.members_access(owners, request).await?) };
-        let access = self
-            .call("members_access", guest.into(), format!("{owners:?}"), run)
-            .await;
-        access.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
+        let run = || self.0.authorizer.members_access(owners, request);
+        self.call_host("members_access", owners.to_vec(), run).await
     }
 }
 
 #[async_trait]
 impl TokenLoader for Mutant {
     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
-        let request = RequestInfo::new(Timestamp::default());
-        let guest = GuestCaller::new(Access::new(VisibleForums::none()), request);
         let loader = self.0.stores.token_loader.as_ref().unwrap();
-        let run = |_| async { Ok(loader.load_token(lookup).await?) };
-        let token = self
-            .call("load_token", guest.into(), lookup.to_string(), run)
-            .await;
-        let token = token.map_err(|refusal| BackendError::new(format!("{refusal:?}")))?;
+        let run = || loader.load_token(lookup);
+        let token = self.call_host("load_token", *lookup, run).await?;
         Ok(match self.0.mutation {
             // The library calls `member_access` for a token without attached access.
             Different => token.map(|token| LoadedToken::new(token.record().clone())),
@@ -448,16 +474,7 @@ impl FromCaller for MemberCaller {
 }
 
 macro_rules! methods {
-    ([$($done:tt)*] Caller list_threads $arguments:tt -> $result:ty; $($rest:tt)*) => {
-        methods!([$($done)*] $($rest)*);
-    };
-    ([$($done:tt)*] MemberCaller open_message $arguments:tt -> $result:ty; $($rest:tt)*) => {
-        methods!([$($done)*] $($rest)*);
-    };
-    ([$($done:tt)*] $by:ident $name:ident $arguments:tt -> $result:ty; $($rest:tt)*) => {
-        methods!([$($done)* $by $name $arguments -> $result;] $($rest)*);
-    };
-    ([$($by:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+]) => {
+    ($($by:ident $name:ident($($argument:ident: $type:ty),+) -> $result:ty;)+) => {
         #[deny(clippy::missing_trait_methods)]
         #[async_trait]
         impl Board for Mutant {
@@ -465,45 +482,18 @@ macro_rules! methods {
                 self.0.board.containing_forum(caller, resource).await
             }
 
-            async fn list_threads(&self, by: &Caller, forum: ForumId, list: List<ThreadFilter>) -> BoardResult<Page<Thread>> {
-                match self.0.mutation {
-                    Offset => self.threads_by_offset(by, forum, list).await,
-                    _ => self.0.board.list_threads(by, forum, list).await,
-                }
-            }
-
-            async fn open_message(&self, by: &MemberCaller, id: MessageId, params: OpenMessageParams) -> BoardResult<Message> {
-                let races = self.0.in_flight.fetch_add(1, Ordering::Relaxed) > 0;
-                let mut message = match self.0.mutation {
-                    RacingCallSends if races => self.message_with_receipt(by, id, params).await,
-                    _ => self.0.board.open_message(by, id, params).await,
+            $(async fn $name(&self, by: &$by, $($argument: $type),+) -> BoardResult<$result> {
+                let run = |by: Caller, ($($argument,)+): ($($type,)+)| async move {
+                    let by = <$by as FromCaller>::from_caller(&by)?;
+                    self.0.board.$name(by, $($argument),+).await
                 };
-                if let (Different, Ok(message)) = (self.0.mutation, &mut message) {
-                    differences::change_result(message);
-                }
-                self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
-                message
-            }
-
-            $(async fn $name(&self, by: &$by, $($argument: $type),*) -> BoardResult<$result> {
-                let arguments = format!("{:?}", ($(&$argument,)*));
-                let run = |by: Caller| {
-                    $(let mut $argument = $argument.clone();)*
-                    async move {
-                        if let Different = self.0.mutation {
-                            $(differences::change_argument(&mut $argument);)*
-                        }
-                        let by = <$by as FromCaller>::from_caller(&by)?;
-                        self.0.board.$name(by, $($argument),*).await
-                    }
-                };
-                self.call(stringify!($name), by.caller(), arguments, run).await
+                self.call(stringify!($name), by.caller(), ($($argument,)+), run).await
             })+
         }
     };
 }
 
-board_methods!(methods []);
+board_methods!(methods);
 
 macro_rules! operations {
     ($($name:ident($($argument:ident: $type:ty),*);)+) => {

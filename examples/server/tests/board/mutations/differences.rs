@@ -104,8 +104,8 @@ async fn check(rule: &str, factory: &MutantFactory) -> Result<(), TestFailure> {
 }
 
 /// Gives a message without a subject one that the reference board accepts.
-pub(super) fn change_argument(argument: &mut dyn Any) {
-    if let Some(new) = argument.downcast_mut::<NewMessage>()
+pub(super) fn change_arguments(arguments: &mut dyn Any) {
+    if let Some((new,)) = arguments.downcast_mut::<(NewMessage,)>()
         && new.subject.is_empty()
     {
         new.subject = "-".into();
