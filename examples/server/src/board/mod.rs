@@ -27,8 +27,6 @@ mod polls;
 mod post_insert;
 mod post_row;
 pub mod posts;
-#[cfg(test)]
-mod query_plans;
 mod ratings;
 mod reference_board;
 mod rules;

@@ -131,7 +131,7 @@ const SELECT: &str = "
     LEFT JOIN ballot ON ballot.poll_id = poll.id AND ballot.member_id = :member
     LEFT JOIN vote ON vote.ballot_id = ballot.id AND vote.option_id = option.id";
 
-pub static OF_THREAD: LazyLock<String> = LazyLock::new(|| query("poll.thread_id"));
+static OF_THREAD: LazyLock<String> = LazyLock::new(|| query("poll.thread_id"));
 
 static WITH_ID: LazyLock<String> = LazyLock::new(|| query("poll.id"));
 

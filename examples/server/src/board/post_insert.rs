@@ -276,7 +276,7 @@ async fn count_replies_on_profiles(tx: &Transaction<'_>, thread: i64, by: i64) -
     tx.execute(PROFILES_OF_REPLIES, parameters).await.map(drop)
 }
 
-pub(super) const PROFILES_OF_REPLIES: &str = "
+const PROFILES_OF_REPLIES: &str = "
     UPDATE member SET post_count = post_count + :by * written.posts
     FROM (
         SELECT author_id, count(*) AS posts FROM post

@@ -93,7 +93,7 @@ pub async fn begin(
 }
 
 /// Removes idle sessions only. A session that exceeds its maximum duration can no longer be used, so it becomes idle.
-pub(super) const SWEEP: &str = "
+pub const SWEEP: &str = "
     DELETE FROM session
     WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";
 

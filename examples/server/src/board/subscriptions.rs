@@ -35,11 +35,9 @@ fn list_query(condition: &str) -> String {
     )
 }
 
-pub(super) static ALL: LazyLock<String> =
-    LazyLock::new(|| list_query("CAST(:target AS TEXT) IS NULL"));
+static ALL: LazyLock<String> = LazyLock::new(|| list_query("CAST(:target AS TEXT) IS NULL"));
 
-pub(super) static OF_TARGET: LazyLock<String> =
-    LazyLock::new(|| list_query("subscription.target = :target"));
+static OF_TARGET: LazyLock<String> = LazyLock::new(|| list_query("subscription.target = :target"));
 
 /// Lists the subscriptions to content that the member sees, newest first.
 pub async fn list(

@@ -32,7 +32,7 @@ pub(super) const JOINS: &str = "
     LEFT JOIN poll ON poll.thread_id = thread.id";
 
 /// Query of a list: scans the index by activity from the page key on.
-pub static LIST: LazyLock<String> = LazyLock::new(|| {
+static LIST: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS} FROM thread {JOINS}
         WHERE thread.forum_id = :forum AND {}

@@ -30,7 +30,7 @@ const RECOUNT: &str = "
     )";
 
 /// A board without content, and its storage.
-struct ReferenceBoardFixture {
+pub struct ReferenceBoardFixture {
     board: Arc<ReferenceBoard>,
     storage: Storage,
 }
@@ -42,12 +42,7 @@ impl Backend {
         clock: Arc<ManualClock>,
         settings: &'static [(&'static str, &'static str)],
     ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
-        let storage = self.create_storage().await;
-        storage.add_endpoint().await;
-        let fixture = ReferenceBoardFixture {
-            board: Arc::new(storage.board(clock, Language::English)),
-            storage,
-        };
+        let fixture = self.create_storage().await.fixture(clock).await;
         for (key, value) in settings {
             let setting = settings::named(key).unwrap();
             let set = fixture.change(move |tx| {
@@ -59,6 +54,17 @@ impl Backend {
             set.await?;
         }
         Ok(Box::new(fixture))
+    }
+}
+
+impl Storage {
+    /// Creates a board that writes events.
+    pub async fn fixture(self, clock: Arc<ManualClock>) -> ReferenceBoardFixture {
+        self.add_endpoint().await;
+        ReferenceBoardFixture {
+            board: Arc::new(self.board(clock, Language::English)),
+            storage: self,
+        }
     }
 }
 

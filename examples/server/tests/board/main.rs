@@ -22,6 +22,7 @@ mod paging;
 mod parameters;
 mod posts;
 mod profiles;
+mod query_plans;
 mod races;
 mod search;
 mod sessions;

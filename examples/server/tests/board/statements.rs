@@ -155,12 +155,7 @@ async fn send(client: &TestClient<'_>, method: &str, path: &str, body: &str) -> 
 }
 
 async fn demo() -> (Storage, Arc<ReferenceBoard>, TestApi) {
-    static RECORD: Once = Once::new();
-    RECORD.call_once(|| {
-        tracing_subscriber::registry()
-            .with(StatementRecorder)
-            .init()
-    });
+    record_statements();
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     let storage = Backend::Memory.or_from_environment().create_storage().await;
     let board = Arc::new(storage.demo(clock.clone(), Language::English).await);
@@ -189,8 +184,18 @@ pub async fn token(database: &BoardDatabase) -> String {
 /// The statements of each thread of a database.
 static STATEMENTS: LazyLock<Mutex<HashMap<ThreadId, Vec<String>>>> = LazyLock::new(Mutex::default);
 
+/// Records the statements of all databases that are opened from now on.
+pub fn record_statements() {
+    static RECORD: Once = Once::new();
+    RECORD.call_once(|| {
+        tracing_subscriber::registry()
+            .with(StatementRecorder)
+            .init()
+    });
+}
+
 /// Takes the statements of a thread since the last call.
-fn take_statements(thread: ThreadId) -> Vec<String> {
+pub fn take_statements(thread: ThreadId) -> Vec<String> {
     STATEMENTS
         .lock()
         .unwrap()

@@ -47,7 +47,7 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
     assert_eq!(demo.query_value::<i64>(SEEN).await, 0);
 }
 
-/// On SQLite the unit test of the query plans checks it.
+/// On SQLite, `query_plans` checks it.
 #[test]
 fn the_statement_searches_indexes_of_postgres() {
     run_with_postgres(async {

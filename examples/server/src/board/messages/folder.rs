@@ -43,10 +43,10 @@ const COPIES: &str = "
 /// A query on SQLite and on Postgres.
 pub type Query = LazyLock<[String; 2]>;
 
-pub static LIST: Query = LazyLock::new(|| page("CAST(:unread AS BOOLEAN) IS NULL"));
+static LIST: Query = LazyLock::new(|| page("CAST(:unread AS BOOLEAN) IS NULL"));
 
 /// Query of the unread or the read messages of a folder.
-pub static FILTERED: Query = LazyLock::new(|| page("(copy.read_at IS NULL) = :unread"));
+static FILTERED: Query = LazyLock::new(|| page("(copy.read_at IS NULL) = :unread"));
 
 fn page(filter: &str) -> [String; 2] {
     LISTS.map(summaries).map(|summaries| {

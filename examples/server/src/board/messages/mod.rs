@@ -4,6 +4,4 @@ mod folder;
 mod send;
 
 pub use folder::list;
-#[cfg(test)]
-pub use folder::{FILTERED, LIST};
 pub use send::{MessageInsert, deliver, recipients, send};

@@ -92,7 +92,7 @@ async fn hidden_long_threads(connection: &Connection<'_>) -> BoardResult<BTreeSe
     Ok(BTreeSet::from_iter(threads.await?))
 }
 
-pub const HIDDEN_LONG_THREADS: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
+const HIDDEN_LONG_THREADS: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
 
 async fn count_forums(connection: &Connection<'_>) -> BoardResult<usize> {
     let count = connection.one("SELECT count(*) FROM forum", &[], |row| row.count());

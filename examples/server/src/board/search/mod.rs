@@ -21,19 +21,6 @@ pub use hits::json;
 pub use index::{fold_words, index_in_bulk, update_statistics};
 use scan::ScanDirection;
 
-/// Queries for `query_plans`.
-#[cfg(test)]
-pub use self::{filter::HIDDEN_LONG_THREADS, scan::EARLIER_ON_SQLITE};
-
-/// Scans for `query_plans`.
-#[cfg(test)]
-pub const SCANS: [fn() -> &'static str; 4] = [
-    || ScanDirection::Descending.on_sqlite(),
-    || ScanDirection::Ascending.on_sqlite(),
-    || ScanDirection::Descending.posts_on_sqlite(),
-    || ScanDirection::Ascending.posts_on_sqlite(),
-];
-
 /// Returns a page of visible hits.
 pub async fn page(
     connection: &Connection<'_>,

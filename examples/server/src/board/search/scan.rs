@@ -193,7 +193,7 @@ impl ScanDirection {
         Ok(found)
     }
 
-    pub fn on_sqlite(self) -> &'static str {
+    fn on_sqlite(self) -> &'static str {
         static DESCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite(MATCH_COLUMNS, "DESC"));
         static ASCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite(MATCH_COLUMNS, "ASC"));
         match self {
@@ -202,7 +202,7 @@ impl ScanDirection {
         }
     }
 
-    pub fn posts_on_sqlite(self) -> &'static str {
+    fn posts_on_sqlite(self) -> &'static str {
         static DESCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "DESC"));
         static ASCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "ASC"));
         match self {
@@ -373,7 +373,7 @@ async fn with_earlier_match(
     Ok(HashSet::from_iter(earlier.await?))
 }
 
-pub const EARLIER_ON_SQLITE: &str = "
+const EARLIER_ON_SQLITE: &str = "
     SELECT value FROM json_each(:threads) WHERE EXISTS (
         SELECT 1 FROM post_text
         WHERE post_text MATCH :text || ' AND place : t' || value AND post_text.rowid BETWEEN :first AND :last

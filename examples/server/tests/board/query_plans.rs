@@ -1,0 +1,128 @@
+//! Query plans on SQLite of the statements that the conformance suite runs: the cost of a request does not grow with
+//! the content of the board.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
+
+use forum_api::async_trait;
+use forum_api::conformance::{BoardFactory, BoardFixture, FixtureResult, run_all};
+use forum_api::runtime::ManualClock;
+use forum_api::store::sqlite::SqliteError;
+
+use crate::backend::Backend;
+use crate::board::db::BoardDatabase;
+use crate::board::sessions;
+use crate::statements::{record_statements, take_statements};
+
+/// Tables with few rows, partial indexes, and subqueries and parameters with few rows.
+#[rustfmt::skip]
+const ALLOWED_SCANS: [&str; 19] = [
+    "forum", "forum LEFT-JOIN", "forum_api_endpoints", "setting",
+    "thread USING INDEX thread_long_and_hidden",
+    "forum_api_events USING INDEX forum_api_events_waiting",
+    "forum_api_events USING INDEX forum_api_events_quarantined",
+    "CONSTANT ROW", "alone", "below", "measured LEFT-JOIN", "next", "start", "times", "tree", "written",
+    "(subquery-1)", "(subquery-9)", "(subquery-10)",
+];
+
+/// Scans of virtual tables: of a JSON parameter, and of the matches of a search.
+const ALLOWED_VIRTUAL_SCANS: [&str; 2] = [" VIRTUAL TABLE INDEX 1:", ":M5><"];
+
+/// Parts of the statements that sort few rows: the rows of a page, forums, or the values of a parameter.
+const ALLOWED_SORTS: [&str; 6] = [
+    "measured",
+    "FROM json_each(?1) AS found",
+    "FROM json_each(:named) AS named",
+    "FROM json_each(:recipients)",
+    "FROM (SELECT 1) AS alone",
+    "GROUP BY ballot.id",
+];
+
+/// Parts of the statements whose plans include the tables of foreign keys, and of statements that no request runs.
+const SKIPPED: [&str; 3] = ["VALUES (", "DELETE FROM member", "SET post_count = ("];
+
+/// Searches with all columns of an index. Without these columns, a search would read all rows of a thread or a member.
+const SEARCHES: [&str; 11] = [
+    "thread_by_activity (forum_id=? AND last_activity_at>?",
+    "post_by_order (thread_id=? AND ordered_at>?",
+    "post_by_author (author_id=? AND created_at>? AND created_at<?)",
+    "poll_option_by_position (poll_id=?",
+    "subscription_by_time (member_id=? AND created_at<?",
+    "subscription_by_target (member_id=? AND target=? AND created_at<?",
+    "message_copy_by_time (owner_id=? AND folder=? AND sent_at<?",
+    "message_copy_by_reading (owner_id=? AND folder=? AND <expr>=? AND sent_at<?",
+    "message_copy_in_inboxes (message_id=?",
+    "rating_by_subject (rater_id=? AND member_id=? AND post_id=? AND created_at>?",
+    "session_by_use (used_at<?",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_search_indexes() {
+    record_statements();
+    let factory = RecordedFactory::default();
+    let report = run_all(&factory).await;
+    assert_eq!(report.failed().count(), 0);
+    let threads = factory.0.into_inner().unwrap();
+    let mut statements: BTreeSet<_> = threads.into_iter().flat_map(take_statements).collect();
+    statements.retain(|statement| !SKIPPED.iter().any(|part| statement.contains(part)));
+    statements.insert(sessions::SWEEP.into());
+
+    let plans = explain(statements).await;
+    for (statement, steps) in &plans {
+        let scan = steps.iter().find(|step| !is_allowed(statement, step));
+        assert_eq!(scan, None, "{statement}");
+    }
+    for search in SEARCHES {
+        let mut steps = plans.iter().flat_map(|(_, steps)| steps);
+        assert!(
+            steps.any(|step| step.contains(search)),
+            "{search}: {plans:#?}"
+        );
+    }
+}
+
+fn is_allowed(statement: &str, step: &str) -> bool {
+    if step.contains("TEMP B-TREE") {
+        return ALLOWED_SORTS.iter().any(|part| statement.contains(part));
+    }
+    step.strip_prefix("SCAN ").is_none_or(|scan| {
+        let is_virtual = |part: &&str| scan.contains(*part);
+        ALLOWED_SCANS.contains(&scan) || ALLOWED_VIRTUAL_SCANS.iter().any(is_virtual)
+    })
+}
+
+/// Returns the statements, each with the steps of its plan.
+async fn explain(statements: BTreeSet<String>) -> Vec<(String, Vec<String>)> {
+    let storage = Backend::Memory.create_storage().await;
+    let BoardDatabase::Sqlite(database) = &storage.database else {
+        panic!("the database is in Postgres");
+    };
+    let plans = database.read(|connection| {
+        let plans = statements.into_iter().map(|statement| {
+            let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}"))?;
+            let steps = explain.raw_query().mapped(|row| row.get(3));
+            Ok::<_, SqliteError>((statement, steps.collect::<Result<_, _>>()?))
+        });
+        plans.collect()
+    });
+    plans.await.unwrap()
+}
+
+/// Creates boards in memory, and records the thread of each database.
+#[derive(Default)]
+struct RecordedFactory(Mutex<Vec<ThreadId>>);
+
+#[async_trait]
+impl BoardFactory for RecordedFactory {
+    async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
+        let storage = Backend::Memory.create_storage().await;
+        let thread = storage
+            .database
+            .read(|_| Box::pin(async { Ok(thread::current().id()) }));
+        let thread = thread.await?;
+        take_statements(thread);
+        self.0.lock().unwrap().push(thread);
+        Ok(Box::new(storage.fixture(clock).await))
+    }
+}
