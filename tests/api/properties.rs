@@ -1,8 +1,12 @@
 //! Properties of pure functions for arbitrary input.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use forum_api::model::*;
 use forum_api::runtime::SeededRandom;
 use forum_api::token::{Expiry, PlainToken};
+use forum_api::{IpNet, client_ip};
+use http::HeaderMap;
 use proptest::prelude::*;
 
 const DAY: i64 = 86_400_000;
@@ -56,6 +60,28 @@ proptest! {
             let (_, after) = rest.split_once(&term.text).unwrap();
             rest = after;
         }
+        let sign = |excluded| if excluded { "-" } else { "" };
+        let terms = query.terms().iter();
+        let terms = terms.map(|term| format!("{}\"{}\"", sign(term.excluded), term.text));
+        let formatted = terms.collect::<Vec<_>>().join(" ");
+        if formatted.chars().count() <= 200 {
+            let again = SearchQuery::parse(&formatted);
+            prop_assert_eq!(again.as_ref().map(SearchQuery::terms), Ok(query.terms()));
+        }
+    }
+
+    #[test]
+    fn a_client_cannot_forge_its_address(
+        forged in "[0-9a-f.:%, \\[\\]]{0,40}", client in any::<Ipv4Addr>(), proxies in 0..3_usize,
+    ) {
+        let trusted = ["10.0.0.0/8".parse::<IpNet>().unwrap()];
+        prop_assume!(!trusted[0].contains(&IpAddr::from(client)));
+        let line = format!("{forged},{client}{}", ", 10.1.1.1".repeat(proxies));
+        let mut headers = HeaderMap::new();
+        headers.insert("x-forwarded-for", line.parse().unwrap());
+        prop_assert_eq!(client_ip([10, 0, 0, 1].into(), &headers, &trusted), client);
+        let untrusted = [192, 0, 2, 1].into();
+        prop_assert_eq!(client_ip(untrusted, &headers, &trusted), untrusted);
     }
 
     #[test]

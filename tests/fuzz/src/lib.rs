@@ -5,13 +5,8 @@ mod address;
 mod board;
 mod body;
 mod cursor;
-mod expiry;
-mod forwarded;
 mod markdown;
 mod query;
-mod search;
-mod signature;
-mod token;
 
 /// A property: panics on failure.
 pub type Target = fn(&[u8]);
@@ -21,13 +16,8 @@ pub const ALL: &[(&str, Target)] = &[
     ("address", address::check_property),
     ("body", body::check_property),
     ("cursor", cursor::check_property),
-    ("expiry", expiry::check_property),
-    ("forwarded", forwarded::check_property),
     ("markdown", markdown::check_property),
     ("query", query::check_property),
-    ("search", search::check_property),
-    ("signature", signature::check_property),
-    ("token", token::check_property),
 ];
 
 /// Returns the bytes as text if they are UTF-8.
