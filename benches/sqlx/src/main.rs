@@ -118,7 +118,7 @@ impl Item for Owner {
     fn read(row: &impl Columns) -> Self {
         Self {
             has_groups: row.optional_text(0).is_some(),
-            has_forum: row.optional_number(4).is_some(),
+            has_forum: row.optional_number(5).is_some(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::error::Error;
 use forum_api::model::Timestamp;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::store::sqlite::{Database, DatabasePath};
-use forum_api::store::{SchemaStatus, Stores, TokenFilter, WebhookStores};
+use forum_api::store::{SchemaStatus, WebhookStores};
 use forum_api::webhook::{Event, EventMeta, Topic};
 use serde_json::json;
 use sqlx::SqlitePool;
@@ -28,14 +28,6 @@ async fn main() -> Result<()> {
         create: false,
     })?;
     assert_eq!(database.schema_status().await?, SchemaStatus::UpToDate);
-    let stores = Stores::in_sqlite(&database);
-    let filter = TokenFilter {
-        limit: 10,
-        ..TokenFilter::default()
-    };
-    let tokens = stores.tokens.list(&filter, SystemClock.now()).await?;
-    let labels: Vec<_> = tokens.iter().map(|token| token.label.as_str()).collect();
-    assert_eq!(labels, ["sqlx 0.8"]);
     let webhooks = WebhookStores::in_sqlite(&database);
     let events = webhooks.outbox.pending(10).await?;
     let topics: Vec<_> = events.iter().map(|event| event.topic.as_str()).collect();
