@@ -113,7 +113,7 @@ impl Suite {
             let scopes = operations.iter().map(|operation| &operation.spec.scope);
             let own_scopes = scopes
                 .filter(is_own)
-                .map(|scope| (scope.as_str(), scope.clone()));
+                .map(|scope| (scope.as_str(), *scope));
             let own_scopes: BTreeMap<_, _> = own_scopes.collect();
             own_scopes
                 .into_values()

@@ -45,7 +45,7 @@ pub(super) const JOINS: &str = "
 /// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
 /// at the later of two positions: after the page key, or at the post `:from`. It ends with the post whose texts exceed
 /// the size limit. Each row has the number of posts that the page would have without the size limit.
-static PAGE: LazyLock<String> = LazyLock::new(|| {
+pub static PAGE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH start (time, id) AS (
             SELECT :time, :id
