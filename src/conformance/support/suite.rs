@@ -111,9 +111,7 @@ impl Suite {
         let environment = |environment: Environment| {
             let is_own = |scope: &&Scope| !Surface::Full.scopes().any(|other| other == **scope);
             let scopes = operations.iter().map(|operation| &operation.spec.scope);
-            let own_scopes = scopes
-                .filter(is_own)
-                .map(|scope| (scope.as_str(), *scope));
+            let own_scopes = scopes.filter(is_own).map(|scope| (scope.as_str(), *scope));
             let own_scopes: BTreeMap<_, _> = own_scopes.collect();
             own_scopes
                 .into_values()
