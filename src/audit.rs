@@ -221,7 +221,7 @@ impl AuditEntryId {
     /// [`RandomError`] if the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = base62::with_prefix("aud_", base62::random(random)?);
-        Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
+        Ok(Self::from_valid_text(id))
     }
 }
 

@@ -113,6 +113,13 @@ macro_rules! ids {
                 Repr::parse(text).map(Self)
             }
 
+            /// Creates an id from a text of the allowed characters that is not a number.
+            #[allow(dead_code, reason = "only some ids are generated")]
+            pub(crate) fn from_valid_text(text: String) -> Self {
+                debug_assert!(Self::parse(&text).is_ok());
+                Self(Repr::Text(text.into()))
+            }
+
             /// Returns the empty id, which no resource has.
             pub(crate) fn empty() -> Self {
                 Self(Repr::Text("".into()))

@@ -11,7 +11,8 @@ use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;
 use crate::model::{Expected, Timestamp};
 use crate::store::{
-    BeginOutcome, Completion, IdempotencyStore, IdempotentRequest, Reservation, StoredResponse,
+    BeginOutcome, Completion, IdempotencyNamespace, IdempotencyStore, IdempotentRequest,
+    Reservation, StoredResponse,
 };
 use crate::token::Lookup;
 
@@ -50,7 +51,7 @@ pub(crate) fn fingerprint(
         hash.update(part);
     }
     IdempotentRequest {
-        token,
+        namespace: IdempotencyNamespace::Token(token),
         key,
         fingerprint: hash.finalize().into(),
     }

@@ -19,9 +19,9 @@ use crate::error_chain::ErrorChain;
 use crate::host::Session;
 use crate::model::{EndpointId, Timestamp, UserId};
 use crate::store::{
-    BeginOutcome, Completion, IdempotentRequest, ResourceIds, StoredResponse, WebhookStores,
+    BeginOutcome, Completion, IdempotencyNamespace, IdempotentRequest, ResourceIds, StoredResponse,
+    WebhookStores,
 };
-use crate::token::Lookup;
 
 /// Name of the form field of the nonce, a random value for forms that are executed once.
 const NONCE_FIELD: &str = "once";
@@ -150,10 +150,9 @@ impl PageContext {
         }
         let hash = base62::encode::<DIGITS_OF_256_BITS, 32>(Sha256::digest(nonce).into());
         let hash: String = hash.map(char::from).iter().collect();
-        // An `Idempotency-Key` of a client cannot contain a space, so it never equals this key.
         let request = IdempotentRequest {
-            token: Lookup::DUMMY,
-            key: format!("panel form {hash}"),
+            namespace: IdempotencyNamespace::PanelForm,
+            key: hash,
             fingerprint: [0; 32],
         };
         let store = &self.panel.stores.idempotency;

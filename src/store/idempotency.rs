@@ -12,20 +12,38 @@ use crate::token::Lookup;
 /// A request that is executed at most once: an API request with an `Idempotency-Key`, or a form of the control panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotentRequest {
-    /// Namespace of the key: the token of the request. Forms of the control panel use a lookup that no token has, so a
-    /// store must not check that the token exists.
-    pub token: Lookup,
-    /// The key: at most 64 printable ASCII characters. Keys of the control panel contain spaces.
+    /// Namespace of the key.
+    pub namespace: IdempotencyNamespace,
+    /// The key: 1 to 64 visible ASCII characters.
     pub key: String,
     /// Hash that identifies the request: the SHA-256 of method, path and body for the API, a constant for the panel.
     pub fingerprint: [u8; 32],
+}
+
+/// Requests whose keys are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IdempotencyNamespace {
+    /// API requests with this token.
+    Token(Lookup),
+    /// Forms of the control panel.
+    PanelForm,
+}
+
+impl IdempotencyNamespace {
+    /// Returns the text that a store keeps: the lookup of the token, or `panel`.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Token(lookup) => lookup.as_str(),
+            Self::PanelForm => "panel",
+        }
+    }
 }
 
 impl IdempotentRequest {
     /// Returns the reservation of a first run that started at `started_at`.
     pub fn reservation(&self, started_at: Timestamp) -> Reservation {
         Reservation {
-            token: self.token,
+            namespace: self.namespace,
             key: self.key.clone(),
             started_at,
         }
@@ -75,8 +93,8 @@ pub enum BeginOutcome {
 /// Reservation of a key for the first run of its command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
-    /// See [`IdempotentRequest::token`].
-    pub token: Lookup,
+    /// See [`IdempotentRequest::namespace`].
+    pub namespace: IdempotencyNamespace,
     /// See [`IdempotentRequest::key`].
     pub key: String,
     /// Start of the run.

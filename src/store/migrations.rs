@@ -155,11 +155,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "93e1d787804bb8c9326e7538b3208e3e0aa9eca14760dd755b8f532c95e73e96",
+                "fba63d7353b7a0ccd43a5fdae20f72918f3966b7cc6bd6703e89382972595932",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "89aa87ea257d94fa9f56c941a9aa494b5f273428c05782eba6826628db42f29e",
+                "5cbfcea8de067b2d722a57e666b822e636cc0b94f333215789feea7f9e8bd663",
             ),
         ] {
             let name = "unchanged";

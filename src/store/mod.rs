@@ -45,8 +45,8 @@ pub use deliveries::{
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{
-    BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
-    IdempotentRequest, Reservation, ResourceIds, StoredResponse,
+    BeginOutcome, Completion, IdempotencyNamespace, IdempotencyProgress, IdempotencyRecord,
+    IdempotencyStore, IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};

@@ -173,22 +173,22 @@ pub mod idempotency {
             SELECT rowid FROM forum_api_idempotency_keys
             WHERE began_at <= ?1 ORDER BY began_at LIMIT 8)";
 
-    /// Returns the record of the key `?2` of the token `?1`.
+    /// Returns the record of the key `?2` in the namespace `?1`.
     ///
     /// The columns are `request` (the fingerprint), `began_at`, `ended`, `status`, `location`, `body`, `forum_id`, `thread_id`
     /// and `post_id`, in this order. A row with `ended` = 0 is in progress. A row with `ended` = 1 and `status` null has
     /// an unknown outcome.
     pub const FIND: &str = "
         SELECT request, began_at, ended, status, location, body, forum_id, thread_id, post_id
-        FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2";
+        FROM forum_api_idempotency_keys WHERE namespace = ?1 AND key = ?2";
 
-    /// Reserves the key `?2` of the token `?1` for the request with the fingerprint `?3`, at the time `?4`. Replaces an expired
+    /// Reserves the key `?2` in the namespace `?1` for the request with the fingerprint `?3`, at the time `?4`. Replaces an expired
     /// record.
     pub const RESERVE: &str = "
-        REPLACE INTO forum_api_idempotency_keys (token, key, request, began_at)
+        REPLACE INTO forum_api_idempotency_keys (namespace, key, request, began_at)
         VALUES (?1, ?2, ?3, ?4)";
 
-    /// Records the result of the run that reserved the key `?2` of the token `?1` at the time `?3`. Changes no row if the key
+    /// Records the result of the run that reserved the key `?2` in the namespace `?1` at the time `?3`. Changes no row if the key
     /// was released or reserved again.
     ///
     /// The parameters `?4` to `?9` are status, location, body, forum, thread and post of the response; all are null for an
@@ -196,9 +196,9 @@ pub mod idempotency {
     pub const COMPLETE: &str = "
         UPDATE forum_api_idempotency_keys
         SET ended = TRUE, status = ?4, location = ?5, body = ?6, forum_id = ?7, thread_id = ?8, post_id = ?9
-        WHERE token = ?1 AND key = ?2 AND began_at = ?3";
+        WHERE namespace = ?1 AND key = ?2 AND began_at = ?3";
 
-    /// Releases the key `?2` of the token `?1` that was reserved at the time `?3`.
+    /// Releases the key `?2` in the namespace `?1` that was reserved at the time `?3`.
     pub const RELEASE: &str = "
-        DELETE FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2 AND began_at = ?3";
+        DELETE FROM forum_api_idempotency_keys WHERE namespace = ?1 AND key = ?2 AND began_at = ?3";
 }

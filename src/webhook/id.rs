@@ -13,7 +13,7 @@ impl EventId {
     /// [`RandomError`] if the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = base62::with_prefix("evt_", base62::random(random)?);
-        Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
+        Ok(Self::from_valid_text(id))
     }
 }
 
@@ -24,7 +24,7 @@ impl EndpointId {
     /// [`RandomError`] if the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = base62::with_prefix("whe_", base62::random(random)?);
-        Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
+        Ok(Self::from_valid_text(id))
     }
 }
 
@@ -34,7 +34,6 @@ impl DeliveryId {
     pub fn derive(event: &EventId, endpoint: &EndpointId) -> Self {
         let digest: [u8; 32] = Sha256::digest(format!("{event} {endpoint}")).into();
         let half = digest.first_chunk::<16>().copied().unwrap_or_default();
-        let id = base62::with_prefix("dlv_", base62::encode(half));
-        Self::parse(&id).unwrap_or_else(|_| Self::empty())
+        Self::from_valid_text(base62::with_prefix("dlv_", base62::encode(half)))
     }
 }

@@ -9,7 +9,9 @@ use std::time::Duration;
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp, UserId};
 use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
-use forum_api::store::{ClaimBatch, ClaimRequest, FanOut, IdempotentRequest, WebhookStores};
+use forum_api::store::{
+    ClaimBatch, ClaimRequest, FanOut, IdempotencyNamespace, IdempotentRequest, WebhookStores,
+};
 use forum_api::test_util::audit_entry;
 use forum_api::token::Lookup;
 use forum_api::webhook::{
@@ -74,7 +76,7 @@ pub(crate) fn at(millis: i64) -> Timestamp {
 
 pub(crate) fn keyed_request(key: &str) -> IdempotentRequest {
     IdempotentRequest {
-        token: lookup(1),
+        namespace: IdempotencyNamespace::Token(lookup(1)),
         key: key.into(),
         fingerprint: [1; 32],
     }

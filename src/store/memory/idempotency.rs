@@ -9,12 +9,11 @@ use crate::error::BackendResult;
 use crate::lock::lock;
 use crate::model::Timestamp;
 use crate::store::{
-    BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
-    IdempotentRequest, Reservation,
+    BeginOutcome, Completion, IdempotencyNamespace, IdempotencyProgress, IdempotencyRecord,
+    IdempotencyStore, IdempotentRequest, Reservation,
 };
-use crate::token::Lookup;
 
-type Key = (Lookup, String);
+type Key = (IdempotencyNamespace, String);
 
 /// Idempotency keys in a map. Each [`begin`](IdempotencyStore::begin) deletes the expired ones.
 #[derive(Debug, Default)]
@@ -62,7 +61,7 @@ impl IdempotencyStore for MemoryIdempotencyStore {
     ) -> BackendResult<BeginOutcome> {
         let mut table = lock(&self.0);
         table.remove_expired(now);
-        let key = (request.token, request.key.clone());
+        let key = (request.namespace, request.key.clone());
         if let Some(record) = table.records.get(&key) {
             return Ok(record.clone().outcome_for(&request.fingerprint, now));
         }
@@ -82,7 +81,7 @@ impl IdempotencyStore for MemoryIdempotencyStore {
     ) -> BackendResult<()> {
         let mut table = lock(&self.0);
         let started_at = reservation.started_at;
-        let key = (reservation.token, reservation.key.clone());
+        let key = (reservation.namespace, reservation.key.clone());
         let response = match completion {
             Completion::Responded(response) => Some(response),
             Completion::OutcomeUnknown => None,

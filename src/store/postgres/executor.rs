@@ -72,10 +72,10 @@ impl SqlExecutor for PostgresExecutor {
     ) -> BackendResult<BeginOutcome> {
         let now = self.clock.time(now);
         let ttl = millis(IdempotencyRecord::TTL);
+        let namespace = request.namespace.as_str();
         let fingerprint = request.fingerprint.as_slice();
         loop {
-            let parameters: Parameters<'_> =
-                &[&request.token, &request.key, &fingerprint, &now, &ttl];
+            let parameters: Parameters<'_> = &[&namespace, &request.key, &fingerprint, &now, &ttl];
             let row = self.first(BEGIN, parameters, |row| {
                 let is_first: bool = row.value("first")?;
                 Ok((is_first, read_idempotency_record(row)?, row.value("now")?))

@@ -24,11 +24,15 @@ impl<E: SqlExecutor> IdempotencyStore for SqlStore<E> {
         completion: Completion,
     ) -> BackendResult<()> {
         let Reservation {
-            token,
+            namespace,
             key,
             started_at,
         } = reservation;
-        let run = [token.into(), key.as_str().into(), (*started_at).into()];
+        let run = [
+            namespace.as_str().into(),
+            key.as_str().into(),
+            (*started_at).into(),
+        ];
         let response = match &completion {
             Completion::Responded(response) => Some(response),
             Completion::OutcomeUnknown => None,

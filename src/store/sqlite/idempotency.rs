@@ -16,12 +16,13 @@ pub(super) fn begin(
 ) -> Result<BeginOutcome> {
     let expired = now.saturating_sub(IdempotencyRecord::TTL);
     change(connection, DELETE_EXPIRED, [expired])?;
-    let key = params![request.token, request.key];
+    let namespace = request.namespace.as_str();
+    let key = params![namespace, request.key];
     let record = first(connection, FIND, key, read_idempotency_record)?;
     if let Some(record) = record.filter(|record| !record.is_expired(now)) {
         return Ok(record.outcome_for(&request.fingerprint, now));
     }
-    let row = params![request.token, request.key, request.fingerprint, now];
+    let row = params![namespace, request.key, request.fingerprint, now];
     change(connection, RESERVE, row)?;
     Ok(BeginOutcome::Reserved(request.reservation(now)))
 }

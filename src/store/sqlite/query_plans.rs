@@ -25,7 +25,7 @@ const ENDPOINT: &str =
 const STATEMENTS: &[(&str, &str)] = &[
     (tokens::FIND, "forum_api_tokens USING PRIMARY KEY (lookup=?)"),
     (tokens::SET_LABEL, "forum_api_tokens USING PRIMARY KEY (lookup=?)"),
-    (idempotency::FIND, "forum_api_idempotency_keys USING INDEX sqlite_autoindex_forum_api_idempotency_keys_1 (token=? AND key=?)"),
+    (idempotency::FIND, "forum_api_idempotency_keys USING INDEX sqlite_autoindex_forum_api_idempotency_keys_1 (namespace=? AND key=?)"),
     (idempotency::DELETE_EXPIRED, "forum_api_idempotency_keys USING COVERING INDEX forum_api_idempotency_keys_by_age (began_at<?)"),
     (usage::BY_HOUR, "forum_api_usage USING PRIMARY KEY (hour>?)"),
     (usage::OF_TOKEN, "forum_api_usage USING INDEX forum_api_usage_by_token (token=? AND hour>?)"),

@@ -187,7 +187,7 @@ pub(super) fn example_meta(topic: &Topic) -> EventMeta {
         _ => after_all.unwrap_or(THREAD.created_at),
     };
     EventMeta {
-        id: EventId::parse("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(|_| EventId::empty()),
+        id: EventId::from_valid_text("evt_3kTMd0a9bYcQxZ7LpWvJ2e".into()),
         occurred_at,
     }
 }

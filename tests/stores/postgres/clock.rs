@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::{
-    BeginOutcome, Completion, IdempotentRequest, Settlement, Stores, WebhookStores,
-};
+use forum_api::store::{BeginOutcome, Completion, Settlement, Stores, WebhookStores};
 use forum_api::test_util::audit_entry;
 use forum_api::webhook::{DeliveryProgress, DeliveryState};
 
 use super::tables;
-use crate::fixture::{add, at, claim_all, endpoint, event, lookup, queue};
+use crate::fixture::{add, at, claim_all, endpoint, event, keyed_request, queue};
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -67,25 +65,20 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_clock_does_not_end_idempotency_keys() {
     let store = Stores::in_postgres(&tables().await).idempotency;
-    let request = |key: &str| IdempotentRequest {
-        token: lookup(1),
-        key: key.into(),
-        fingerprint: [1; 32],
-    };
     let now = SystemClock.now();
     let (ahead, behind) = (now.saturating_add(YEAR), now.saturating_sub(YEAR));
-    let begun = store.begin(&request("first"), behind).await.unwrap();
+    let begun = store.begin(&keyed_request("first"), behind).await.unwrap();
     let BeginOutcome::Reserved(reservation) = begun else {
         panic!("{begun:?}");
     };
-    let other = store.begin(&request("second"), ahead).await.unwrap();
+    let other = store.begin(&keyed_request("second"), ahead).await.unwrap();
     assert!(matches!(other, BeginOutcome::Reserved(_)), "{other:?}");
     for clock in [ahead, behind] {
-        let repeated = store.begin(&request("first"), clock).await.unwrap();
+        let repeated = store.begin(&keyed_request("first"), clock).await.unwrap();
         assert_eq!(repeated, BeginOutcome::InProgress);
     }
     let unknown = store.complete(&reservation, Completion::OutcomeUnknown);
     unknown.await.unwrap();
-    let repeated = store.begin(&request("first"), ahead).await.unwrap();
+    let repeated = store.begin(&keyed_request("first"), ahead).await.unwrap();
     assert_eq!(repeated, BeginOutcome::OutcomeUnknown);
 }

@@ -32,7 +32,7 @@ const MANY: &str = "
     FROM generate_series(1, 60000) AS number;
     INSERT INTO forum_api_attempts (delivery, number, attempt, at, duration_ms)
     SELECT 'dlv_' || number, 1, 1, 0, 0 FROM generate_series(1, 20000) AS number;
-    INSERT INTO forum_api_idempotency_keys (token, key, request, began_at)
+    INSERT INTO forum_api_idempotency_keys (namespace, key, request, began_at)
     SELECT number, number, '', number FROM generate_series(1, 20000) AS number;
     INSERT INTO forum_api_tokens (lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at)
     SELECT lpad(number::TEXT, 16, '0'), '', number % 1000, '', '[]', number, NULLIF(number % 5, 0), NULLIF(number % 2, 0)

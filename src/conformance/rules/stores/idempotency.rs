@@ -5,7 +5,8 @@ use bytes::Bytes;
 use super::*;
 use crate::model::{ForumId, PostId, ThreadId};
 use crate::store::{
-    BeginOutcome, Completion, IdempotentRequest, Reservation, ResourceIds, StoredResponse,
+    BeginOutcome, Completion, IdempotencyNamespace, IdempotentRequest, Reservation, ResourceIds,
+    StoredResponse,
 };
 
 /// Duration of a lease, in milliseconds.
@@ -168,7 +169,7 @@ store_rules! {
 
 fn request() -> TestResult<IdempotentRequest> {
     Ok(IdempotentRequest {
-        token: lookup(1)?,
+        namespace: IdempotencyNamespace::Token(lookup(1)?),
         key: "key".into(),
         fingerprint: [1; 32],
     })
@@ -179,8 +180,8 @@ fn other_request() -> TestResult<IdempotentRequest> {
 }
 
 fn other_token() -> TestResult<IdempotentRequest> {
-    let token = lookup(2)?;
-    Ok(with(request()?, |request| request.token = token))
+    let namespace = IdempotencyNamespace::Token(lookup(2)?);
+    Ok(with(request()?, |request| request.namespace = namespace))
 }
 
 fn response() -> StoredResponse {

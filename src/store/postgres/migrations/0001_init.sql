@@ -16,7 +16,7 @@ CREATE INDEX forum_api_tokens_not_revoked ON forum_api_tokens (created_at, looku
 CREATE INDEX forum_api_tokens_revoked ON forum_api_tokens (created_at, lookup) WHERE revoked_at IS NOT NULL;
 
 CREATE TABLE forum_api_idempotency_keys (
-    token TEXT COLLATE "C" NOT NULL,
+    namespace TEXT COLLATE "C" NOT NULL,
     key TEXT COLLATE "C" NOT NULL,
     request BYTEA NOT NULL,
     began_at BIGINT NOT NULL,
@@ -27,7 +27,7 @@ CREATE TABLE forum_api_idempotency_keys (
     forum_id TEXT,
     thread_id TEXT,
     post_id TEXT,
-    PRIMARY KEY (token, key)
+    PRIMARY KEY (namespace, key)
 ) WITH (fillfactor = 80);
 
 CREATE INDEX forum_api_idempotency_keys_by_age ON forum_api_idempotency_keys (began_at);

@@ -3,9 +3,9 @@
 WITH clock AS MATERIALIZED (
     SELECT coalesce($4::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), taken AS (
-    INSERT INTO forum_api_idempotency_keys AS stored (token, key, request, began_at)
+    INSERT INTO forum_api_idempotency_keys AS stored (namespace, key, request, began_at)
     SELECT $1, $2, $3, now FROM clock
-    ON CONFLICT (token, key) DO UPDATE SET
+    ON CONFLICT (namespace, key) DO UPDATE SET
         request = EXCLUDED.request, began_at = EXCLUDED.began_at, ended = FALSE,
         status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
     WHERE stored.began_at <= (SELECT now FROM clock) - $5
@@ -13,7 +13,7 @@ WITH clock AS MATERIALIZED (
 ), forgotten AS (
     DELETE FROM forum_api_idempotency_keys WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM forum_api_idempotency_keys
-        WHERE began_at <= (SELECT now FROM clock) - $5 AND (token, key) <> ($1, $2) AND EXISTS (SELECT FROM taken)
+        WHERE began_at <= (SELECT now FROM clock) - $5 AND (namespace, key) <> ($1, $2) AND EXISTS (SELECT FROM taken)
         ORDER BY began_at LIMIT 8 FOR UPDATE SKIP LOCKED
     ))
 )
@@ -22,5 +22,5 @@ FROM (
     SELECT * FROM taken
     UNION ALL
     SELECT FALSE, * FROM forum_api_idempotency_keys
-    WHERE token = $1 AND key = $2 AND began_at > (SELECT now FROM clock) - $5 AND NOT EXISTS (SELECT FROM taken)
+    WHERE namespace = $1 AND key = $2 AND began_at > (SELECT now FROM clock) - $5 AND NOT EXISTS (SELECT FROM taken)
 ) AS record
