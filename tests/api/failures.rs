@@ -1,16 +1,13 @@
 //! Failures of hosts and stores: a 500 without details, a log line with the cause, and a next request that succeeds.
 
 use std::io;
-use std::time::Duration;
 
-use forum_api::host::{BackendError, BoardError, OverloadedError};
+use forum_api::host::{BackendError, BoardError};
 use forum_api::test_util::Intervention;
 use thiserror::Error;
 
 use crate::support::server::short_timeout;
 use crate::support::*;
-
-const OVERLOADED: OverloadedError = OverloadedError::new(Duration::from_secs(7));
 
 const MESSAGE: &str = "Internal error.";
 

@@ -1,8 +1,9 @@
 //! Failures of the test board.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use forum_api::host::BoardError;
+use forum_api::host::{BoardError, OverloadedError};
 use tokio::sync::Semaphore;
 
 use super::within_ten_seconds;
@@ -22,6 +23,8 @@ pub(crate) enum FailureMode {
     /// Returns an error.
     Error(fn() -> BoardError),
 }
+
+pub(crate) const OVERLOADED: OverloadedError = OverloadedError::new(Duration::from_secs(7));
 
 /// Errors that the rules of a board raise, with their statuses.
 #[rustfmt::skip]

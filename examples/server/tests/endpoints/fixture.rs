@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use forum_api::host::{self, Host};
 use forum_api::model::Timestamp;
 use forum_api::runtime::ManualClock;
 use forum_api::scope::Scope;
@@ -27,10 +26,8 @@ use http::Method;
 
 /// The demo board, its API, and the clock of both.
 pub struct Fixture {
-    pub board: Arc<ReferenceBoard>,
+    board: Arc<ReferenceBoard>,
     clock: Arc<ManualClock>,
-    stores: Stores,
-    settings: ApiSettings,
     api: TestApi,
     /// Tokens by their owner and scopes.
     tokens: Mutex<HashMap<String, String>>,
@@ -51,21 +48,17 @@ impl Fixture {
         if env::var("FORUM_API_BACKEND").is_ok_and(|backend| backend == "redis") {
             stores.rate_limits = Arc::new(budgets().await);
         }
+        let environment = |environment: Environment| environment.clock(clock.clone());
+        let api = TestApi::with(board.clone(), stores, environment, |api| {
+            api.settings(settings)
+        });
         Self {
-            api: api(board.clone().into(), &stores, &settings, &clock),
             board,
             clock,
-            stores,
-            settings,
+            api,
             tokens: Mutex::default(),
             _storage: storage,
         }
-    }
-
-    /// Replaces the board behind the API. Members and tokens stay the same.
-    pub fn replace_board(&mut self, board: Arc<dyn host::Board>) {
-        let host = Host::new(self.board.clone(), board);
-        self.api = api(host, &self.stores, &self.settings, &self.clock);
     }
 
     /// Sends a request of a member with these scopes, or of a guest.
@@ -170,13 +163,6 @@ impl Fixture {
         });
         done.await.unwrap();
     }
-}
-
-fn api(host: Host, stores: &Stores, settings: &ApiSettings, clock: &Arc<ManualClock>) -> TestApi {
-    let environment = |environment: Environment| environment.clock(clock.clone());
-    TestApi::with(host, stores.clone(), environment, |api| {
-        api.settings(settings.clone())
-    })
 }
 
 /// A clock at 2026-01-01T00:00:00Z.
