@@ -81,13 +81,14 @@ impl Demo {
     }
 
     /// Returns a client with a token of this member with all scopes.
-    pub async fn as_member(&self, name: &'static str) -> TestClient<'_> {
+    pub async fn as_member(&self, name: &str) -> TestClient<'_> {
         self.api.as_member(&self.id(name).await.to_string())
     }
 
     /// Returns the id of a member.
-    pub async fn id(&self, name: &'static str) -> i64 {
-        self.read(move |connection| Box::pin(accounts::named(connection, name)))
+    pub async fn id(&self, name: &str) -> i64 {
+        let name = name.to_owned();
+        self.read(|connection| Box::pin(async move { accounts::named(connection, &name).await }))
             .await
     }
 
@@ -182,10 +183,12 @@ impl Demo {
     }
 
     /// Sets a setting, as an operator does.
-    pub async fn set(&self, key: &'static str, value: &'static str) {
+    pub async fn set(&self, key: &str, value: &str) {
+        let setting = settings::named(key).unwrap();
+        let value = value.to_owned();
         self.change(move |tx| {
             Box::pin(async move {
-                let set = settings::named(key).unwrap().set(tx, value).await?;
+                let set = setting.set(tx, &value).await?;
                 set.unwrap();
                 Ok(())
             })

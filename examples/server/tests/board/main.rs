@@ -29,3 +29,4 @@ mod sessions;
 mod shared;
 mod statements;
 mod token_loader;
+mod transcripts;

@@ -1,6 +1,5 @@
-//! Approval, restoring, edit reasons, and the language of refusals.
+//! Approval, restoring, and edit reasons.
 
-use forum_api::Language;
 use serde_json::{Value, json};
 
 use crate::demo::{Demo, body, field_values};
@@ -101,15 +100,4 @@ async fn visible_and_unknown_posts_are_neither_approved_nor_restored() {
         let refusal = demo.restore(post).await.unwrap_err().to_string();
         assert!(refusal.contains(restored), "{refusal}");
     }
-}
-
-#[tokio::test]
-async fn refusals_are_in_the_language_of_the_board() {
-    let demo = Demo::in_language(Language::German).await;
-    let bob = demo.as_member("bob").await;
-    let refused = bob.delete("/subscriptions/thread/1").await.json();
-    assert_eq!(
-        refused["error"]["message"],
-        "Sie haben dieses Thema oder Forum nicht abonniert."
-    );
 }

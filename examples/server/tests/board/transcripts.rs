@@ -1,0 +1,113 @@
+//! Replays the transcripts in `transcripts/`. With `UPDATE=1` it writes the results that it gets into them.
+//!
+//! The beginning of a line determines its kind:
+//! - `## TITLE` begins a scenario on a new demo board, in the language of the file's name.
+//! - `! KEY VALUE` sets a setting.
+//! - `NAME METHOD PATH [BODY]` is a request of a member, or of `guest`.
+//! - `  ? FIELD,FIELD` selects the fields of the result that are compared.
+//! - `  < STATUS BODY` is the result. The body of an error is its code and message.
+
+use std::path::Path;
+use std::{env, fs};
+
+use forum_api::Language;
+use forum_api::test_util::TestResponse;
+use http::Method;
+use serde_json::Value;
+
+use crate::demo::Demo;
+
+#[tokio::test]
+async fn each_resource_has_its_fields() {
+    replay("resources.txt", Language::English).await;
+}
+
+#[tokio::test]
+async fn each_setting_is_a_limit() {
+    replay("limits.txt", Language::English).await;
+}
+
+#[tokio::test]
+async fn refusals_and_receipts_are_in_the_language_of_the_board() {
+    replay("german.txt", Language::German).await;
+}
+
+async fn replay(file: &str, language: Language) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/board/transcripts");
+    let path = directory.join(file);
+    let expected = fs::read_to_string(&path).unwrap();
+    let mut found = String::new();
+    for scenario in expected.split_inclusive("\n\n") {
+        found += &run(scenario, language).await;
+    }
+    if env::var_os("UPDATE").is_some() {
+        fs::write(&path, &found).unwrap();
+        return;
+    }
+    for (expected, found) in expected.lines().zip(found.lines()) {
+        assert_eq!(found, expected, "{file}");
+    }
+    assert_eq!(found.lines().count(), expected.lines().count(), "{file}");
+}
+
+/// Returns the scenario with the results of this run.
+async fn run(scenario: &str, language: Language) -> String {
+    let demo = Demo::in_language(language).await;
+    let mut found = String::new();
+    let mut lines = scenario.lines().peekable();
+    while let Some(line) = lines.next() {
+        found += &format!("{line}\n");
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some(setting) = line.strip_prefix("! ") {
+            let (key, value) = setting.split_once(' ').unwrap();
+            demo.set(key, value).await;
+            continue;
+        }
+        let selection = lines.next_if(|line| line.starts_with("  ?"));
+        if let Some(selection) = selection {
+            found += &format!("{selection}\n");
+        }
+        lines.next_if(|line| line.starts_with("  <"));
+        let selection = selection.map(|line| line.trim_start_matches("  ? "));
+        found += &result(&send(&demo, line).await, selection);
+    }
+    found
+}
+
+async fn send(demo: &Demo, line: &str) -> TestResponse {
+    let mut words = line.splitn(4, ' ');
+    let mut word = || words.next().unwrap_or_default();
+    let (name, method, path, body) = (word(), word(), word(), word());
+    let client = match name {
+        "guest" => demo.api.as_guest(),
+        name => demo.as_member(name).await,
+    };
+    let method = Method::from_bytes(method.as_bytes()).unwrap();
+    let request = client.request(method, path);
+    if body.is_empty() {
+        return request.await;
+    }
+    let json = request.header("content-type", "application/json");
+    json.body(body.to_owned()).await
+}
+
+fn result(answer: &TestResponse, selection: Option<&str>) -> String {
+    let status = answer.status;
+    let json = answer.json();
+    let error = &json["error"];
+    let shown = match selection {
+        _ if status >= 400 => {
+            let [code, message] = ["code", "message"].map(|field| error[field].as_str().unwrap());
+            format!("{code} {message}")
+        }
+        Some(fields) => fields
+            .split(',')
+            .map(|field| json[field].clone())
+            .collect::<Value>()
+            .to_string(),
+        None => json.to_string(),
+    };
+    format!("  < {status} {shown}\n")
+}
