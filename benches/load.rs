@@ -24,7 +24,6 @@ use forum_test_support::postgres;
 use forum_test_support::prerequisites::BackendUrls;
 use forum_test_support::random::Random;
 use forum_test_support::redis::RedisServer;
-use forum_test_support::scale::Scale;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -44,13 +43,7 @@ async fn main() {
         postgres: postgres::url(),
         redis: redis.url(),
     };
-    let scale = Scale {
-        servers: 2,
-        workers: 0,
-        load_duration: Duration::ZERO,
-        ends_leases_early: false,
-    };
-    let cluster = Cluster::new(&urls, scale, &["--token-budget", "4000000000"]).await;
+    let cluster = Cluster::new(&urls, 2, 0, &["--token-budget", "4000000000"]).await;
     let content = Arc::new(Content::generate(&cluster).await);
     let [one, two] = [
         measure(&cluster, 1, &redis, &content).await,

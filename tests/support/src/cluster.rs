@@ -1,6 +1,5 @@
 //! A board with several nodes.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -12,7 +11,6 @@ use crate::node::{Node, api_address};
 use crate::postgres::Database;
 use crate::prerequisites::BackendUrls;
 use crate::program::{ExitedProcess, run};
-use crate::scale::Scale;
 
 /// Limits of the board that would slow down the load.
 const SETTINGS: [(&str, &str); 5] = [
@@ -46,7 +44,7 @@ pub struct Cluster {
 
 impl Cluster {
     /// Creates a board and starts its nodes. The servers also get `options`.
-    pub async fn new(urls: &BackendUrls, scale: Scale, options: &[&str]) -> Self {
+    pub async fn new(urls: &BackendUrls, servers: usize, workers: usize, options: &[&str]) -> Self {
         let database = Database::in_server(&urls.postgres);
         let url = database.url();
         let own = ["--database", &url, "--redis", &urls.redis, "--no-worker"];
@@ -64,17 +62,17 @@ impl Cluster {
         for (key, value) in SETTINGS {
             cluster.run(&["setting", key, value]);
         }
-        while cluster.servers.len() < scale.servers {
+        while cluster.servers.len() < servers {
             cluster.add_server();
         }
-        while cluster.workers.len() < scale.workers {
+        while cluster.workers.len() < workers {
             cluster.add_worker();
         }
         cluster
     }
 
     /// Starts another server. Returns its startup output.
-    pub fn add_server(&mut self) -> Value {
+    fn add_server(&mut self) -> Value {
         let (server, greeting) = self.start_server(self.servers.len());
         self.servers.push(server);
         self.nodes.add(api_address(&greeting));
@@ -82,7 +80,7 @@ impl Cluster {
     }
 
     /// Starts another worker.
-    pub fn add_worker(&mut self) {
+    fn add_worker(&mut self) {
         let worker = self.start_worker(self.workers.len());
         self.workers.push(worker);
     }
@@ -118,18 +116,8 @@ impl Cluster {
         )
     }
 
-    /// Starts a server with an unlimited budget that does not share rate limits.
-    pub fn start_reader(&self) -> (Node, SocketAddr) {
-        let url = self.database.url();
-        let budget = ["--token-budget", "1000000000"];
-        let arguments = [&["--database", &url, "--no-worker"][..], &budget].concat();
-        let log = self.log("reader", 0);
-        let (reader, greeting) = block_in_place(|| Node::serve(&log, &arguments));
-        (reader, api_address(&greeting))
-    }
-
     /// Returns the path of a node's log.
-    pub fn log(&self, kind: &str, number: usize) -> PathBuf {
+    fn log(&self, kind: &str, number: usize) -> PathBuf {
         let name = format!("{kind}-{number}.log");
         self.directory.path().join(name)
     }
@@ -163,13 +151,6 @@ impl Cluster {
         added["secret"].as_str().unwrap().into()
     }
 
-    /// Counts the log lines that report an unreachable Redis.
-    pub fn count_redis_outages(&self) -> usize {
-        let logs = self.servers.iter().map(Node::log);
-        logs.map(|log| log.matches("Redis unreachable").count())
-            .sum()
-    }
-
     /// Replaces all workers and ends all leases.
     pub async fn replace_workers(&mut self) {
         let number = self.workers.len();
@@ -178,28 +159,9 @@ impl Cluster {
         (0..number).for_each(|_| self.add_worker());
     }
 
-    /// Returns whether deliveries are dead, queued or retrying. Retries dead deliveries.
-    pub fn has_pending_deliveries(&self) -> bool {
-        let list = |state: &str| {
-            let command = ["delivery", "list", "--json", "--state", state];
-            self.run(&command).json().as_array().unwrap().clone()
-        };
-        let states = ["dead", "queued", "retrying"];
-        let [dead, queued, retrying] = states.map(list);
-        for dead in &dead {
-            self.run(&["delivery", "retry", dead["id"].as_str().unwrap()]);
-        }
-        !(dead.is_empty() && queued.is_empty() && retrying.is_empty())
-    }
-
-    /// Stops all servers gracefully.
-    pub fn stop_servers(&mut self) {
-        self.servers.drain(..).for_each(Node::stop);
-    }
-
     /// Stops all nodes gracefully.
     pub fn stop(&mut self) {
-        self.stop_servers();
+        self.servers.drain(..).for_each(Node::stop);
         self.workers.drain(..).for_each(Node::stop);
     }
 }

@@ -17,7 +17,6 @@ pub mod program;
 pub mod random;
 pub mod receiver;
 pub mod redis;
-pub mod scale;
 pub mod schema;
 pub mod thread_log;
 pub mod tls;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::net::TcpStream;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::{get, read_response, send, split_url};
+use crate::node::Node;
 use crate::postgres::{Database, run_with_postgres};
 use crate::program::{Server, ServerDirectory, run, signal, start, wait, wait_for_line};
 
@@ -132,6 +134,27 @@ fn a_second_server_of_a_database_logs_a_warning() {
     assert!(log.contains(&format!(" on {address}")), "{log}");
     let log = log_of_start(&first.kill());
     assert!(!log.contains("another server"), "{log}");
+}
+
+#[test]
+fn servers_that_start_together_create_one_board() {
+    let (database, directory) = (Database::new(), TempDir::new().unwrap());
+    let url = database.url();
+    let serve = |number: usize| {
+        let log = directory.path().join(number.to_string());
+        Node::serve(&log, &["--database", &url])
+    };
+    let started: Vec<_> = thread::scope(|scope| {
+        let starting: Vec<_> = (0..4)
+            .map(|number| scope.spawn(move || serve(number)))
+            .collect();
+        starting
+            .into_iter()
+            .map(|server| server.join().unwrap())
+            .collect()
+    });
+    let passwords = started.iter().map(|(_, startup)| &startup["password"]);
+    assert_eq!(passwords.filter(|password| password.is_string()).count(), 1);
 }
 
 #[test]
@@ -343,7 +366,7 @@ fn requests_in_flight_are_finished_and_no_new_ones_are_accepted() {
     let deadline = Instant::now() + Duration::from_secs(60);
     while TcpStream::connect(host).is_ok() {
         assert!(Instant::now() < deadline, "the server accepts connections");
-        std::thread::yield_now();
+        thread::yield_now();
     }
     stream.write_all(end.as_bytes()).unwrap();
     assert_eq!(read_response(stream).status, 201);
