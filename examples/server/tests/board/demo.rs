@@ -102,6 +102,21 @@ impl Demo {
         (answer.status, answer.json())
     }
 
+    /// Returns all pages of a list. `path` has a query.
+    pub async fn pages(&self, name: &'static str, path: &str) -> Vec<Value> {
+        let (mut pages, mut after) = (Vec::new(), String::new());
+        loop {
+            let (status, page) = self.get(name, &format!("{path}{after}")).await;
+            assert_eq!(status, 200, "{page}");
+            let next = page["next"].as_str().map(|next| format!("&after={next}"));
+            pages.push(page);
+            match next {
+                Some(next) => after = next,
+                None => return pages,
+            }
+        }
+    }
+
     /// Returns status and body of `POST path` by this member.
     pub async fn post(&self, name: &'static str, path: &str, body: Value) -> (u16, Value) {
         let answer = self.as_member(name).await.post(path, &body).await;

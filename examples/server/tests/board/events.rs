@@ -22,7 +22,7 @@ use crate::schema::check;
 const PRIVATE: [&str; 4] = ["quince", "medlar", "rowan", "damson"];
 
 /// Causes every event, and some private changes. Carol votes and gets a message.
-pub async fn cause_all_events(demo: &Demo) {
+async fn cause_all_events(demo: &Demo) {
     let threads = demo.threads_path("General").await;
     let poll = json!({ "question": "Which tea?", "options": ["Green", "Black"] });
     let new = json!({ "title": "Tea", "body": "Which one?", "poll": poll });
@@ -68,7 +68,7 @@ async fn demo_with_all_events() -> Demo {
 }
 
 /// Asserts that a text contains no private words, no voter and no secret.
-pub async fn check_public(demo: &Demo, text: &str) {
+async fn check_public(demo: &Demo, text: &str) {
     let carol = demo.get("alice", "/members/@carol").await.1["userId"].to_string();
     let carol = format!(r#""userId":{carol}"#);
     let others = ["carol", &carol, "forum_pat_", "whsec_"];

@@ -96,38 +96,28 @@ async fn posts_in_an_hour_are_limited() {
 }
 
 #[tokio::test]
-async fn messages_in_an_hour_are_limited() {
+async fn messages_in_an_hour_and_ratings_in_a_day_are_limited() {
     let demo = Demo::new().await;
     demo.set(settings::MESSAGES_PER_HOUR.key, "3").await;
-    demo.advance(DAY);
-    let message = || json!({ "to": ["@bob"], "subject": "x", "body": "x" });
-    for _ in 0..3 {
-        assert_eq!(demo.post("alice", "/messages", message()).await.0, 201);
-        demo.advance(20);
-    }
-    let refused = demo.post("alice", "/messages", message()).await;
-    assert_eq!(status_and_code(&refused), (429, "RATE_LIMITED"));
-    demo.advance(3540);
-    assert_eq!(demo.post("alice", "/messages", message()).await.0, 201);
-    assert_eq!(demo.post("alice", "/messages", message()).await.0, 429);
-}
-
-#[tokio::test]
-async fn ratings_in_a_day_are_limited() {
-    let demo = Demo::new().await;
     demo.set(settings::RATINGS_PER_DAY.key, "3").await;
     demo.advance(DAY);
+    let message = || json!({ "to": ["@bob"], "subject": "x", "body": "x" });
     let rating = || json!({ "points": 1, "comment": "x" });
-    for member in ["bob", "carol", "mod"] {
-        let path = format!("/members/@{member}/reputation");
-        assert_eq!(demo.post("alice", &path, rating()).await.0, 201);
-        demo.advance(20);
+    let members = ["bob", "carol", "mod", "admin", "newbie"];
+    let ratings = members.map(|member| (format!("/members/@{member}/reputation"), rating()));
+    let messages = [(); 5].map(|()| ("/messages".to_owned(), message()));
+    for (requests, period) in [(messages, 60 * 60), (ratings, DAY)] {
+        let [first @ .., next, last] = requests;
+        for (path, body) in first {
+            assert_eq!(demo.post("alice", &path, body).await.0, 201);
+            demo.advance(20);
+        }
+        let (path, body) = next;
+        let refused = demo.post("alice", &path, body.clone()).await;
+        assert_eq!(status_and_code(&refused), (429, "RATE_LIMITED"));
+        demo.advance(period - 60);
+        assert_eq!(demo.post("alice", &path, body).await.0, 201);
+        let (path, body) = last;
+        assert_eq!(demo.post("alice", &path, body).await.0, 429);
     }
-    let path = "/members/@admin/reputation";
-    let refused = demo.post("alice", path, rating()).await;
-    assert_eq!(status_and_code(&refused), (429, "RATE_LIMITED"));
-    demo.advance(DAY - 60);
-    assert_eq!(demo.post("alice", path, rating()).await.0, 201);
-    let path = "/members/@bob/reputation";
-    assert_eq!(demo.post("alice", path, rating()).await.0, 429);
 }

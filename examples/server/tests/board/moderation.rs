@@ -1,7 +1,10 @@
-//! Approval, restoring, and edit reasons.
+//! Approval, restoring, moderators, edit reasons, and the language of refusals.
 
+use forum_api::Language;
+use forum_api::host::BoardError;
 use serde_json::{Value, json};
 
+use crate::board::{accounts, forums};
 use crate::demo::{Demo, body, field_values};
 
 /// Returns the topics of the events since the last call.
@@ -100,4 +103,37 @@ async fn visible_and_unknown_posts_are_neither_approved_nor_restored() {
         let refusal = demo.restore(post).await.unwrap_err().to_string();
         assert!(refusal.contains(restored), "{refusal}");
     }
+}
+
+#[tokio::test]
+async fn a_moderator_must_be_able_to_read_the_forum() {
+    let demo = Demo::new().await;
+    demo.change(|tx| {
+        Box::pin(async {
+            let alice = accounts::named(tx, "alice").await?;
+            assert!(matches!(
+                forums::add_moderator(tx, 5, alice).await,
+                Err(BoardError::Validation { .. })
+            ));
+            assert!(matches!(
+                forums::add_moderator(tx, 99, alice).await,
+                Err(BoardError::NotFound(_))
+            ));
+            assert!(forums::add_moderator(tx, 4, alice).await?);
+            assert!(!forums::add_moderator(tx, 4, alice).await?);
+            Ok(())
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn refusals_are_in_the_language_of_the_board() {
+    let demo = Demo::in_language(Language::German).await;
+    let bob = demo.as_member("bob").await;
+    let refused = bob.delete("/subscriptions/thread/1").await.json();
+    assert_eq!(
+        refused["error"]["message"],
+        "Sie haben dieses Thema oder Forum nicht abonniert."
+    );
 }

@@ -14,6 +14,7 @@ use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::backend::Backend;
+use crate::board::db::{bind, bind_owned};
 use crate::board::groups::{Group, Groups};
 use crate::board::{accounts, settings};
 use crate::demo::{Demo, body, field_values, posts_path, status_and_code};
@@ -290,38 +291,6 @@ fn concurrent_posts_of_one_member_keep_to_the_flood_limits() {
 }
 
 #[test]
-fn a_member_votes_and_rates_once() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
-        let general = nodes.demo.threads_path("General").await;
-        let poll = json!({ "question": "Which?", "options": ["A", "B"] });
-        let new = json!({ "title": "x", "body": "x", "poll": poll });
-        let (_, thread) = nodes.send(0, &post(nodes.members[0], general, new)).await;
-        let (_, poll) = nodes
-            .demo
-            .get("alice", &posts_path(&thread).replace("posts", "poll"))
-            .await;
-        let votes = format!("/polls/{}/votes", poll["pollId"].as_str().unwrap());
-        let ratings = format!("/members/{}/reputation", nodes.members[0]);
-        let mut requests = Vec::new();
-        for member in &nodes.members[1..5] {
-            for option in 0..2 {
-                let vote = json!({ "optionIds": [poll["options"][option]["optionId"]] });
-                requests.push(post(*member, &votes, vote));
-            }
-        }
-        let statuses = nodes.statuses(requests).await;
-        assert_eq!(statuses, [(201, 4), (409, 4)].into());
-        let rating = json!({ "points": 1, "comment": "x" });
-        let twice = nodes.members[1..5].iter().flat_map(|member| [*member; 2]);
-        let requests = twice.map(|member| post(member, &ratings, rating.clone()));
-        let statuses = nodes.statuses(requests.collect()).await;
-        assert_eq!(statuses, [(201, 4), (409, 4)].into());
-        nodes.assert_counters().await;
-    });
-}
-
-#[test]
 fn concurrent_messages_do_not_exceed_the_inbox_quota() {
     run_with_postgres(async {
         let nodes = TwoNodes::new().await;
@@ -461,7 +430,7 @@ fn a_deferred_statement_that_fails_undoes_the_write() {
                     "UPDATE member SET reputation = 1 WHERE id = :id",
                     "UPDATE member SET username = NULL WHERE id = :id",
                 ] {
-                    tx.defer(update, crate::board::db::bind_owned! { ":id": member })?;
+                    tx.defer(update, bind_owned! { ":id": member })?;
                 }
                 Ok(())
             })
@@ -486,11 +455,11 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
                 let write = board.write(move |tx, _| {
                     Box::pin(async move {
                         let update = "UPDATE member SET reputation = reputation + 1 WHERE id = ?1";
-                        tx.execute(update, crate::board::db::bind![first]).await?;
+                        tx.execute(update, bind![first]).await?;
                         if !is_repeated.swap(true, Ordering::SeqCst) {
                             both.wait().await;
                         }
-                        tx.defer(update, crate::board::db::bind_owned! { "?1": second })?;
+                        tx.defer(update, bind_owned! { "?1": second })?;
                         Ok(())
                     })
                 });

@@ -7,11 +7,11 @@ use crate::board::generate::ContentSize;
 use crate::board::settings;
 use crate::demo::{Demo, body, field_values, status_and_code};
 
-/// Returns the hits of `query`.
+/// Returns the first 100 hits of `query`.
 async fn hits(demo: &Demo, name: &'static str, query: &str) -> Value {
     let (status, page) = demo.get(name, &format!("/search?limit=100&{query}")).await;
     assert_eq!(status, 200, "{page}");
-    page["items"].clone()
+    page
 }
 
 #[tokio::test]
@@ -33,7 +33,7 @@ async fn queries_and_posts_are_split_into_the_same_words() {
     for word in ["Ⓐ", "🄰", "Ⅷ", "हिन्दी", "٣", "STRASSE"] {
         let query = format!("q={}", utf8_percent_encode(word, NON_ALPHANUMERIC));
         let found = hits(&demo, "guest", &query).await;
-        let score = found[0]["score"].as_f64().unwrap();
+        let score = found["items"][0]["score"].as_f64().unwrap();
         assert!(score > 0.0 && score < 1.0, "{word}: {found}");
     }
     let heart = utf8_percent_encode("❤\u{fe0f}", NON_ALPHANUMERIC);
@@ -65,7 +65,6 @@ async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order(
     demo.sql(insert.leak()).await;
     let ids = async |query: &str| -> Vec<i64> {
         let found = hits(&demo, "guest", query).await;
-        let found = json!({ "items": found });
         let ids = field_values(&found, "postId").into_iter();
         ids.map(|id| id.parse().unwrap()).collect()
     };
@@ -81,16 +80,13 @@ async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order(
 async fn relevance_ranks_only_the_newest_matches() {
     let demo = Demo::new().await;
     let newest = hits(&demo, "guest", "q=tea&sort=newest").await;
-    demo.sql("INSERT INTO setting VALUES ('search.max_ranked_matches', '2')")
-        .await;
+    demo.set(settings::MAX_RANKED_MATCHES.key, "2").await;
     let best = hits(&demo, "guest", "q=tea").await;
-    let mut found = field_values(&json!({ "items": best }), "postId")
-        .into_iter()
-        .map(String::from)
-        .collect::<Vec<_>>();
-    found.sort();
-    let mut expected = [0, 1].map(|hit| newest[hit]["postId"].as_str().unwrap().to_owned());
-    expected.sort();
+    let mut found = field_values(&best, "postId");
+    found.sort_unstable();
+    let mut expected = field_values(&newest, "postId");
+    expected.truncate(2);
+    expected.sort_unstable();
     assert_eq!(found, expected);
 }
 
@@ -112,19 +108,14 @@ async fn pages_by_relevance_keep_their_hits_when_posts_are_restored() {
         let post = &posts[*index];
         assert_eq!(moderator.delete(&format!("{tea}/{post}")).await.status, 204);
     }
-    let path = "/search?q=zebra&limit=1";
-    let (_, first) = demo.get("guest", path).await;
+    let (_, first) = demo.get("guest", "/search?q=zebra&limit=1").await;
     for index in deleted {
         demo.restore(posts[index].parse().unwrap()).await.unwrap();
     }
     let after = first["next"].as_str().unwrap();
     let rest = hits(&demo, "guest", &format!("q=zebra&after={after}")).await;
-    let found = json!({ "items": rest });
-    let found = [
-        field_values(&first, "postId"),
-        field_values(&found, "postId"),
-    ]
-    .concat();
+    let found = [&first, &rest].map(|page| field_values(page, "postId"));
+    let found = found.concat();
     assert!(
         kept.iter()
             .all(|index| found.contains(&posts[*index].as_str()))
@@ -135,7 +126,8 @@ async fn pages_by_relevance_keep_their_hits_when_posts_are_restored() {
 #[tokio::test]
 async fn posts_of_a_removed_member_are_not_found_by_author() {
     let demo = Demo::new().await;
-    assert_ne!(hits(&demo, "guest", "q=tea&by=@alice").await, json!([]));
+    let found = hits(&demo, "guest", "q=tea&by=@alice").await;
+    assert_ne!(found["items"], json!([]));
     demo.sql("DELETE FROM member WHERE username = 'alice'")
         .await;
     for by in ["0", "-1", "-0", "@", "@alice"] {
@@ -155,41 +147,33 @@ async fn pages_of_threads_list_each_thread_once_and_are_not_empty() {
     };
     demo.generate(amount).await;
     for sort in ["newest", "oldest"] {
-        let query = format!("q=da&sort={sort}");
-        let (posts, _) = read_pages(&demo, &query, 100).await;
+        let query = format!("/search?q=da&sort={sort}");
+        let posts = demo.pages("alice", &format!("{query}&limit=100")).await;
         let mut threads = Vec::new();
-        for hit in &posts {
-            if !threads.contains(&hit["threadId"]) {
-                threads.push(hit["threadId"].clone());
+        for thread in thread_ids(&posts) {
+            if !threads.contains(&thread) {
+                threads.push(thread);
             }
         }
         assert!(threads.len() > 100);
         for limit in [1, 3, 100] {
-            let (listed, pages) = read_pages(&demo, &format!("{query}&show=threads"), limit).await;
-            let listed: Vec<_> = listed.iter().map(|hit| hit["threadId"].clone()).collect();
-            assert_eq!(listed, threads, "{sort} by {limit}");
+            let query = format!("{query}&show=threads&limit={limit}");
+            let pages = demo.pages("alice", &query).await;
+            assert_eq!(thread_ids(&pages), threads, "{sort} by {limit}");
+            let is_empty = |page: &Value| page["items"] == json!([]);
+            assert!(!pages.iter().any(is_empty), "{sort} by {limit}");
             if limit == 100 {
-                assert_eq!(pages, threads.len().div_ceil(100), "{sort}");
+                assert_eq!(pages.len(), threads.len().div_ceil(100), "{sort}");
             }
         }
     }
 }
 
-/// Returns all hits of `query` and the number of pages, of which none is empty.
-async fn read_pages(demo: &Demo, query: &str, limit: u8) -> (Vec<Value>, usize) {
-    let (mut listed, mut pages, mut after) = (Vec::new(), 0, String::new());
-    loop {
-        let path = format!("/search?{query}&limit={limit}{after}");
-        let (_, page) = demo.get("alice", &path).await;
-        let hits = page["items"].as_array().unwrap();
-        assert!(!hits.is_empty(), "{path}");
-        listed.extend(hits.clone());
-        pages += 1;
-        match page["next"].as_str() {
-            Some(next) => after = format!("&after={next}"),
-            None => return (listed, pages),
-        }
-    }
+/// Returns the threads of the hits of all pages.
+fn thread_ids(pages: &[Value]) -> Vec<&str> {
+    let pages = pages.iter();
+    let ids = pages.flat_map(|page| field_values(page, "threadId"));
+    ids.collect()
 }
 
 /// All posts except the first stay in the index.
@@ -218,7 +202,6 @@ async fn a_long_thread_is_not_found_while_it_is_deleted() {
     for sort in ["relevance", "newest", "oldest"] {
         for show in ["posts", "threads"] {
             let found = hits(&demo, "mod", &format!("q=tea&sort={sort}&show={show}")).await;
-            let found = json!({ "items": found });
             let found = field_values(&found, "threadId");
             assert!(!found.is_empty() && found.iter().all(|found| thread != *found));
         }

@@ -123,20 +123,25 @@ impl ActionRunner {
             true => ("forum", forum),
             false => ("thread", thread),
         };
+        let limit = format!("limit={}", 1 + other_index % 10);
         let get = |path| (Method::GET, path, Value::Null);
         let post_to = |path, body| (Method::POST, path, body);
         let text = json!({ "body": WORD });
         Some(match action.kind {
             Kind::Forums => get("/forums".into()),
-            Kind::Threads => get(format!("/forums/{forum}/threads?limit=100")),
+            Kind::Threads => get(format!("/forums/{forum}/threads?{limit}")),
             Kind::Thread => get(format!("/threads/{thread}")),
-            Kind::Posts => get(format!("/threads/{thread}/posts?limit=100")),
+            Kind::Posts => get(format!("/threads/{thread}/posts?{limit}")),
             Kind::Profile => get(format!("/members/{}", id("member"))),
             Kind::Poll => get(format!("/threads/{thread}/poll")),
-            Kind::Search => get(format!("/search?q={WORD}&sort=newest&limit=100")),
-            Kind::Inbox => get("/messages?limit=100".into()),
+            Kind::Search => {
+                let sort = ["newest", "oldest"][index % 2];
+                let show = ["posts", "threads"][usize::from(flag)];
+                get(format!("/search?q={WORD}&sort={sort}&show={show}&{limit}"))
+            }
+            Kind::Inbox => get(format!("/messages?{limit}")),
             Kind::Open => get(format!("/messages/{}", id("message"))),
-            Kind::Subscriptions => get("/subscriptions?limit=100".into()),
+            Kind::Subscriptions => get(format!("/subscriptions?{limit}")),
             Kind::Start => {
                 let poll =
                     json!({ "question": "Tea?", "options": ["yes", "no"], "canChangeVote": true });
@@ -179,7 +184,8 @@ impl ActionRunner {
         })
     }
 
-    /// Sends a request. Returns the status, and the body or the code of the error.
+    /// Sends a request. Returns the status, and the body or the code of the error. The body of a list has the items of all
+    /// pages.
     async fn send(
         &mut self,
         caller: Option<usize>,
@@ -200,6 +206,13 @@ impl ActionRunner {
         let mut body = response.json();
         if let Some(code) = body.pointer("/error/code") {
             return json!([response.status, code]);
+        }
+        while let Some(next) = body["next"].as_str() {
+            let path = format!("{path}&after={next}");
+            let mut page = client.get(&path).await.json();
+            let items = body["items"].as_array_mut().unwrap();
+            items.append(page["items"].as_array_mut().unwrap());
+            body["next"] = page["next"].take();
         }
         self.ids.replace(&mut body);
         json!([response.status, body])
