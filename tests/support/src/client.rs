@@ -3,15 +3,15 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use http::HeaderMap;
 use serde_json::Value;
 
-#[derive(Debug)]
+use crate::wire::parse_headers;
+
+#[derive(Clone, Debug)]
 pub struct Response {
     pub status: u16,
-    /// Status line and headers in lower case.
-    pub head: String,
-    /// Status line and headers unchanged.
-    pub raw_head: String,
+    pub headers: HeaderMap,
     pub body: String,
 }
 
@@ -28,8 +28,17 @@ impl Response {
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
-        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines.find_map(|(header, value)| (header == name).then_some(value))
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Parses a header as a number.
+    pub fn header_number(&self, name: &str) -> Option<u64> {
+        self.header(name)?.parse().ok()
+    }
+
+    /// Returns whether the response is a replay of an idempotency key.
+    pub fn is_replayed(&self) -> bool {
+        self.headers.contains_key("idempotency-replayed")
     }
 }
 
@@ -76,8 +85,7 @@ fn try_read_response(mut stream: TcpStream) -> Option<Response> {
     let (head, body) = text.split_once("\r\n\r\n")?;
     Some(Response {
         status: head.split(' ').nth(1)?.parse().ok()?,
-        head: head.to_lowercase(),
-        raw_head: head.into(),
+        headers: parse_headers(head),
         body: body.into(),
     })
 }

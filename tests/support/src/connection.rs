@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request};
+use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::client::Response;
 use crate::random::Random;
 
 /// Longer than any response takes.
@@ -38,36 +39,6 @@ impl Nodes {
 
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.0.read().unwrap().clone()
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct ApiResponse {
-    pub status: u16,
-    pub headers: HeaderMap,
-    pub body: Bytes,
-}
-
-impl ApiResponse {
-    /// Returns the body as JSON; null if it is not JSON.
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_default()
-    }
-
-    /// Returns the error code; empty if the response is not an error.
-    pub fn error_code(&self) -> String {
-        let body = self.json();
-        body["error"]["code"].as_str().unwrap_or_default().into()
-    }
-
-    /// Parses a header as a number.
-    pub fn header_number(&self, name: &str) -> Option<u64> {
-        self.headers.get(name)?.to_str().ok()?.parse().ok()
-    }
-
-    /// Returns whether the response is a replay of an idempotency key.
-    pub fn is_replayed(&self) -> bool {
-        self.headers.contains_key("idempotency-replayed")
     }
 }
 
@@ -141,7 +112,7 @@ impl ApiClient {
 
     /// Sends a request to a random node that accepts connections. Returns `None` if the connection is closed before the
     /// response.
-    pub async fn send(&mut self, request: &ApiRequest) -> Option<ApiResponse> {
+    pub async fn send(&mut self, request: &ApiRequest) -> Option<Response> {
         let mut nodes = self.nodes.addresses();
         let start = self.random.below(nodes.len());
         nodes.rotate_left(start);
@@ -154,7 +125,7 @@ impl ApiClient {
     }
 
     /// Sends a request to a node.
-    pub async fn send_to(&mut self, node: SocketAddr, request: &ApiRequest) -> Option<ApiResponse> {
+    pub async fn send_to(&mut self, node: SocketAddr, request: &ApiRequest) -> Option<Response> {
         let sender = self.connection_to(node).await?;
         self.send_on(node, sender, request).await
     }
@@ -173,15 +144,15 @@ impl ApiClient {
         node: SocketAddr,
         mut sender: Sender,
         request: &ApiRequest,
-    ) -> Option<ApiResponse> {
+    ) -> Option<Response> {
         let response = async {
             let response = sender.send_request(request.to_http(node)).await.ok()?;
             let (head, body) = response.into_parts();
             let body = body.collect().await.ok()?.to_bytes();
-            Some(ApiResponse {
+            Some(Response {
                 status: head.status.as_u16(),
                 headers: head.headers,
-                body,
+                body: String::from_utf8(body.into()).unwrap(),
             })
         };
         let response = timeout(RESPONSE_TIMEOUT, response).await;

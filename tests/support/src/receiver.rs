@@ -70,7 +70,10 @@ impl Receiver {
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (status, sender) = (status.clone(), sender.clone());
-                thread::spawn(move || handle_connection(stream, &*status, &sender));
+                thread::spawn(move || {
+                    let mut reader = BufReader::new(stream);
+                    while handle_request(&mut reader, &*status, &sender).is_some() {}
+                });
             }
         });
         Self { url, inbox }
@@ -92,23 +95,25 @@ impl Receiver {
     }
 }
 
-/// Handles one request. Ignores an incomplete request.
-fn handle_connection(
-    mut stream: TcpStream,
+/// Handles a request. Returns `None` at the end of the connection.
+fn handle_request(
+    reader: &mut BufReader<TcpStream>,
     status: &dyn Fn(&Received) -> Option<u16>,
     sender: &Sender<Received>,
 ) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut received = read(&mut reader)?;
+    let mut received = read(reader)?;
     received.status = status(&received);
     let status = received.status;
     drop(sender.send(received));
     match status {
         Some(status) => {
             let head = format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");
-            stream.write_all(head.as_bytes()).ok()
+            reader.get_mut().write_all(head.as_bytes()).ok()
         }
-        None => reader.read(&mut [0]).ok().map(drop),
+        None => {
+            drop(reader.read(&mut [0]));
+            None
+        }
     }
 }
 

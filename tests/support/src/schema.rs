@@ -16,22 +16,12 @@ pub fn resolve_ref<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
 
 /// Validates a response. An error contains the path of the invalid value.
 pub fn check(document: &Value, schema: &Value, found: &Value) -> Result<(), String> {
-    let direction = Direction::Response;
-    Validator {
-        document,
-        direction,
-    }
-    .check(schema, found)
+    Validator(document, Direction::Response).check(schema, found)
 }
 
 /// Validates a request, which can omit optional fields. An error contains the path of the invalid value.
 pub fn check_request(document: &Value, schema: &Value, found: &Value) -> Result<(), String> {
-    let direction = Direction::Request;
-    Validator {
-        document,
-        direction,
-    }
-    .check(schema, found)
+    Validator(document, Direction::Request).check(schema, found)
 }
 
 #[derive(PartialEq)]
@@ -40,14 +30,11 @@ enum Direction {
     Response,
 }
 
-struct Validator<'a> {
-    document: &'a Value,
-    direction: Direction,
-}
+struct Validator<'a>(&'a Value, Direction);
 
 impl Validator<'_> {
     fn check(&self, schema: &Value, found: &Value) -> Result<(), String> {
-        let schema = resolve_ref(self.document, schema);
+        let schema = resolve_ref(self.0, schema);
         let choices = ["anyOf", "oneOf"]
             .into_iter()
             .find_map(|word| schema[word].as_array());
@@ -93,7 +80,7 @@ impl Validator<'_> {
         let required = schema["required"].as_array().map_or(&[][..], |names| names);
         let required: BTreeSet<_> = required.iter().filter_map(Value::as_str).collect();
         let all = known.keys().map(String::as_str).collect::<BTreeSet<_>>();
-        let is_complete = match self.direction {
+        let is_complete = match self.1 {
             Direction::Request => required.is_subset(&names) && names.is_subset(&all),
             Direction::Response => names == all && required == all,
         };
