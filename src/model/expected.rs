@@ -49,6 +49,8 @@ phrases! {
     Limit "1 to 100", "1 bis 100";
     List "a list", "eine Liste";
     NotWithAfter "not to be combined with after", "eine Anfrage ohne after";
+    Number "a number", "eine Zahl";
+    NumberInBounds "a number within the bounds of the field", "eine Zahl innerhalb der Grenzen des Felds";
     Object "an object", "ein Objekt";
     PercentEncoding "percent-encoded UTF-8", "prozentkodiertes UTF-8";
     SearchQuery "1 to 200 characters with at least one word to search for, and at most 32 words",

@@ -1,5 +1,6 @@
 //! Operations of a host (`docs/protocol.md`, section 12.10): links of a thread, with a scope of their own.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use forum_api::async_trait;
@@ -445,6 +446,186 @@ fn build_rejects_an_invalid_operation() {
         let error = api.operation(operation).build().unwrap_err();
         assert_eq!(error.setting(), "operation");
         assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+struct LinkName(String);
+
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Colour {
+    Red,
+    Mixed { red: u8 },
+}
+
+/// A body and a query with fields of many types.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Sample {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    small: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    large: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<LinkName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    colour: Option<Colour>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pair: Option<(u8, u8)>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    counts: BTreeMap<u32, u32>,
+}
+
+impl Resource for Sample {}
+
+impl Body for Sample {
+    fn example() -> Self {
+        Self::default()
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct SamplePath {
+    name: LinkName,
+    position: i32,
+}
+
+impl PathParams for SamplePath {
+    fn resource(&self) -> ResourceRef<'_> {
+        ResourceRef::Global
+    }
+}
+
+/// Operations that return their input.
+fn samples() -> Vec<Operation> {
+    let (links, scope) = (Arc::new(Links::default()), Scope::THREADS_READ);
+    vec![
+        Operation::post("/x/samples", "postSample", scope)
+            .summary("Returns the body.")
+            .ok(
+                &links,
+                |_, _: &Caller, (), Json(sample): Json<Sample>| {
+                    Box::pin(async { Ok(NoForum(sample)) })
+                },
+                Sample::default,
+            ),
+        Operation::get("/x/samples", "querySample", scope)
+            .summary("Returns the query.")
+            .ok(
+                &links,
+                |_, _: &Caller, (), Query(sample): Query<Sample>| {
+                    Box::pin(async { Ok(NoForum(sample)) })
+                },
+                Sample::default,
+            ),
+        Operation::get("/x/samples/{name}/{position}", "getSample", scope)
+            .summary("Returns the path.")
+            .ok(
+                &links,
+                |_, _: &Caller, path: SamplePath, ()| {
+                    Box::pin(async move {
+                        Ok(NoForum(Sample {
+                            name: Some(path.name),
+                            signed: Some(path.position),
+                            ..Sample::default()
+                        }))
+                    })
+                },
+                Sample::default,
+            ),
+    ]
+}
+
+fn with_operations(operations: Vec<Operation>) -> Server {
+    let (board, stores) = (FullBoard::new(), Stores::in_memory());
+    let environment = Environment::new(TokioRuntime);
+    Server::with_operations(
+        environment,
+        settings(),
+        stores,
+        &board,
+        board.clone(),
+        operations,
+    )
+}
+
+#[tokio::test]
+async fn types_of_a_host_have_fields_of_many_types() {
+    let server = with_operations(samples());
+    for body in [
+        r#"{"small":255,"signed":-3,"large":18446744073709551615,"ratio":1.5}"#,
+        r#"{"name":"a","colour":"red","pair":[1,2],"counts":{"7":8}}"#,
+        r#"{"colour":{"mixed":{"red":1}}}"#,
+    ] {
+        let response = server.send(&Request::post("/x/samples", body)).await;
+        assert_eq!(
+            (response.status, &*response.body),
+            (200, body.as_bytes()),
+            "{response:?}"
+        );
+    }
+    for (path, expected) in [
+        (
+            "/x/samples?small=3&signed=-3&large=18446744073709551615&ratio=-1.5&name=a",
+            r#"{"small":3,"signed":-3,"large":18446744073709551615,"ratio":-1.5,"name":"a"}"#,
+        ),
+        ("/x/samples/a/-1", r#"{"signed":-1,"name":"a"}"#),
+    ] {
+        let response = server.send(&Request::get(path)).await;
+        assert_eq!(&*response.body, expected.as_bytes(), "{path}");
+    }
+    let absent = Request::get("/x/samples/a/2147483648");
+    assert_eq!(server.outcome(absent).await, PATH_NOT_FOUND);
+}
+
+#[tokio::test]
+async fn an_error_of_a_hosts_type_names_the_field_and_does_not_repeat_the_input() {
+    let server = with_operations(samples());
+    let long = "secret".repeat(20);
+    for (body, expected) in [
+        (
+            format!(r#"{{"small":"{long}"}}"#),
+            "small: expected a whole number",
+        ),
+        (
+            r#"{"small":256}"#.into(),
+            "small: expected a number within the bounds of the field",
+        ),
+        (
+            r#"{"large":1e30}"#.into(),
+            "large: expected a number within the bounds of the field",
+        ),
+        (
+            format!(r#"{{"ratio":"{long}"}}"#),
+            "ratio: expected a number",
+        ),
+        (r#"{"name":1}"#.into(), "name: expected text"),
+        (
+            format!(r#"{{"colour":"{long}"}}"#),
+            "colour: expected one of red, mixed",
+        ),
+        (
+            r#"{"colour":{"mixed":{"red":"x"}}}"#.into(),
+            "colour.mixed.red: expected a whole number",
+        ),
+        (r#"{"pair":[1]}"#.into(), "pair: expected a tuple of size 2"),
+        (
+            format!(r#"{{"counts":{{"{long}":1}}}}"#),
+            "counts: expected a whole number",
+        ),
+        (
+            r#"{"counts":{"7":1,"7":2}}"#.into(),
+            "counts.7: given more than once",
+        ),
+    ] {
+        let response = server.send(&Request::post("/x/samples", &body)).await;
+        assert_eq!(outcome(&response), BAD_REQUEST);
+        assert_eq!(message(&response), expected);
     }
 }
 

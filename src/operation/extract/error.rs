@@ -81,6 +81,14 @@ impl de::Error for InputError {
         }
     }
 
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::custom(expected)
+    }
+
+    fn invalid_length(_: usize, expected: &dyn de::Expected) -> Self {
+        Self::custom(expected)
+    }
+
     fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
         Self::new("", InputErrorKind::OneOf(expected))
     }

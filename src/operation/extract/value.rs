@@ -4,9 +4,11 @@
 //! repeated names. Here each error is an [`InputError`] that names the field.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{
     self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
@@ -106,16 +108,26 @@ impl<'a> InputValue<'a> {
         Err(InputError::expected("", expected))
     }
 
-    /// Returns the whole number; `None` for other values. A JSON number outside of `i64` becomes the nearest `i64`,
-    /// which the board's own rules reject.
-    fn whole_number(&self) -> Option<i64> {
+    /// Returns the whole number; `None` for other values.
+    fn whole_number(&self) -> Option<i128> {
         match self {
-            Self::Number(number) => number.as_i64().or_else(|| saturate_i64(number)),
-            Self::Parameter(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                text.parse().ok()
+            Self::Number(number) => number.as_i128().or_else(|| whole_float(number)),
+            Self::Parameter(text) => {
+                let digits = text.strip_prefix('-').unwrap_or(text);
+                let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+                text.parse().ok().filter(|_| is_number)
             }
             _ => None,
         }
+    }
+
+    fn number(&self) -> Option<f64> {
+        let number = match self {
+            Self::Number(number) => number.as_f64(),
+            Self::Parameter(text) => text.parse().ok(),
+            _ => None,
+        };
+        number.filter(|number| number.is_finite())
     }
 
     fn boolean(&self) -> Option<bool> {
@@ -135,17 +147,29 @@ impl<'a> InputValue<'a> {
     }
 }
 
-fn saturate_i64(number: &Number) -> Option<i64> {
+fn whole_float(number: &Number) -> Option<i128> {
     let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
-    Some(float as i64)
+    Some(float as i128)
 }
 
-macro_rules! numbers {
+macro_rules! integers {
+    ($($method:ident $visit:ident $type:ident)+) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+            match self.whole_number().map($type::try_from) {
+                Some(Ok(number)) => visitor.$visit(number),
+                Some(Err(_)) => Self::expected(Expected::NumberInBounds),
+                None => Self::expected(Expected::WholeNumber),
+            }
+        }
+    )+};
+}
+
+macro_rules! floats {
     ($($method:ident)+) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-            match self.whole_number() {
-                Some(number) => visitor.visit_i64(number),
-                None => Self::expected(Expected::WholeNumber),
+            match self.number() {
+                Some(number) => visitor.visit_f64(number),
+                None => Self::expected(Expected::Number),
             }
         }
     )+};
@@ -162,17 +186,41 @@ macro_rules! texts {
 impl<'de> Deserializer<'de> for InputValue<'_> {
     type Error = InputError;
 
-    numbers! { deserialize_i64 deserialize_u64 }
+    integers! {
+        deserialize_i8 visit_i8 i8
+        deserialize_i16 visit_i16 i16
+        deserialize_i32 visit_i32 i32
+        deserialize_u8 visit_u8 u8
+        deserialize_u16 visit_u16 u16
+        deserialize_u32 visit_u32 u32
+        deserialize_u64 visit_u64 u64
+        deserialize_i128 visit_i128 i128
+        deserialize_u128 visit_u128 u128
+    }
+    floats! { deserialize_f32 deserialize_f64 }
     texts! { deserialize_str deserialize_string deserialize_identifier }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         match self {
             Self::Null => visitor.visit_unit(),
             Self::Bool(_) => self.deserialize_bool(visitor),
-            Self::Number(_) => self.deserialize_i64(visitor),
+            Self::Number(ref number) if number.is_u64() => self.deserialize_u64(visitor),
+            Self::Number(ref number) if number.is_i64() => self.deserialize_i64(visitor),
+            Self::Number(_) => self.deserialize_f64(visitor),
             Self::Text(_) | Self::Parameter(_) => self.deserialize_string(visitor),
             Self::List(_) => self.deserialize_seq(visitor),
             Self::Object(_) => self.deserialize_map(visitor),
+        }
+    }
+
+    /// An integer outside of `i64` becomes the nearest `i64`, which the board's own rules reject.
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        match self.whole_number() {
+            Some(number) => {
+                let nearest = number.clamp(i64::MIN.into(), i64::MAX.into());
+                visitor.visit_i64(nearest as i64)
+            }
+            None => Self::expected(Expected::WholeNumber),
         }
     }
 
@@ -197,14 +245,15 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
         }
     }
 
+    /// Rejects repeated names. A struct rejects them itself.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        match self {
-            Self::Object(fields) => visitor.visit_map(MapDeserializer {
-                rest: fields.into_iter(),
-                current: None,
-            }),
-            _ => Self::expected(Expected::Object),
+        if let Self::Object(fields) = &self {
+            let mut names = HashSet::new();
+            if let Some((name, _)) = fields.iter().find(|(name, _)| !names.insert(name)) {
+                return Err(InputError::new(&**name, InputErrorKind::Repeated));
+            }
         }
+        self.deserialize_struct("", &[], visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -213,22 +262,43 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, InputError> {
-        self.deserialize_map(visitor)
+        match self {
+            Self::Object(fields) => visitor.visit_map(MapDeserializer::new(fields)),
+            _ => Self::expected(Expected::Object),
+        }
     }
 
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    /// A variant with fields is an object with the name of the variant.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, InputError> {
-        visitor.visit_enum(self.text()?.into_deserializer())
+        match self {
+            Self::Object(fields) if has_variant(&fields) => {
+                visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(fields)))
+            }
+            value => visitor.visit_enum(value.text()?.into_deserializer()),
+        }
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i128 u8 u16 u32 u128 f32 f64 char bytes byte_buf unit unit_struct newtype_struct tuple
-        tuple_struct ignored_any
+        char bytes byte_buf unit unit_struct tuple tuple_struct ignored_any
     }
+}
+
+/// Returns `true` for an object with one field that is not null: a variant without fields is a text.
+fn has_variant(fields: &[(Cow<'_, str>, InputValue<'_>)]) -> bool {
+    matches!(fields, [(_, value)] if !matches!(value, InputValue::Null))
 }
 
 struct SeqDeserializer<'a>(std::iter::Enumerate<std::vec::IntoIter<InputValue<'a>>>);
@@ -253,6 +323,15 @@ struct MapDeserializer<'a> {
     current: Option<(Cow<'a, str>, InputValue<'a>)>,
 }
 
+impl<'a> MapDeserializer<'a> {
+    fn new(fields: Vec<(Cow<'a, str>, InputValue<'a>)>) -> Self {
+        Self {
+            rest: fields.into_iter(),
+            current: None,
+        }
+    }
+}
+
 impl<'de> MapAccess<'de> for MapDeserializer<'_> {
     type Error = InputError;
 
@@ -262,7 +341,7 @@ impl<'de> MapAccess<'de> for MapDeserializer<'_> {
     ) -> Result<Option<K::Value>, InputError> {
         self.current = self.rest.next();
         let name = self.current.as_ref().map(|(name, _)| &**name);
-        name.map(|name| seed.deserialize(name.into_deserializer()))
+        name.map(|name| seed.deserialize(InputValue::Parameter(name.into())))
             .transpose()
     }
 
