@@ -402,6 +402,84 @@ async fn the_document_describes_the_operations_and_scopes_of_a_host() {
     );
 }
 
+/// A body with the name of a schema of the library.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename = "Post", deny_unknown_fields)]
+struct StarredPost {
+    stars: u8,
+}
+
+impl Body for StarredPost {
+    fn example() -> Self {
+        Self { stars: 5 }
+    }
+}
+
+/// A body that contains `Labels`, and a response that contains it.
+#[derive(Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Labelled {
+    labels: Labels,
+}
+
+#[derive(Default, Deserialize, Serialize, JsonSchema)]
+struct Labels {
+    #[serde(default)]
+    names: Vec<String>,
+}
+
+impl Body for Labelled {
+    fn example() -> Self {
+        Self::default()
+    }
+}
+
+impl Resource for Labelled {}
+
+#[tokio::test]
+async fn a_schema_of_a_hosts_body_does_not_replace_a_schema_of_a_response() {
+    let (links, scope) = (Arc::new(Links::default()), Scope::THREADS_READ);
+    let operations = vec![
+        Operation::post("/x/stars", "addStars", scope)
+            .summary("Adds stars.")
+            .no_content(&links, |_, _: &Caller, (), Json(_): Json<StarredPost>| {
+                Box::pin(async { Ok(()) })
+            }),
+        Operation::put("/x/labels", "setLabels", scope)
+            .summary("Sets the labels.")
+            .ok(
+                &links,
+                |_, _: &Caller, (), Json(labelled): Json<Labelled>| {
+                    Box::pin(async { Ok(NoForum(labelled)) })
+                },
+                Labelled::default,
+            ),
+    ];
+    let (plain, document) = (
+        Server::new().api.openapi(),
+        with_operations(operations).api.openapi(),
+    );
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Post"], plain["components"]["schemas"]["Post"]);
+    let stars = &document["paths"]["/x/stars"]["post"]["requestBody"]["content"]["application/json"]
+        ["schema"]["$ref"];
+    assert_eq!(stars, "#/components/schemas/PostInput");
+    assert!(schemas["PostInput"]["properties"]["stars"].is_object());
+    assert_eq!(schemas["Labels"]["required"][0], "names");
+    assert!(schemas["LabelsInput"].get("required").is_none());
+    let reference = "#/components/schemas/LabelsInput";
+    assert_eq!(
+        schemas["LabelledInput"]["properties"]["labels"]["$ref"],
+        reference
+    );
+    let reference = "#/components/schemas/Labels";
+    assert_eq!(
+        schemas["Labelled"]["properties"]["labels"]["$ref"],
+        reference
+    );
+    assert!(!document.to_string().contains("#/components/inputs"));
+}
+
 #[tokio::test]
 async fn the_compact_surface_has_no_operation_of_a_host() {
     let environment = Environment::new(TokioRuntime)

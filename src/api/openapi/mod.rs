@@ -45,7 +45,7 @@ pub(super) fn render(
     components.responses.extend(webhooks::responses());
     let mut parameters = webhooks::parameters();
     parameters.extend(operation::shared_parameters());
-    json!({
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": info(settings, surface, &scopes),
         "servers": [{ "url": server }],
@@ -57,9 +57,10 @@ pub(super) fn render(
             "headers": headers,
             "parameters": parameters,
             "responses": components.responses,
-            "schemas": components.schemas.into_definitions(),
         },
-    })
+    });
+    components.schemas.merge_into(&mut document);
+    document
 }
 
 fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes) -> Value {

@@ -1,11 +1,19 @@
 //! JSON Schemas of requests and responses.
 
+use std::collections::HashMap;
+
 use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value};
 
 use super::normalize::{NormalizeSchemas, RestrictText};
 use crate::model::ErrorBody;
+
+/// Path of all schemas in the document.
+const SCHEMAS: &str = "/components/schemas";
+
+/// Path of the schemas of requests, until [`Schemas::merge_into`] moves them to [`SCHEMAS`].
+const INPUTS: &str = "/components/inputs";
 
 /// Schema generators for requests and for responses: a field that is optional in a request is required in a response.
 pub(super) struct Schemas {
@@ -15,26 +23,75 @@ pub(super) struct Schemas {
 
 impl Schemas {
     pub(super) fn new() -> Self {
-        let mut outputs = settings(Contract::Serialize).into_generator();
+        let mut outputs = settings(Contract::Serialize, SCHEMAS).into_generator();
         outputs.subschema_for::<ErrorBody>();
         Self {
-            inputs: settings(Contract::Deserialize)
+            inputs: settings(Contract::Deserialize, INPUTS)
                 .with_transform(RestrictText)
                 .into_generator(),
             outputs,
         }
     }
 
-    pub(super) fn into_definitions(mut self) -> Map<String, Value> {
-        let mut definitions = self.outputs.take_definitions(true);
-        definitions.extend(self.inputs.take_definitions(true));
-        definitions
+    /// Adds the schemas to the document. A schema of requests gets another name if responses have a different schema
+    /// with its name.
+    pub(super) fn merge_into(mut self, document: &mut Value) {
+        let inputs = self.inputs.take_definitions(true);
+        let mut schemas = self.outputs.take_definitions(true);
+        let mut names = HashMap::new();
+        // A new name changes the schemas that refer to it.
+        while let Some(name) = inputs.iter().find_map(|(name, schema)| {
+            let is_other = |output: &Value| *output != renamed(schema, &names);
+            let is_taken = !names.contains_key(name) && schemas.get(name).is_some_and(is_other);
+            is_taken.then(|| name.clone())
+        }) {
+            let mut new = name.clone();
+            while schemas.contains_key(&new)
+                || inputs.contains_key(&new)
+                || names.values().any(|taken| *taken == new)
+            {
+                new += "Input";
+            }
+            names.insert(name, new);
+        }
+        for (name, schema) in &inputs {
+            let new = names.get(name).unwrap_or(name);
+            schemas.insert(new.clone(), renamed(schema, &names));
+        }
+        *document = renamed(document, &names);
+        let components = document
+            .get_mut("components")
+            .and_then(Value::as_object_mut);
+        if let Some(components) = components {
+            components.insert("schemas".into(), schemas.into());
+        }
     }
 }
 
-fn settings(contract: Contract) -> SchemaSettings {
+/// Returns a part of the document with references to [`SCHEMAS`] in place of references to [`INPUTS`].
+fn renamed(part: &Value, names: &HashMap<String, String>) -> Value {
+    let field = |(key, value): (&String, &Value)| {
+        let reference = value.as_str().filter(|_| key == "$ref");
+        let input = reference.and_then(|text| text.strip_prefix(&format!("#{INPUTS}/")));
+        let value = match input {
+            Some(name) => {
+                let name = names.get(name).map_or(name, String::as_str);
+                format!("#{SCHEMAS}/{name}").into()
+            }
+            None => renamed(value, names),
+        };
+        (key.clone(), value)
+    };
+    match part {
+        Value::Object(fields) => Value::Object(fields.iter().map(field).collect()),
+        Value::Array(items) => items.iter().map(|item| renamed(item, names)).collect(),
+        other => other.clone(),
+    }
+}
+
+fn settings(contract: Contract, definitions_path: &'static str) -> SchemaSettings {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = "/components/schemas".into();
+        settings.definitions_path = definitions_path.into();
         settings.meta_schema = None;
         settings.contract = contract;
     });
