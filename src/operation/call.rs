@@ -108,7 +108,7 @@ impl Call<'_> {
             function: handler.function,
             status: handler.status,
             operation_id: operation.id,
-            is_read: operation.is_read(),
+            has_side_effects: operation.has_side_effects,
             has_no_variables: operation.variables.is_empty(),
             caller,
             cursor_scope,
@@ -158,7 +158,7 @@ struct Execution<S: ?Sized, C, P, A, T> {
     /// Status of a successful response.
     status: StatusCode,
     operation_id: &'static str,
-    is_read: bool,
+    has_side_effects: bool,
     has_no_variables: bool,
     caller: Caller,
     /// The requested list; `None` for an operation that is not a list.
@@ -178,7 +178,7 @@ where
     /// Runs steps 8 to 10.
     async fn run(&self, services: &Services, path: P, input: A) -> Result<ApiResponse, ApiError> {
         let (board, caller, resource) = (&*services.host.board, &self.caller, path.resource());
-        if !self.is_read || matches!(resource, ResourceRef::Forum(_)) {
+        if self.has_side_effects || matches!(resource, ResourceRef::Forum(_)) {
             checks::require_visible(board, caller, resource, self.operation_id).await?;
         }
         let store = &*services.stores.idempotency;

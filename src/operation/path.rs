@@ -54,10 +54,10 @@ impl PathSegments<'_> {
 /// }
 /// ```
 pub trait PathParams: DeserializeOwned + JsonSchema + Send + Sync + 'static {
-    /// Returns the resource whose forum the library checks before a write; [`ResourceRef::Global`] if the path names no
-    /// resource of a forum.
+    /// Returns the resource whose forum the library checks before an operation with side effects;
+    /// [`ResourceRef::Global`] if the path names no resource of a forum.
     ///
-    /// Before a read, the library checks only a [`ResourceRef::Forum`]. After the read, it checks the forum of the
+    /// Before another operation, the library checks only a [`ResourceRef::Forum`]. Afterwards it checks the forum of the
     /// result, if the result has a forum.
     fn resource(&self) -> ResourceRef<'_>;
 

@@ -1,6 +1,7 @@
 //! Operations of a host (`docs/protocol.md`, section 12.10): links of a thread, with a scope of their own.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use forum_api::async_trait;
@@ -478,6 +479,44 @@ async fn a_schema_of_a_hosts_body_does_not_replace_a_schema_of_a_response() {
         reference
     );
     assert!(!document.to_string().contains("#/components/inputs"));
+}
+
+/// Number of reads that ran.
+#[derive(Default)]
+struct Reads(AtomicUsize);
+
+fn count_read(path: &'static str, id: &'static str, reads: &Arc<Reads>) -> Operation {
+    Operation::get(path, id, Scope::THREADS_READ)
+        .summary("Counts the requests for a thread.")
+        .with_side_effects()
+        .ok(
+            reads,
+            |reads, _: &Caller, thread: ThreadId, ()| {
+                Box::pin(async move {
+                    let count = reads.0.fetch_add(1, Ordering::Relaxed) + 1;
+                    Ok(InForum::new(forum(&thread), Count { count }))
+                })
+            },
+            || Count { count: 1 },
+        )
+}
+
+#[tokio::test]
+async fn a_get_with_side_effects_does_not_run_for_a_hidden_resource() {
+    let reads = Arc::new(Reads::default());
+    let server = with_operations(vec![count_read(
+        "/threads/{threadId}/reads",
+        "countRead",
+        &reads,
+    )]);
+    let path = |thread| format!("/threads/{thread}/reads");
+    for thread in ["staff-1", "absent-1"] {
+        let outcome = server.outcome(Request::get(&path(thread))).await;
+        assert_eq!(outcome, PATH_NOT_FOUND);
+    }
+    assert_eq!(reads.0.load(Ordering::Relaxed), 0);
+    let outcome = server.outcome(Request::get(&path("open-1"))).await;
+    assert_eq!((outcome, reads.0.load(Ordering::Relaxed)), ((200, None), 1));
 }
 
 #[tokio::test]
