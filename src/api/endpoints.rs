@@ -33,19 +33,18 @@ pub(super) fn match_route<'a>(
     method: &Method,
     path: &'a str,
 ) -> Option<Route<'a>> {
-    let method = match *method {
-        Method::HEAD => &Method::GET,
-        _ => method,
-    };
+    let is_head = *method == Method::HEAD;
+    let method = if is_head { &Method::GET } else { method };
     let path = path.strip_prefix(base_path)?;
     if path == OPENAPI_PATH {
         return (*method == Method::GET).then_some(Route::OpenApi);
     }
     let mut candidates = operations
         .iter()
-        .filter(|operation| operation.spec.method == *method);
-    candidates.find_map(|operation| {
-        let params = match_path(operation.spec.path, path)?;
+        .map(|operation| (operation, &operation.spec))
+        .filter(|(_, spec)| spec.method == *method && (spec.accepts_head || !is_head));
+    candidates.find_map(|(operation, spec)| {
+        let params = match_path(spec.path, path)?;
         Some(Route::Operation(operation, params))
     })
 }
@@ -173,7 +172,7 @@ pub(super) fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .notes("The response is the sender's copy. The sender and each recipient have their own copy with its own id. \
             If a recipient does not exist, the response is 404.")
             .created(board, |b, m: &MemberCaller, (), Json(new)| b.send_message(m, new), Message::sent_example),
-        Operation::get("/messages/{messageId}", "openMessage", Scope::MESSAGES_READ).tag(MESSAGES).no_store().with_side_effects()
+        Operation::get("/messages/{messageId}", "openMessage", Scope::MESSAGES_READ).tag(MESSAGES).no_store().with_side_effects().with_head()
             .summary("Opens a private message and marks it as read.")
             .notes("The first opening also sends a receipt to the sender if the sender requested one. The response has no `etag`. \
             HEAD does not mark the message as read and sends no receipt.")

@@ -24,7 +24,8 @@ use crate::scope::{Scope, Surface};
 pub struct OperationBuilder(OperationSpec);
 
 impl Operation {
-    /// Begins a `GET` operation: a read. `HEAD` runs it as well.
+    /// Begins a `GET` operation: a read. `HEAD` runs it as well, unless it has
+    /// [side effects](OperationBuilder::with_side_effects).
     ///
     /// The arguments are those of [`post`](Self::post).
     pub fn get(path: &'static str, id: &'static str, scope: Scope) -> OperationBuilder {
@@ -80,6 +81,7 @@ impl OperationBuilder {
             cost: 1,
             cache_policy: CachePolicy::PrivateNoCache,
             has_side_effects: !is_read,
+            accepts_head: is_read,
             board_errors: if is_read { &[] } else { ErrorCode::BOARD },
             surfaces: &[Surface::Full],
         })
@@ -114,9 +116,19 @@ impl OperationBuilder {
     }
 
     /// Marks a `GET` that changes data: it completes even if the client disconnects, and its responses have no `etag`.
+    /// `HEAD` does not run it; the response is a 404 `no_such_route`.
     pub fn with_side_effects(self) -> Self {
         Self(OperationSpec {
             has_side_effects: true,
+            accepts_head: false,
+            ..self.0
+        })
+    }
+
+    /// Accepts `HEAD` for a `GET` with side effects. Its input distinguishes the two.
+    pub(crate) fn with_head(self) -> Self {
+        Self(OperationSpec {
+            accepts_head: true,
             ..self.0
         })
     }

@@ -28,6 +28,8 @@ pub(crate) struct OperationSpec {
     pub(crate) cache_policy: CachePolicy,
     /// `true` if a request can change data. Such a request completes even if the client disconnects.
     pub(crate) has_side_effects: bool,
+    /// `true` for a `GET` that `HEAD` runs as well: a `HEAD` has no side effects.
+    pub(crate) accepts_head: bool,
     /// Codes of the board's own errors that this operation can return.
     pub(crate) board_errors: &'static [ErrorCode],
     pub(crate) surfaces: &'static [Surface],

@@ -502,7 +502,7 @@ fn count_read(path: &'static str, id: &'static str, reads: &Arc<Reads>) -> Opera
 }
 
 #[tokio::test]
-async fn a_get_with_side_effects_does_not_run_for_a_hidden_resource() {
+async fn a_get_with_side_effects_runs_neither_for_a_hidden_resource_nor_for_head() {
     let reads = Arc::new(Reads::default());
     let server = with_operations(vec![count_read(
         "/threads/{threadId}/reads",
@@ -517,6 +517,13 @@ async fn a_get_with_side_effects_does_not_run_for_a_hidden_resource() {
     assert_eq!(reads.0.load(Ordering::Relaxed), 0);
     let outcome = server.outcome(Request::get(&path("open-1"))).await;
     assert_eq!((outcome, reads.0.load(Ordering::Relaxed)), ((200, None), 1));
+    let head = Request::new("HEAD", &path("open-1"));
+    assert_eq!(server.send(&head).await.status, 404);
+    assert_eq!(
+        reads.0.load(Ordering::Relaxed),
+        1,
+        "HEAD has no side effects"
+    );
 }
 
 #[tokio::test]
