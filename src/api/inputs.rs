@@ -36,6 +36,8 @@ impl Decode for OpenMessageParams {
 pub(super) struct PostList(pub(super) List<PostFilter>);
 
 impl Decode for PostList {
+    const IS_LIST: bool = true;
+
     fn decode(
         value: InputValue<'_>,
         context: &DecodeContext<'_>,

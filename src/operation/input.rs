@@ -169,6 +169,9 @@ impl DecodeContext<'_> {
 pub(crate) trait Decode: Send + Sync + Sized + 'static {
     const SOURCE: Source = Source::Query;
 
+    /// `true` if the input has the cursor of a list.
+    const IS_LIST: bool = false;
+
     /// Decodes and checks the input. Returns the scope of the list's cursors for a list.
     fn decode(
         value: InputValue<'_>,

@@ -17,6 +17,8 @@ const LIMIT: &str = "limit";
 
 /// The filters are a struct with `#[serde(deny_unknown_fields)]`; `()` for a list without filters.
 impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decode for List<F> {
+    const IS_LIST: bool = true;
+
     fn decode(
         mut query: InputValue<'_>,
         context: &DecodeContext<'_>,

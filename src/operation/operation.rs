@@ -104,6 +104,8 @@ pub(crate) struct OperationSchemas {
     pub(crate) path_params: Vec<(String, Schema)>,
     pub(crate) source: Source,
     pub(crate) input: InputSchema,
+    /// `true` if the input and the result are those of a list, or neither is.
+    pub(crate) is_list_complete: bool,
     pub(crate) output: Schema,
     pub(crate) output_example: Value,
     /// Statuses of successful responses.
@@ -154,6 +156,7 @@ where
             path_params: P::variables(inputs, &spec.variables),
             source: A::SOURCE,
             input: A::describe(inputs, extra_types),
+            is_list_complete: A::IS_LIST == T::IS_PAGE,
             output: outputs.subschema_for::<T::Body>(),
             output_example: json!(example),
             statuses: [(true, self.status), (T::CAN_EXIST, StatusCode::OK)]

@@ -78,17 +78,22 @@ pub trait PathParams: DeserializeOwned + JsonSchema + Send + Sync + 'static {
         None
     }
 
-    /// Returns the schemas of those variables that the type has. `names` are the variables in the path of the
+    /// Returns the schemas of the variables of the type: first those in `names`, the variables in the path of the
     /// operation.
     #[doc(hidden)]
     fn variables(generator: &mut SchemaGenerator, names: &[&'static str]) -> Vec<(String, Schema)> {
         let schema = Self::json_schema(generator);
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let variable = |name: &&'static str| {
-            let schema = properties?.get(*name)?.clone();
-            Some(((*name).to_owned(), schema.try_into().ok()?))
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+            return Vec::new();
         };
-        names.iter().filter_map(variable).collect()
+        let others = properties.keys().map(String::as_str);
+        let others = others.filter(|name| !names.contains(name));
+        let variable = |name: &str| {
+            let schema = properties.get(name)?.clone();
+            Some((name.to_owned(), schema.try_into().ok()?))
+        };
+        let names = names.iter().copied().chain(others);
+        names.filter_map(variable).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use http::Method;
+use http::{Method, StatusCode};
 use schemars::SchemaGenerator;
 
 use super::extra::ExtraTypes;
@@ -10,7 +10,7 @@ use super::input::Source;
 use super::operation::Operation;
 use super::path::MAX_VARIABLES;
 use crate::build_error::BuildError;
-use crate::scope::Scopes;
+use crate::scope::{Scope, Scopes};
 
 /// Rejects an invalid operation, and operations that contradict each other. `reserved` are paths that the service
 /// serves itself.
@@ -32,6 +32,10 @@ pub(crate) fn validate(
                     "a path that matches no request of another operation; {} {} does",
                     earlier.method, earlier.path
                 );
+                return Err(invalid(operation, &expected));
+            }
+            if earlier.path != spec.path && is_same_shape(earlier.path, spec.path) {
+                let expected = format!("the variables of the same path in {}", earlier.path);
                 return Err(invalid(operation, &expected));
             }
         }
@@ -66,6 +70,11 @@ fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<()
         names.join(", ")
     );
     let has_summary = spec.summary.ends_with('.');
+    let is_repeated = |name| spec.variables.iter().filter(|one| *one == name).count() > 1;
+    let is_empty = schemas.output.get("type") == Some(&"null".into());
+    // A body of the specification can have a field whose scope the compact surface does not have.
+    let is_known = |scope: Scope| scopes.contains(scope) || Scope::parse(scope.as_str()).is_ok();
+    let field_scope = schemas.input.field_scope;
     for (is_valid, expected) in [
         (
             is_id(spec.id),
@@ -84,10 +93,26 @@ fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<()
             "a path with at most 4 variables",
         ),
         (names == spec.variables, &*handler_variables),
+        (
+            !spec.variables.iter().any(is_repeated),
+            "a path whose variables have different names",
+        ),
+        (
+            !is_empty || schemas.statuses == [StatusCode::NO_CONTENT],
+            "a result with a body, or the status 204",
+        ),
+        (
+            spec.method != Method::GET || schemas.statuses == [StatusCode::OK],
+            "the status 200 for GET",
+        ),
+        (
+            schemas.is_list_complete,
+            "a page as the result of a list, and only of a list",
+        ),
         ((1..=100).contains(&spec.cost), "a cost of 1 to 100 units"),
         (has_summary, "a summary that is a sentence with a period"),
         (
-            scopes.contains(spec.scope),
+            scopes.contains(spec.scope) && field_scope.is_none_or(|(_, scope)| is_known(scope)),
             "a scope that `Environment::scope` adds",
         ),
         (
@@ -139,9 +164,27 @@ fn is_path(path: &str) -> bool {
 
 /// Returns `true` if a request can match both templates.
 fn overlap(one: &str, other: &str) -> bool {
-    let is_variable = |segment: &str| segment.starts_with('{');
-    let can_match =
-        |(one, other): (&str, &str)| one == other || is_variable(one) || is_variable(other);
+    all_segments(one, other, |one, other| {
+        is_variable(one) || is_variable(other)
+    })
+}
+
+/// Returns `true` if the templates differ at most in the names of their variables.
+fn is_same_shape(one: &str, other: &str) -> bool {
+    all_segments(one, other, |one, other| {
+        is_variable(one) && is_variable(other)
+    })
+}
+
+/// Returns `true` if the templates have the same number of segments, and each pair is equal or matches `predicate`.
+fn all_segments(one: &str, other: &str, predicate: fn(&str, &str) -> bool) -> bool {
     one.split('/').count() == other.split('/').count()
-        && one.split('/').zip(other.split('/')).all(can_match)
+        && one
+            .split('/')
+            .zip(other.split('/'))
+            .all(|(one, other)| one == other || predicate(one, other))
+}
+
+fn is_variable(segment: &str) -> bool {
+    segment.starts_with('{')
 }

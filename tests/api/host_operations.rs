@@ -8,7 +8,7 @@ use forum_api::async_trait;
 use forum_api::host::{
     Board, BoardError, BoardResult, Caller, Host, InForum, MemberCaller, ResourceRef,
 };
-use forum_api::model::{ForumId, List, NewPost, Page, Post, ThreadId};
+use forum_api::model::{CursorPage, ForumId, List, NewPost, Page, Post, ThreadId};
 use forum_api::operation::{
     Body, ExtraOf, FieldError, FieldScope, Json, NoForum, Operation, PathParams, Query, Resource,
     Tag,
@@ -203,7 +203,7 @@ fn operations(links: &Arc<Links>) -> Vec<Operation> {
             |links, _: &Caller, thread: ThreadId, list: List<LinkFilter>| {
                 Box::pin(links.list(thread, list))
             },
-            || forum_api::model::CursorPage::example([example()]),
+            || CursorPage::example([example()]),
         ),
         Operation::delete(
             "/threads/{threadId}/links/{position}",
@@ -566,10 +566,75 @@ fn build_rejects_an_invalid_operation() {
         (count("/x/links", "links", LINKS_WRITE), "a scope that `Environment::scope` adds"),
     ];
     for (operation, expected) in cases {
-        let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
-        let error = api.operation(operation).build().unwrap_err();
-        assert_eq!(error.setting(), "operation");
-        assert!(error.to_string().contains(expected), "{error}");
+        assert_rejected(operation, expected);
+    }
+}
+
+fn assert_rejected(operation: Operation, expected: &str) {
+    let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
+    let error = api.operation(operation).build().unwrap_err();
+    assert_eq!(error.setting(), "operation");
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+/// A body with a scope that the environment does not have.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Scoped {}
+
+impl Body for Scoped {
+    fn example() -> Self {
+        Self {}
+    }
+
+    fn field_scope() -> Option<FieldScope<Self>> {
+        Some(FieldScope::new("field", LINKS_WRITE, |_| true))
+    }
+}
+
+#[test]
+fn build_rejects_an_operation_whose_types_contradict_its_description() {
+    let (links, scope) = (Arc::new(Links::default()), Scope::THREADS_READ);
+    let get = |path| Operation::get(path, "links", scope).summary("Reads links.");
+    let put = |path| Operation::put(path, "links", scope).summary("Changes links.");
+    let count = || Count { count: 1 };
+    #[rustfmt::skip]
+    let cases = [
+        (
+            get("/x/links").created(&links, |links, _: &Caller, (), ()| Box::pin(links.count(0)), count),
+            "the status 200 for GET",
+        ),
+        (
+            put("/x/links").ok(&links, |_, _: &Caller, (), ()| Box::pin(async { Ok(()) }), || ()),
+            "a result with a body, or the status 204",
+        ),
+        (
+            get("/x/{threadId}").ok(
+                &links,
+                |links, _: &Caller, thread: ThreadId, ()| Box::pin(links.list(thread, List::new(LinkFilter { prefix: None }))),
+                || CursorPage::example([example()]),
+            ),
+            "a page as the result of a list",
+        ),
+        (
+            put("/threads/{id}").ok(&links, |links, _: &Caller, _: ThreadId, ()| Box::pin(links.count(0)), count),
+            "the variables of the same path in /threads/{threadId}",
+        ),
+        (
+            put("/x/{threadId}/{position}/{threadId}").no_content(&links, |links, _: &Caller, path: LinkPath, ()| Box::pin(links.remove(path))),
+            "a path whose variables have different names",
+        ),
+        (
+            put("/x/{threadId}").no_content(&links, |links, _: &Caller, path: LinkPath, ()| Box::pin(links.remove(path))),
+            "a path with the variables of its handler (threadId, position)",
+        ),
+        (
+            put("/x/links").ok(&links, |links, _: &Caller, (), Json(_): Json<Scoped>| Box::pin(links.count(0)), count),
+            "a scope that `Environment::scope` adds",
+        ),
+    ];
+    for (operation, expected) in cases {
+        assert_rejected(operation, expected);
     }
 }
 

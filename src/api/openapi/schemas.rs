@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::normalize::{NormalizeSchemas, RestrictText};
 use crate::model::ErrorBody;
