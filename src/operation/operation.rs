@@ -106,6 +106,8 @@ pub(crate) struct OperationSchemas {
     pub(crate) input: InputSchema,
     /// `true` if the input and the result are those of a list, or neither is.
     pub(crate) is_list_complete: bool,
+    /// `true` if the result is a 404 for a caller who cannot see its forum.
+    pub(crate) is_in_forum: bool,
     pub(crate) output: Schema,
     pub(crate) output_example: Value,
     /// Statuses of successful responses.
@@ -157,6 +159,7 @@ where
             source: A::SOURCE,
             input: A::describe(inputs, extra_types),
             is_list_complete: A::IS_LIST == T::IS_PAGE,
+            is_in_forum: T::IS_IN_FORUM,
             output: outputs.subschema_for::<T::Body>(),
             output_example: json!(example),
             statuses: [(true, self.status), (T::CAN_EXIST, StatusCode::OK)]

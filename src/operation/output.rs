@@ -88,6 +88,9 @@ pub trait Render: Send + Sized + 'static {
     /// True if the result is a page: responses then have a `link` header, except for the last page.
     const IS_PAGE: bool = false;
 
+    /// True if the response is a 404 `not_found` for a caller who cannot see the forum of the result.
+    const IS_IN_FORUM: bool = false;
+
     /// True if the result can be a resource that existed before: the status is then 200.
     const CAN_EXIST: bool = false;
 
@@ -183,6 +186,8 @@ impl RenderContext<'_> {
 impl<T: Resource> Render for InForum<T> {
     type Wire = T;
 
+    const IS_IN_FORUM: bool = true;
+
     fn render(self, context: &RenderContext<'_>) -> Result<Rendered<T>, ApiError> {
         context.require_visible(&self.forum_id)?;
         Ok(Rendered::resource(self.value, Some(self.forum_id)))
@@ -196,6 +201,8 @@ impl<T: Resource> Render for InForum<T> {
 impl<T: Resource> Render for InForum<Page<T>> {
     type Wire = CursorPage<T>;
 
+    const IS_IN_FORUM: bool = true;
+
     const IS_PAGE: bool = true;
 
     fn render(self, context: &RenderContext<'_>) -> Result<Rendered<CursorPage<T>>, ApiError> {
@@ -206,6 +213,8 @@ impl<T: Resource> Render for InForum<Page<T>> {
 
 impl<T: Resource + HasForum> Render for T {
     type Wire = T;
+
+    const IS_IN_FORUM: bool = true;
 
     fn render(self, context: &RenderContext<'_>) -> Result<Rendered<T>, ApiError> {
         context.require_visible(self.forum_id())?;

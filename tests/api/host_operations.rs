@@ -526,6 +526,39 @@ async fn a_get_with_side_effects_runs_neither_for_a_hidden_resource_nor_for_head
     );
 }
 
+#[test]
+fn the_document_has_the_statuses_of_an_operation_of_a_host() {
+    let (links, scope) = (Arc::new(Links::default()), Scope::THREADS_READ);
+    let operations = vec![
+        Operation::get("/x/newest", "getNewestLink", scope)
+            .summary("Returns the newest link.")
+            .ok(
+                &links,
+                |links, _: &Caller, (), ()| {
+                    Box::pin(links.add(ThreadId::from(17), Body::example()))
+                },
+                example,
+            ),
+        Operation::post("/x/resets", "resetLinks", scope)
+            .summary("Removes all links.")
+            .no_content(&links, |_, _: &Caller, (), ()| Box::pin(async { Ok(()) })),
+        Operation::post("/x/counts", "countAll", scope)
+            .summary("Counts all links.")
+            .ok(
+                &links,
+                |links, _: &Caller, (), ()| Box::pin(links.count(0)),
+                || Count { count: 1 },
+            ),
+    ];
+    let document = with_operations(operations).api.openapi();
+    let newest = &document["paths"]["/x/newest"]["get"]["responses"]["404"];
+    assert_eq!(newest["$ref"], "#/components/responses/PathNotFound");
+    for (path, status) in [("/x/resets", "204"), ("/x/counts", "200")] {
+        let response = &document["paths"][path]["post"]["responses"][status];
+        assert_eq!(response["description"], "Success.");
+    }
+}
+
 #[tokio::test]
 async fn the_compact_surface_has_no_operation_of_a_host() {
     let environment = Environment::new(TokioRuntime)

@@ -98,8 +98,10 @@ fn success(spec: &OperationSpec, status: StatusCode, schemas: &OperationSchemas)
     let headers = header_refs(&success_headers(spec, status, schemas));
     let description = match status {
         StatusCode::CREATED => "Created.",
-        StatusCode::NO_CONTENT => "Deleted.",
-        _ if spec.method == Method::POST => "The resource already existed.",
+        StatusCode::NO_CONTENT if spec.method == Method::DELETE => "Deleted.",
+        StatusCode::OK if schemas.statuses.contains(&StatusCode::CREATED) => {
+            "The resource already existed."
+        }
         _ => "Success.",
     };
     let mut response = json!({ "description": description, "headers": headers });
@@ -148,7 +150,7 @@ fn by_status(
 fn can_return(spec: &OperationSpec, schemas: &OperationSchemas, code: ErrorCode) -> bool {
     match code {
         ErrorCode::NoSuchRoute => false,
-        ErrorCode::PathNotFound => !schemas.path_params.is_empty(),
+        ErrorCode::PathNotFound => !schemas.path_params.is_empty() || schemas.is_in_forum,
         code if ErrorCode::BOARD.contains(&code) => spec.board_errors.contains(&code),
         _ => true,
     }
