@@ -330,6 +330,19 @@ mod tests {
     }
 
     #[test]
+    fn every_command_has_a_help() {
+        let mut parser = parser();
+        parser.build();
+        parser.clone().debug_assert();
+        let mut commands = vec![&parser];
+        while let Some(command) = commands.pop() {
+            let name = command.get_name();
+            assert!(command.get_about().is_some(), "{name}");
+            commands.extend(command.get_subcommands());
+        }
+    }
+
+    #[test]
     fn reseal_is_another_name_of_reencrypt() {
         let arguments = ["forum-server", "webhook", "reseal", "--help"];
         let help = parser().try_get_matches_from(arguments).unwrap_err();

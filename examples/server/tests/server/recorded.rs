@@ -1,9 +1,8 @@
 //! Recorded command lines: each file of `cases/` is a session on a board of its own.
 //!
 //! A line `$ ARGUMENTS < INPUT` runs the program. The following lines are its stdout, its stderr after `! `, and an
-//! exit status that is not 0. Of the output of a usage error, only the first line and the tip are recorded. Secrets,
-//! ids and times become placeholders, which commands may use. `SNAPSHOTS=overwrite cargo test` replaces the recorded
-//! output.
+//! exit status that is not 0. Of the output of a usage error, only the first line is recorded. Secrets, ids and times
+//! become placeholders, which commands may use. `SNAPSHOTS=overwrite cargo test` replaces the recorded output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,11 +70,9 @@ impl Session {
             stderr: err,
         } = self.directory.run(&words, input);
         let out = out.lines().map(|line| format!("  {line}\n"));
-        let is_kept = |(place, line): &(usize, &str)| {
-            status != 2 || *place == 0 || line.trim_start().starts_with("tip: a similar")
-        };
-        let err = err.lines().enumerate().filter(is_kept);
-        let err = err.map(|(_, line)| format!("  ! {line}\n"));
+        let lines = if status == 2 { 1 } else { usize::MAX };
+        let err = err.lines().take(lines);
+        let err = err.map(|line| format!("  ! {line}\n"));
         let status = (status != 0).then(|| format!("  [status {status}]\n"));
         let text: String = out.chain(err).chain(status).collect();
         self.redact(&text.replace("  \n", ""))
