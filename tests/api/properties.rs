@@ -4,12 +4,10 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use forum_api::model::*;
 use forum_api::runtime::SeededRandom;
-use forum_api::token::{Expiry, PlainToken};
+use forum_api::token::PlainToken;
 use forum_api::{IpNet, client_ip};
 use http::HeaderMap;
 use proptest::prelude::*;
-
-const DAY: i64 = 86_400_000;
 
 proptest! {
     #[test]
@@ -27,21 +25,6 @@ proptest! {
     #[test]
     fn other_texts_are_not_parsed_as_tokens(text in ".{0,90}") {
         prop_assert!(PlainToken::parse(&text).is_err());
-    }
-
-    #[test]
-    fn an_expiry_is_1_to_36500_days(blanks in " {0,3}", zeros in "0{0,3}", days in 0..50_000_i64) {
-        let ends = Expiry::parse(&format!("{blanks}{zeros}{days}{blanks}")).map(|it| it.expires_at(Timestamp::default()));
-        let valid = (1..=36_500).contains(&days);
-        prop_assert_eq!(ends.ok(), valid.then(|| Some(Timestamp::from_millis(days * DAY))));
-    }
-
-    #[test]
-    fn other_texts_are_not_parsed_as_expiries(text in ".{0,12}") {
-        let digits = !text.trim().is_empty() && text.trim().bytes().all(|byte| byte.is_ascii_digit());
-        let never = text.trim().is_empty();
-        prop_assert!(digits || never || Expiry::parse(&text).is_err());
-        prop_assert!(!never || Expiry::parse(&text) == Ok(Expiry::NEVER));
     }
 
     #[test]

@@ -31,7 +31,7 @@ async fn a_token_is_shown_once_in_a_read_only_field() {
 #[tokio::test]
 async fn an_expiry_is_a_number_of_days_or_empty() {
     let fixture = PanelFixture::new().await;
-    for (text, days) in [("", None), (" 007 ", Some(7))] {
+    for (text, days) in [("", None), ("7", Some(7))] {
         let issued = fixture.issue(&[("expires_in_days", text)]).await;
         assert_eq!(issued.status, 200, "{text:?}");
         let end = days.map(|days| Duration::from_secs(86_400 * days));
