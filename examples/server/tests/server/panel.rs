@@ -64,7 +64,7 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
     );
     let attributes = entered.header("set-cookie").unwrap();
     assert!(
-        attributes.ends_with("; httponly; samesite=lax; path=/"),
+        attributes.ends_with("; HttpOnly; SameSite=Lax; Path=/"),
         "{attributes}"
     );
     let session = cookie(&entered);
