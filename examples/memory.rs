@@ -1295,7 +1295,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use forum_api::conformance::{
         Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role as TestRole,
     };
@@ -1304,7 +1304,7 @@ pub mod tests {
 
     use super::*;
 
-    pub struct Factory;
+    pub(crate) struct Factory;
 
     #[async_trait]
     impl BoardFactory for Factory {

@@ -276,6 +276,11 @@ pub fn status_and_code((status, body): &(u16, Value)) -> (u16, &str) {
     (*status, body["error"]["code"].as_str().unwrap_or(""))
 }
 
+/// Returns an id as a number.
+pub fn number(id: &Value) -> i64 {
+    id.as_str().unwrap().parse().unwrap()
+}
+
 /// Returns the request body of a post with this text.
 pub fn body(text: &str) -> Value {
     json!({ "body": text })

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::backend::Backend;
 use crate::board::generate::{self, ContentSize};
 use crate::board::{ReferenceBoard, moderation};
-use crate::demo::{Demo, body, posts_path};
+use crate::demo::{Demo, body, number, posts_path};
 use crate::schema::check;
 
 /// Words of messages, edit reasons and content that awaits approval.
@@ -164,10 +164,6 @@ async fn send(demo: &Demo, name: &'static str, method: &str, path: &str, body: V
     let answer = answer.header("content-type", "application/json").await;
     assert!(answer.status < 300, "{method} {path}: {answer:?}");
     answer.json()
-}
-
-fn number(id: &Value) -> i64 {
-    id.as_str().unwrap().parse().unwrap()
 }
 
 /// Returns the bodies of all events in the outbox, in order.

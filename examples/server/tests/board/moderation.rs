@@ -2,10 +2,10 @@
 
 use forum_api::Language;
 use forum_api::host::BoardError;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::board::{accounts, forums};
-use crate::demo::{Demo, body, field_values};
+use crate::demo::{Demo, body, field_values, number};
 
 /// Returns the topics of the events since the last call.
 async fn topics(demo: &Demo) -> Vec<String> {
@@ -16,10 +16,6 @@ async fn topics(demo: &Demo) -> Vec<String> {
     let topics = find.await;
     demo.sql("DELETE FROM forum_api_events").await;
     topics
-}
-
-fn number(id: &Value) -> i64 {
-    id.as_str().unwrap().parse().unwrap()
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use crate::backend::Backend;
 use crate::board::db::{bind, bind_owned};
 use crate::board::groups::{Group, Groups};
 use crate::board::{accounts, settings};
-use crate::demo::{Demo, body, field_values, posts_path, status_and_code};
+use crate::demo::{Demo, body, field_values, number, posts_path, status_and_code};
 use crate::postgres::run_with_postgres;
 
 /// A request of a member.
@@ -178,10 +178,6 @@ async fn wait_for_lock<T>(client: &Client, statement: &str, response: &JoinHandl
     }
 }
 
-fn number(id: &str) -> i64 {
-    id.parse().unwrap()
-}
-
 #[test]
 fn concurrent_replies_are_numbered_in_the_order_of_their_ids() {
     run_with_postgres(async {
@@ -206,7 +202,8 @@ fn concurrent_replies_are_numbered_in_the_order_of_their_ids() {
                 .map(|post| post["number"].as_u64().unwrap())
                 .collect();
             assert_eq!(numbers, Vec::from_iter(1..=25));
-            let ids = field_values(&list, "postId").into_iter().map(number);
+            let ids = list["items"].as_array().unwrap().iter();
+            let ids = ids.map(|post| number(&post["postId"]));
             assert!(ids.is_sorted());
         }
         nodes.assert_counters().await;
@@ -519,7 +516,7 @@ fn counters_equal_a_recount_after_concurrent_writes() {
                 if let (Some(post), Some(thread)) =
                     (answer["postId"].as_str(), answer["threadId"].as_str())
                 {
-                    let author = number(answer["author"]["userId"].as_str().unwrap());
+                    let author = number(&answer["author"]["userId"]);
                     if author != newbie {
                         written.push((author, format!("/threads/{thread}/posts/{post}")));
                     }
