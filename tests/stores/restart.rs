@@ -3,15 +3,11 @@
 use bytes::Bytes;
 use forum_api::model::UserId;
 use forum_api::store::sqlite::SqliteError;
-use forum_api::store::{
-    BeginOutcome, Completion, ResourceIds, StoredResponse, Stores, WebhookStores,
-};
+use forum_api::store::{BeginOutcome, Completion, ResourceIds, StoredResponse, Stores};
 use forum_api::test_util::audit_entry;
 use forum_api::token::{SecretDigest, TokenRecord};
 
-use crate::fixture::{
-    LEASE, add, at, claim_all, endpoint, event, keyed_request, lookup, open, queue, temp_database,
-};
+use crate::fixture::{at, keyed_request, lookup, open, temp_database};
 
 #[tokio::test]
 async fn tokens_and_responses_survive_a_restart_and_an_interrupted_request_is_unknown() {
@@ -82,34 +78,4 @@ async fn expired_keys_are_deleted() {
         Ok(connection.query_row(count, [], |row| row.get::<_, u32>(0))?)
     });
     assert_eq!(rows.await.unwrap(), 3);
-}
-
-/// The worker ends without a settlement. `acknowledged_writes_survive_kill_9` of the server kills its process.
-#[tokio::test]
-async fn deliveries_of_an_ended_worker_are_claimed_after_their_leases() {
-    let (directory, database) = temp_database();
-    let webhooks = WebhookStores::in_sqlite(&database);
-    add(&webhooks, &[endpoint(1)]).await;
-    queue(&webhooks, [event(1)], &[endpoint(1)]).await;
-    webhooks.outbox.insert(&event(2)).await.unwrap();
-    let claimed = claim_all(&webhooks, at(0)).await.deliveries;
-    let begun = webhooks.deliveries.begin_sending(&claimed, at(1)).await;
-    assert_eq!(begun.unwrap().len(), 1);
-    database.close().await;
-
-    let webhooks = WebhookStores::in_sqlite(&open(&directory));
-    assert_eq!(webhooks.outbox.pending(9).await.unwrap(), [event(2)]);
-    let before = claim_all(&webhooks, at(LEASE - 1)).await;
-    assert_eq!(
-        (before.deliveries, before.next_due_at),
-        (vec![], Some(at(LEASE)))
-    );
-    let [claimed] = &claim_all(&webhooks, at(LEASE)).await.deliveries[..] else {
-        panic!("the delivery is not claimed");
-    };
-    assert!(
-        claimed.previous_lease_expired,
-        "its worker had begun to send"
-    );
-    assert_eq!(claimed.event, event(1));
 }

@@ -23,7 +23,6 @@ pub(crate) struct FullBoard {
     offline: AtomicBool,
     /// Visible forums of each account; "" is the guest. Other accounts have no access.
     visible: Mutex<HashMap<&'static str, Vec<&'static str>>>,
-    moderators: Mutex<HashSet<&'static str>>,
     /// Ids of deleted threads, posts and members.
     deleted: Mutex<HashSet<&'static str>>,
     /// Number of look-ups of a member's access, without those of the token loader.
@@ -50,7 +49,6 @@ impl FullBoard {
             mode: Mutex::default(),
             offline: AtomicBool::new(false),
             visible: Mutex::new(visible),
-            moderators: Mutex::new(HashSet::from(["moderator", "admin"])),
             deleted: Mutex::default(),
             access_lookups: AtomicUsize::new(0),
             calls: Mutex::default(),
@@ -89,14 +87,6 @@ impl FullBoard {
     /// Restores everything that was deleted.
     pub(crate) fn restore(&self) {
         self.deleted.lock().unwrap().clear();
-    }
-
-    pub(crate) fn set_moderator(&self, user: &'static str, is_moderator: bool) {
-        let mut moderators = self.moderators.lock().unwrap();
-        match is_moderator {
-            true => moderators.insert(user),
-            false => moderators.remove(user),
-        };
     }
 
     /// Counts the look-ups of a member's access, without those of the token loader.
@@ -183,7 +173,7 @@ impl FullBoard {
             .iter()
             .flat_map(|forum| ForumId::parse(forum));
         let offline = self.offline.load(Ordering::SeqCst) && user != "admin";
-        let is_moderator = IsModerator(self.moderators.lock().unwrap().contains(user));
+        let is_moderator = IsModerator(matches!(user, "moderator" | "admin"));
         let access = Access::new(VisibleForums::from_ids(forums));
         Some(access.with_extension(is_moderator).deny_offline(offline))
     }

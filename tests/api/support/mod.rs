@@ -35,7 +35,6 @@ pub(crate) type Outcome = (u16, Option<&'static str>);
 
 pub(crate) const BAD_REQUEST: Outcome = (400, Some("bad_request"));
 pub(crate) const UNAUTHENTICATED: Outcome = (401, Some("unauthenticated"));
-pub(crate) const FORBIDDEN: Outcome = (403, Some("FORBIDDEN"));
 pub(crate) const MISSING_SCOPE: Outcome = (403, Some("missing_scope"));
 pub(crate) const OWNER_UNAVAILABLE: Outcome = (403, Some("owner_unavailable"));
 pub(crate) const PATH_NOT_FOUND: Outcome = (404, Some("not_found"));

@@ -53,21 +53,6 @@ fn commands_take_effect_between_two_requests_of_one_token() {
 }
 
 #[test]
-fn settings_take_effect_at_once() {
-    let server = Server::new(&[]);
-    let token = server.token("alice");
-    let start = |title: &str| {
-        let new = json!({ "title": title, "body": "x" });
-        server.post(&token, "/forums/2/threads", &new).status
-    };
-    assert_eq!([start("first"), start("too soon")], [201, 422]);
-    server.run_ok("setting post.interval_seconds 0");
-    assert_eq!([start("second"), start("third")], [201, 201]);
-    server.run_ok("setting thread.title_max 5");
-    assert_eq!([start("five!"), start("sixsix")], [201, 422]);
-}
-
-#[test]
 fn posts_are_approved_and_restored_and_threads_are_marked_once() {
     let server = Server::new(&[]);
     let new = json!({ "title": "Hello", "body": "I am new." });
@@ -186,16 +171,6 @@ fn the_printed_document_is_the_served_one() {
             assert_eq!(printed, served);
         }
     }
-}
-
-#[test]
-fn the_version_is_that_of_the_package() {
-    let directory = ServerDirectory::in_sqlite();
-    let version = directory.run(&["--version"], "").stdout;
-    assert_eq!(
-        version,
-        format!("forum-server {}\n", env!("CARGO_PKG_VERSION"))
-    );
 }
 
 #[test]
