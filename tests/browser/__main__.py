@@ -7,13 +7,11 @@ from time import monotonic
 from playwright.sync_api import Browser, expect, sync_playwright
 
 import forged
-import panel_session
+import pages
 import reference
 import script
-import texts
 import token_and_webhook_workflow
 import usage
-from accessibility import check_page
 from receiver import Receiver
 from server import Server
 from watch import Window
@@ -21,41 +19,19 @@ from watch import Window
 PROGRAM, *NAMED = sys.argv[1:]
 
 
-def with_scripts(browser: Browser) -> None:
+def workflow(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
-        panel_session.run(page, server, receiver, check_page)
+        token_and_webhook_workflow.run(page, server, receiver)
 
 
-def without_scripts(browser: Browser) -> None:
-    with (
-        Server(PROGRAM) as server,
-        Receiver() as receiver,
-        Window(browser, server.address, java_script_enabled=False) as page,
-    ):
-        panel_session.run(page, server, receiver, lambda *_: None)
-        reference.without_scripts(page)
-
-
-def workflow_with_scripts(browser: Browser) -> None:
+def all_pages(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
-        token_and_webhook_workflow.run(page, server, receiver, check_page, "with scripts")
-
-
-def workflow_without_scripts(browser: Browser) -> None:
-    with (
-        Server(PROGRAM) as server,
-        Receiver() as receiver,
-        Window(browser, server.address, java_script_enabled=False) as page,
-    ):
-        token_and_webhook_workflow.run(page, server, receiver, lambda *_: None, "without scripts")
+        pages.run(page, server, receiver)
 
 
 def with_local_times(browser: Browser) -> None:
-    with Server(PROGRAM) as server:
-        with Window(browser, server.address, timezone_id=script.ZONE) as page:
-            script.run(page, server)
-        with Window(browser, server.address, java_script_enabled=False) as page:
-            script.without_scripts(page, server)
+    with Server(PROGRAM) as server, Window(browser, server.address, timezone_id=script.ZONE) as page:
+        script.run(page, server)
 
 
 def with_requests(browser: Browser) -> None:
@@ -66,11 +42,6 @@ def with_requests(browser: Browser) -> None:
 def at_the_reference(browser: Browser) -> None:
     with Server(PROGRAM) as server, Window(browser, server.address) as page:
         reference.run(page, server)
-
-
-def with_odd_texts(browser: Browser) -> None:
-    with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
-        texts.run(page, server, receiver)
 
 
 def with_forged_forms(browser: Browser) -> None:
@@ -84,14 +55,11 @@ def with_forged_forms(browser: Browser) -> None:
 expect.set_options(timeout=20_000)
 
 PARTS = (
-    with_scripts,
-    without_scripts,
-    workflow_with_scripts,
-    workflow_without_scripts,
+    workflow,
+    all_pages,
     with_local_times,
     with_requests,
     at_the_reference,
-    with_odd_texts,
     with_forged_forms,
 )
 

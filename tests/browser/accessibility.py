@@ -21,6 +21,7 @@ def check_page(page: Page, name: str) -> None:
     if name in seen:
         return
     seen.add(name)
+    page.wait_for_load_state()
     for kind, size, scheme in KINDS:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)

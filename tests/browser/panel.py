@@ -1,6 +1,5 @@
 """Steps of an administrator in the control panel."""
 
-import re
 from typing import Any
 
 from playwright.sync_api import Page, expect
@@ -77,8 +76,3 @@ def reason(page: Page, field: str) -> str:
     named = [part for part in described.split() if part.endswith("-error")]
     assert page.get_by_label(field, exact=True).get_attribute("aria-invalid") == "true" and len(named) == 1, described
     return page.locator(f"#{named[0]}").inner_text()
-
-
-def state_of(page: Page, text: str) -> str:
-    """Returns the state in the table row with this text."""
-    return page.get_by_role("row").filter(has_text=re.compile(re.escape(text))).locator(".badge").inner_text()

@@ -140,18 +140,3 @@ def try_it(page: Page, operation: str) -> Locator:
 def send(form: Locator, status: str) -> None:
     form.get_by_role("button", name="Send request").click()
     expect(form.locator(".result .status")).to_have_text(status)
-
-
-def without_scripts(page: Page) -> None:
-    """Without JavaScript everything can be read, and languages can be chosen."""
-    go(page, "/docs#createPost")
-    section = page.locator("#createPost")
-    expect(section.get_by_role("heading", name="Create post")).to_be_in_viewport()
-    section.get_by_text("Python", exact=True).click()
-    expect(section.locator(".samples .code:visible")).to_contain_text("requests.post(")
-    section.get_by_text("Response fields").click()
-    expect(section.get_by_text("createdAt").last).to_be_visible()
-    for hidden in (page.get_by_role("search"), page.get_by_role("button"), section.locator(".try-it")):
-        expect(hidden).to_be_hidden()
-    page.get_by_role("link", name="OpenAPI document").click()
-    assert json.loads(page.locator("body").inner_text())["openapi"] == "3.1.0"

@@ -42,17 +42,6 @@ def filters(page: Page) -> None:
     expect(begin).to_have_value("2026-07-01T20:30")
 
 
-def without_scripts(page: Page, server: Server) -> None:
-    """Without JavaScript there is no copy button, and times are in UTC."""
-    issue(page, server)
-    expect(page.get_by_role("button", name="Copy")).to_have_count(0)
-    go(page, "/panel/tokens")
-    _, utc, shown = times(page)
-    assert shown == utc, shown
-    go(page, "/panel/deliveries?from=2026-01-31T12:00")
-    expect(page.get_by_label("Queued from (UTC)", exact=True)).to_have_value("2026-01-31T12:00")
-
-
 def issue(page: Page, server: Server) -> str:
     """Signs in and issues a token. Returns it."""
     go(page, "/panel/tokens/new")

@@ -62,13 +62,16 @@ async fn a_forged_form_changes_nothing() {
     let other = other.after("name=\"csrf\" value=\"");
     assert_ne!(own, other);
     let evil = "https://evil.example";
-    let forged: [(&Fields<'_>, &[(&str, &str)]); 6] = [
+    let forged: [(&Fields<'_>, &[(&str, &str)]); 9] = [
         (&[], &[]),
         (&[("csrf", "")], &[]),
         (&[("csrf", &own[1..])], &[]),
         (&[("csrf", other)], &[]),
         (&[("csrf", &own)], &[("origin", evil)]),
+        (&[("csrf", &own)], &[("origin", "null")]),
+        (&[("csrf", &own)], &[("referer", evil)]),
         (&[("csrf", &own)], &[("sec-fetch-site", "cross-site")]),
+        (&[("csrf", &own)], &[("sec-fetch-site", "same-site")]),
     ];
     for path in paths("post", &fixture) {
         for (csrf, headers) in forged {
