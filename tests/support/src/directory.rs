@@ -3,7 +3,6 @@
 use std::env;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use rusqlite::Connection;
@@ -13,7 +12,7 @@ use tempfile::TempDir;
 use crate::postgres::Database;
 use crate::program::{ExitedProcess, Server, run};
 
-/// Environment variable of the backend: `postgres`, or `redis` for Postgres with rate limits in Redis. Default: SQLite.
+/// Environment variable of the backend. The value `postgres` selects Postgres. Default: SQLite.
 const BACKEND: &str = "FORUM_API_BACKEND";
 
 /// A directory and a database, which are removed with the last clone of this value.
@@ -21,8 +20,6 @@ const BACKEND: &str = "FORUM_API_BACKEND";
 pub struct ServerDirectory {
     directory: Arc<TempDir>,
     postgres: Option<Arc<Database>>,
-    /// Number of the database in Redis. Each test has its own, because guests of all tests have the same address.
-    redis: usize,
 }
 
 /// The demo board that directories are copied from.
@@ -44,11 +41,9 @@ impl ServerDirectory {
 
     /// Creates an empty directory with SQLite, independent of the environment.
     pub fn in_sqlite() -> Self {
-        static NUMBER: AtomicUsize = AtomicUsize::new(1);
         Self {
             directory: Arc::new(TempDir::new().unwrap()),
             postgres: None,
-            redis: NUMBER.fetch_add(1, Ordering::Relaxed),
         }
     }
 
@@ -109,15 +104,6 @@ impl ServerDirectory {
             Some(database) => database.url(),
             None => format!("sqlite:{}", self.path().join("forum.db").display()),
         }
-    }
-
-    /// Returns the option `--redis`, if the backend of the environment needs it.
-    pub fn redis_option(&self) -> Option<String> {
-        let redis = env::var(BACKEND).is_ok_and(|backend| backend == "redis");
-        redis.then(|| {
-            let address = env::var("FORUM_API_REDIS").unwrap();
-            format!("--redis={}/{}", address.trim_end_matches("/0"), self.redis)
-        })
     }
 
     /// Runs the program in the directory until it exits.

@@ -175,8 +175,7 @@ impl Server {
         mut last: impl FnMut(&str) -> bool,
     ) -> (Self, String) {
         let arguments = [&["--listen", "127.0.0.1:0"], arguments].concat();
-        let mut arguments = directory.arguments(&arguments);
-        arguments.extend(directory.redis_option());
+        let arguments = directory.arguments(&arguments);
         let mut child = start(directory.path(), &arguments, environment);
         drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
