@@ -131,6 +131,11 @@ impl RestoreCommand {
                 "the backup \"{shown}\" is the database itself"
             )));
         }
+        if is_same_file(backup, &files.copy) {
+            return Err(refused(&format!(
+                "the file \"{shown}\" is the copy of a restore that was killed; move it to another path first"
+            )));
+        }
         let mut logs = LOGS.into_iter().map(|suffix| beside(backup, suffix));
         let log = logs.find(|log| log.metadata().is_ok_and(|log| log.len() > 0));
         log.map_or(Ok(()), |log| {

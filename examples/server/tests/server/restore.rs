@@ -130,6 +130,16 @@ fn a_backup_replaces_the_database_and_its_log() {
 }
 
 #[test]
+fn the_copy_of_a_killed_restore_is_not_a_backup() {
+    let directory = board("");
+    let copy = directory.path().join("forum.db.restoring");
+    fs::rename(directory.path().join("copy.db"), &copy).unwrap();
+    let arguments = ["restore", "forum.db.restoring", "--yes"];
+    assert_refused(&directory, &arguments, "move it to another path first");
+    assert!(copy.exists());
+}
+
+#[test]
 fn a_file_that_is_not_a_complete_backup_is_refused() {
     let directory = board("");
     let path = |name: &str| directory.path().join(name);
