@@ -93,6 +93,19 @@ pub struct Operation {
     pub(crate) handler: Arc<dyn Handler>,
 }
 
+impl Operation {
+    /// Returns the schema, example and additional scope of the input.
+    #[cfg(feature = "conformance")]
+    pub(crate) fn input(&self) -> InputSchema {
+        let mut generator = SchemaGenerator::default();
+        let extra_types = ExtraTypes::default();
+        let describe = &mut generator.clone();
+        self.handler
+            .describe(&self.spec, &extra_types, describe, &mut generator)
+            .input
+    }
+}
+
 impl fmt::Debug for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.spec.fmt(f)

@@ -109,9 +109,15 @@ impl Suite {
     pub(crate) fn api_with(&self, operations: &[Operation]) -> TestApi {
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
         let environment = |environment: Environment| {
-            let is_own = |scope: &&Scope| !Surface::Full.scopes().any(|other| other == **scope);
-            let scopes = operations.iter().map(|operation| &operation.spec.scope);
-            let own_scopes = scopes.filter(is_own).map(|scope| (scope.as_str(), *scope));
+            let is_own = |scope: &Scope| !Surface::Full.scopes().any(|other| other == *scope);
+            let scopes = operations.iter().flat_map(|operation| {
+                let field_scope = operation.input().field_scope.map(|(_, scope)| scope);
+                [Some(operation.spec.scope), field_scope]
+            });
+            let own_scopes = scopes
+                .flatten()
+                .filter(is_own)
+                .map(|scope| (scope.as_str(), scope));
             let own_scopes: BTreeMap<_, _> = own_scopes.collect();
             own_scopes
                 .into_values()

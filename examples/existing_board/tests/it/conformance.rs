@@ -1,6 +1,7 @@
 //! The board follows the rules of the conformance suite.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use forum_api::conformance::{CASES, Suite, TestFailure, board_tests};
 use forum_api::host::{BoardError, MemberCaller, ResourceRef};
@@ -59,6 +60,37 @@ fn refusing(club: &Arc<Club>) -> Vec<Operation> {
         },
         || Done {},
     )]
+}
+
+/// Returns an operation that succeeds once.
+fn single(_: &Arc<Club>) -> Vec<Operation> {
+    let builder = Operation::post("/x/done", "doOnce", Scope::THREADS_WRITE).tag(TAG);
+    vec![builder.summary("Succeeds once.").created(
+        &Arc::new(AtomicBool::default()),
+        |is_done, _: &MemberCaller, (), ()| {
+            Box::pin(async {
+                match is_done.swap(true, Ordering::Relaxed) {
+                    false => Ok(NoForum(Done {})),
+                    true => Err(BoardError::conflict("Done.")),
+                }
+            })
+        },
+        || Done {},
+    )]
+}
+
+#[test]
+fn an_operation_can_succeed_only_once() {
+    run_with_postgres(async {
+        let rules = CASES
+            .iter()
+            .filter(|case| case.name.starts_with("operations::"));
+        for case in rules {
+            let factory = ClubFactory { operations: single };
+            let result = case.run(Suite::new(&factory)).await;
+            assert!(result.is_ok(), "{}: {result:?}", case.name);
+        }
+    });
 }
 
 #[test]

@@ -8,7 +8,8 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::connection::{ApiClient, ApiRequest, ApiResponse, Nodes};
+use crate::client::Response;
+use crate::connection::{ApiClient, ApiRequest, Nodes};
 use crate::random::Random;
 
 /// Number of clients.
@@ -26,7 +27,7 @@ pub struct Sent {
     /// Time of the response or of the dropped connection.
     pub ended: Instant,
     /// The response; `None` if the connection was dropped before it.
-    pub response: Option<ApiResponse>,
+    pub response: Option<Response>,
 }
 
 /// Clients that send requests until they are stopped.
