@@ -215,7 +215,7 @@ pub(crate) fn deserialize<T: DeserializeOwned>(value: InputValue<'_>) -> Result<
 /// Parameters of a request that must not have query parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct NoParams {}
+pub(super) struct NoParams {}
 
 /// Rejects all query parameters.
 pub(crate) fn reject_query(head: &Parts) -> Result<(), InputError> {
@@ -275,7 +275,10 @@ impl<T: Body> Decode for Json<T> {
     fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
         let schema = generator.subschema_for::<T>();
         if let Some(extra) = extra_types.schema(T::EXTRA_OF, generator) {
-            let definition = generator.definitions_mut().get_mut(&*T::schema_name());
+            // The name of the schema differs from that of the type if another type has the name.
+            let reference = schema.get("$ref").and_then(Value::as_str);
+            let name = reference.and_then(|reference| reference.rsplit('/').next());
+            let definition = name.and_then(|name| generator.definitions_mut().get_mut(name));
             let properties =
                 definition.and_then(|body| body.get_mut("properties")?.as_object_mut());
             if let Some(properties) = properties {

@@ -1,5 +1,7 @@
 //! Parameters of lists.
 
+use std::any::TypeId;
+
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::{Deserialize as _, DeserializeOwned};
@@ -8,7 +10,7 @@ use serde_json::{Value, json};
 use super::error::ApiError;
 use super::extra::ExtraTypes;
 use super::extract::value::InputValue;
-use super::input::{Decode, DecodeContext, InputSchema, deserialize};
+use super::input::{Decode, DecodeContext, InputSchema, NoParams, deserialize};
 use super::pagination::{self, AFTER, CursorScope};
 use crate::model::{List, PageLimit};
 
@@ -26,6 +28,10 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
         let after = query.take_text(AFTER)?;
         let limit = query.take_text(LIMIT)?.map(InputValue::Parameter);
         let limit = limit.map(PageLimit::deserialize).transpose();
+        if has_no_filters::<F>() {
+            let NoParams {} = deserialize(query)?;
+            query = InputValue::Null;
+        }
         let mut list = Self::new(deserialize(query)?);
         list.limit = limit
             .map_err(|error| error.in_field(LIMIT))?
@@ -36,7 +42,10 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
     }
 
     fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
-        let mut schema = F::json_schema(generator);
+        let mut schema = match has_no_filters::<F>() {
+            true => NoParams::json_schema(generator),
+            false => F::json_schema(generator),
+        };
         let mut limit = PageLimit::json_schema(generator);
         limit.insert(
             "description".into(),
@@ -52,4 +61,8 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
         pagination::add_parameter(&mut schema, generator);
         InputSchema::of_query(schema)
     }
+}
+
+fn has_no_filters<F: 'static>() -> bool {
+    TypeId::of::<F>() == TypeId::of::<()>()
 }

@@ -19,6 +19,7 @@ use forum_api::store::Stores;
 use forum_api::{Environment, ForumApi};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::idempotency::is_replay;
 use crate::support::server::settings;
@@ -856,6 +857,64 @@ async fn an_error_of_a_hosts_type_names_the_field_and_does_not_repeat_the_input(
 struct Tags {
     /// Tags of the post.
     tags: Vec<String>,
+}
+
+/// Fields with the name of a schema of the library.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename = "NewPost", deny_unknown_fields)]
+struct Stars {
+    #[expect(dead_code, reason = "only the schema is used")]
+    stars: u8,
+}
+
+#[test]
+fn extra_fields_can_have_the_name_of_a_schema_of_the_library() {
+    let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
+    let api = api
+        .extra::<Stars>(ExtraOf::NewThread)
+        .extra::<Stars>(ExtraOf::NewPost);
+    let document = api.build().unwrap().openapi();
+    for path in ["/forums/{forumId}/threads", "/threads/{threadId}/posts"] {
+        let body = &document["paths"][path]["post"]["requestBody"];
+        let body = referenced(&document, &body["content"]["application/json"]["schema"]);
+        assert!(body["properties"]["body"].is_object(), "{path}");
+        let extra = referenced(&document, &body["properties"]["extra"]);
+        let fields: Vec<_> = extra["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["stars"], "{path}");
+    }
+}
+
+fn referenced<'a>(document: &'a Value, schema: &Value) -> &'a Value {
+    let reference = schema["$ref"].as_str().unwrap();
+    document
+        .pointer(reference.strip_prefix('#').unwrap())
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_list_of_a_host_can_have_no_filters() {
+    let list = Operation::get("/x/links", "listAllLinks", Scope::THREADS_READ)
+        .summary("Lists all links.")
+        .ok(
+            &Arc::new(Links::default()),
+            |_, _: &Caller, (), list: List<()>| {
+                Box::pin(async move {
+                    let links = (1..=3).map(|position| Link {
+                        position,
+                        ..example()
+                    });
+                    Ok(NoForum(list.page(links, |link| [link.position as i64])?))
+                })
+            },
+            || CursorPage::example([example()]),
+        );
+    let server = with_operations(vec![list]);
+    let first = server.send(&Request::get("/x/links?limit=2")).await.json();
+    let next = format!("/x/links?after={}", first["next"].as_str().unwrap());
+    let last = server.send(&Request::get(&next)).await.json();
+    assert_eq!(last["items"][0]["position"], 3);
+    let unknown = server.send(&Request::get("/x/links?prefix=a")).await;
+    assert_eq!(message(&unknown), "prefix: unknown field or parameter");
 }
 
 /// A board that keeps the `extra` of the last post.
