@@ -9,7 +9,7 @@ use super::form::{Form, TextField};
 use super::intervals::{Interval, first_interval, intervals, total};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
-use super::tokens::{NO_LABEL, label, page_path};
+use super::tokens::{NO_LABEL, known_scopes, label, page_path};
 use crate::audit::AuditAction;
 use crate::model::{DAY, HOUR, Timestamp};
 use crate::store::UsageCounts;
@@ -78,7 +78,7 @@ async fn properties(context: &PageContext, token: &TokenRecord) -> Result<Markup
             div { dt { "State" } dd { (badge(token.state(context.now).as_str())) } }
             div {
                 dt { "Scopes" }
-                dd { @for (index, scope) in token.scopes.iter().enumerate() { @if index > 0 { ", " } code { (scope) } } }
+                dd { @for (index, scope) in known_scopes(context, token).iter().enumerate() { @if index > 0 { ", " } code { (scope) } } }
             }
             div { dt { "Created" } dd { (context.time(token.created_at)) } }
             div { dt { "Expires" } dd { (context.optional_time(token.expires_at, "never")) } }

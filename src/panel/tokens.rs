@@ -192,7 +192,7 @@ pub(super) fn page_path(token: &TokenRecord) -> String {
     format!("/tokens/{}", token.lookup)
 }
 
-/// Returns the scopes of a token, or `all` if it has all scopes of the surface.
+/// Returns the scopes of a token that the API has, or `all` if these are all scopes of the API.
 fn scopes(context: &PageContext, token: &TokenRecord) -> String {
     let known = context.panel.environment.scopes();
     if known
@@ -201,5 +201,12 @@ fn scopes(context: &PageContext, token: &TokenRecord) -> String {
     {
         return "all".into();
     }
-    token.scopes.join(", ")
+    known_scopes(context, token).join(", ")
+}
+
+/// Returns the scopes of a token without those that the API does not have.
+pub(super) fn known_scopes<'a>(context: &PageContext, token: &'a TokenRecord) -> Vec<&'a str> {
+    let known = context.panel.environment.scopes();
+    let scopes = token.scopes.iter().map(String::as_str);
+    scopes.filter(|scope| known.parse(scope).is_ok()).collect()
 }

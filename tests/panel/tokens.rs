@@ -363,6 +363,22 @@ async fn presets_fill_in_scopes_and_expiry_and_keep_the_other_fields() {
 }
 
 #[tokio::test]
+async fn a_scope_that_the_api_no_longer_has_is_not_shown() {
+    let mut fixture = PanelFixture::new().await;
+    let scopes = [("scopes", "votes:write"), ("scopes", "posts:read")];
+    assert_eq!(fixture.issue(&scopes).await.status, 200);
+    let token = format!("/panel/tokens/{}", fixture.tokens().await[0].lookup);
+    for is_known in [true, false] {
+        for path in ["/panel/tokens", &token] {
+            let page = fixture.get(path).await;
+            assert!(page.contains("posts:read"), "{path}");
+            assert_eq!(page.contains("votes:write"), is_known, "{path}");
+        }
+        fixture.panel = fixture.other_node();
+    }
+}
+
+#[tokio::test]
 async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their_urls_are_set() {
     let mut fixture = PanelFixture::new().await;
     let page = fixture.issue(&[]).await;
