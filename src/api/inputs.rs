@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::operation::{
     ApiError, Body, CursorScope, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError,
-    FieldScope, InputSchema, InputValue,
+    FieldScope, InputError, InputSchema, InputValue,
 };
 use crate::scope::Scope;
 
@@ -44,8 +44,7 @@ impl Decode for PostList {
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
         let (list, scope) = List::<PostFilter>::decode(value, context)?;
         if list.filter.from.is_some() && list.after.is_some() {
-            let FieldError(error) = FieldError::expected("from", Expected::NotWithAfter);
-            return Err(error.into());
+            return Err(InputError::expected("from", Expected::NotWithAfter).into());
         }
         Ok((Self(list), scope))
     }

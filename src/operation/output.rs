@@ -175,9 +175,9 @@ impl RenderContext<'_> {
 
     /// Renders a page. The items must be visible.
     pub(crate) fn page<T>(&self, page: Page<T>) -> Result<Rendered<CursorPage<T>>, ApiError> {
-        let (page, next) = pagination::to_wire(page, self.cursor_scope)?;
+        let page = pagination::to_wire(page, self.cursor_scope)?;
         Ok(Rendered {
-            next,
+            next: page.next.as_ref().map(ToString::to_string),
             ..Rendered::new(page)
         })
     }

@@ -82,11 +82,11 @@ pub(crate) fn add_parameter(params: &mut Schema, generator: &mut SchemaGenerator
     }
 }
 
-/// Converts a host's page. Returns the page with its cursor, and the cursor again for the `link` header.
+/// Converts a host's page.
 pub(crate) fn to_wire<T>(
     page: Page<T>,
     scope: Option<CursorScope>,
-) -> Result<(CursorPage<T>, Option<String>), ApiError> {
+) -> Result<CursorPage<T>, ApiError> {
     let Page { items, next } = page;
     let encode = |key: PageKey| {
         let cursor = scope.and_then(|scope| scope.encode(&key));
@@ -98,8 +98,7 @@ pub(crate) fn to_wire<T>(
         })
     };
     let next = next.map(encode).transpose()?;
-    let link = next.as_ref().map(|cursor| cursor.to_string());
-    Ok((CursorPage { items, next }, link))
+    Ok(CursorPage { items, next })
 }
 
 #[cfg(test)]
