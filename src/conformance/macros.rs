@@ -59,7 +59,7 @@ macro_rules! rules {
             ),
         )+];
 
-        $($(#[$doc])+ async fn $rule($subject: &$type) -> TestResult $body)+
+        $($(#[$doc])+ pub async fn $rule($subject: &$type) -> TestResult $body)+
 
         #[doc(hidden)]
         #[macro_export]

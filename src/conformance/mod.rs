@@ -2,8 +2,8 @@
 //!
 //! A host implements [`BoardFactory`], which creates an empty board, and [`BoardFixture`], which adds members, forums
 //! and content without the API. [`board_tests!`] defines a test for each rule, and [`run_all`] returns a [`Report`].
-//! The host lists the features that its board does not have ([`Capability`]); the suite skips their rules. The rules
-//! are listed by resource in the [guide](crate::guide::board_rules). The rules for stores are in [`stores`].
+//! The host lists the features that its board does not have ([`Capability`]); the suite skips their rules. The
+//! module [`rules`] lists the rules for boards, and [`rules::stores`] those for stores ([`stores`]).
 //!
 //! A board with forums and members, and without any other feature:
 //!
@@ -144,10 +144,11 @@
 
 #[macro_use]
 mod macros;
-mod rules;
+pub mod rules;
 pub mod stores;
 mod support;
 
+#[doc(inline)]
 pub use rules::{CASES, run_all};
 pub use support::{
     Audience, BoardFactory, BoardFixture, CallResult, Capability, Case, FixtureResult, ForumScoped,

@@ -1,4 +1,5 @@
-//! Rules for stores: tokens, rate limits, idempotency keys, usage, webhooks and the audit log.
+//! Rules for stores: tokens, rate limits, idempotency keys, usage, webhooks and the audit log. The module
+//! [`rules::stores`](super::rules::stores) lists them.
 //!
 //! A backend implements [`StoreFactory`], which creates empty stores. [`store_tests!`](super::store_tests) defines a
 //! `#[test]` for each rule:
@@ -39,5 +40,6 @@
 //! }
 //! ```
 
+#[doc(inline)]
 pub use super::rules::stores::{CASES, run_all};
 pub use super::support::{StoreFactory, StoreFixture};

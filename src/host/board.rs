@@ -111,8 +111,7 @@ pub trait Board: Send + Sync + 'static {
     /// The method is required because every such write depends on it. A host without writes returns
     /// [`BoardError::NotImplemented`]; the API then answers these writes with 501.
     ///
-    /// Rules: [hidden resources](crate::guide::board_rules#hidden-resources),
-    /// [deletion](crate::guide::board_rules#deletion).
+    /// Rules: [visibility](crate::conformance::rules::visibility), [deletion](crate::conformance::rules::deletion).
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the resource does not exist, is hidden from the caller, or is a post of another
@@ -125,7 +124,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /me`: returns the member's own account.
     ///
-    /// Rules: [members](crate::guide::board_rules#members).
+    /// Rules: [members](crate::conformance::rules::members).
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the account was removed after the request began.
@@ -142,7 +141,7 @@ pub trait Board: Send + Sync + 'static {
     /// The endpoint has no cursor: a host returns all forums, with [`Page::next`] `None`. A board with too many forums for
     /// one response lists a selection, such as the forums that the member reads. If `next` is set, the response is a 500.
     ///
-    /// Rules: [forums](crate::guide::board_rules#forums), [permissions](crate::guide::board_rules#permissions).
+    /// Rules: [forums](crate::conformance::rules::forums), [permission](crate::conformance::rules::permission).
     ///
     /// # Errors
     /// [`BoardError::NotImplemented`] and [`BoardError::Internal`] only.
@@ -158,7 +157,7 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// The library calls it only if the caller's [`Access`](super::Access) contains the forum.
     ///
-    /// Rules: [threads](crate::guide::board_rules#threads).
+    /// Rules: [threads](crate::conformance::rules::threads).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the forum does not exist or is hidden.
@@ -175,8 +174,8 @@ pub trait Board: Send + Sync + 'static {
     /// `POST /forums/{forumId}/threads`: creates a thread with its first post and the requested poll, in one
     /// transaction.
     ///
-    /// Rules: [threads](crate::guide::board_rules#threads), [permissions](crate::guide::board_rules#permissions),
-    /// [polls](crate::guide::board_rules#polls).
+    /// Rules: [thread_creation](crate::conformance::rules::thread_creation),
+    /// [permission](crate::conformance::rules::permission), [polls](crate::conformance::rules::polls).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the forum does not exist or is hidden.
@@ -194,7 +193,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /threads/{threadId}`: returns a thread's metadata.
     ///
-    /// Rules: [threads](crate::guide::board_rules#threads), [permissions](crate::guide::board_rules#permissions).
+    /// Rules: [threads](crate::conformance::rules::threads), [permission](crate::conformance::rules::permission).
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
@@ -211,7 +210,7 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// Returns an empty page, not [`BoardError::PathNotFound`], if the thread exists and no post matches.
     ///
-    /// Rules: [posts](crate::guide::board_rules#posts).
+    /// Rules: [posts](crate::conformance::rules::posts).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
@@ -228,9 +227,8 @@ pub trait Board: Send + Sync + 'static {
 
     /// `POST /threads/{threadId}/posts`: creates a reply.
     ///
-    /// Rules: [posts](crate::guide::board_rules#posts),
-    /// [replies to a post](crate::guide::board_rules#replies-to-a-post),
-    /// [permissions](crate::guide::board_rules#permissions).
+    /// Rules: [replies](crate::conformance::rules::replies), [in_reply_to](crate::conformance::rules::in_reply_to),
+    /// [permission](crate::conformance::rules::permission).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
@@ -250,7 +248,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `PATCH /threads/{threadId}/posts/{postId}`: edits a post.
     ///
-    /// Rules: [edits](crate::guide::board_rules#edits), [approval](crate::guide::board_rules#approval).
+    /// Rules: [edits](crate::conformance::rules::edits), [approval](crate::conformance::rules::approval).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread.
@@ -269,7 +267,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `DELETE /threads/{threadId}/posts/{postId}`: soft-deletes a post. Deleting the first post deletes the thread.
     ///
-    /// Rules: [deletion](crate::guide::board_rules#deletion), [counters](crate::guide::board_rules#counters).
+    /// Rules: [deletion](crate::conformance::rules::deletion), [counters](crate::conformance::rules::counters).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread. Only
@@ -290,7 +288,7 @@ pub trait Board: Send + Sync + 'static {
     /// The library answers a guest who can see no forum with 404. It also calls this method before it replays the stored
     /// response of a rating, to check that the rated member still exists.
     ///
-    /// Rules: [members](crate::guide::board_rules#members).
+    /// Rules: [members](crate::conformance::rules::members).
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the board has no such member.
@@ -307,7 +305,7 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// If the rating is for a post and [`Rating::forum_id`] is `None`, the response is a 500.
     ///
-    /// Rules: [reputation](crate::guide::board_rules#reputation).
+    /// Rules: [reputation](crate::conformance::rules::reputation).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the board has no such member.
@@ -328,7 +326,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /messages`: lists one folder of the member's messages, newest first. Does not mark messages as read.
     ///
-    /// Rules: [messages](crate::guide::board_rules#messages).
+    /// Rules: [messages](crate::conformance::rules::messages).
     ///
     /// # Errors
     /// [`BoardError::InvalidParameter`] if `after` holds a key that this list cannot return.
@@ -342,7 +340,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `POST /messages`: sends a message to all recipients or to none, and returns the sender's copy.
     ///
-    /// Rules: [messages](crate::guide::board_rules#messages).
+    /// Rules: [message_sending](crate::conformance::rules::message_sending).
     ///
     /// # Errors
     /// - [`BoardError::NotFound`] if a recipient does not exist.
@@ -359,7 +357,7 @@ pub trait Board: Send + Sync + 'static {
     /// requested a receipt, the call also sends the receipt, in the same transaction. The library runs such a call to
     /// completion, like a write. For `HEAD` the library passes [`MarkRead::No`](crate::model::MarkRead::No).
     ///
-    /// Rules: [messages](crate::guide::board_rules#messages), [receipts](crate::guide::board_rules#receipts).
+    /// Rules: [messages](crate::conformance::rules::messages), [receipts](crate::conformance::rules::receipts).
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the message does not exist or is another member's copy.
@@ -374,7 +372,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /threads/{threadId}/poll`: returns the thread's poll with the caller's own vote.
     ///
-    /// Rules: [polls](crate::guide::board_rules#polls).
+    /// Rules: [polls](crate::conformance::rules::polls).
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the thread does not exist, is hidden, or has no poll.
@@ -389,7 +387,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `POST /polls/{pollId}/votes`: casts the member's vote, or replaces it if the poll allows that.
     ///
-    /// Rules: [votes](crate::guide::board_rules#votes).
+    /// Rules: [votes](crate::conformance::rules::votes).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the poll does not exist or is hidden.
@@ -408,7 +406,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `PATCH /polls/{pollId}`: edits a poll.
     ///
-    /// Rules: [edits of polls](crate::guide::board_rules#edits-of-polls).
+    /// Rules: [poll_edits](crate::conformance::rules::poll_edits).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the poll does not exist or is hidden.
@@ -430,7 +428,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /subscriptions`: lists the member's subscriptions, newest first, without those whose target is hidden.
     ///
-    /// Rules: [subscriptions](crate::guide::board_rules#subscriptions).
+    /// Rules: [subscriptions](crate::conformance::rules::subscriptions).
     ///
     /// # Errors
     /// [`BoardError::InvalidParameter`] if `after` holds a key that this list cannot return.
@@ -444,7 +442,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `POST /subscriptions`: subscribes the member to a thread or a forum.
     ///
-    /// Rules: [subscriptions](crate::guide::board_rules#subscriptions).
+    /// Rules: [subscriptions](crate::conformance::rules::subscriptions).
     ///
     /// # Errors
     /// [`BoardError::NotFound`] if the target does not exist or is hidden.
@@ -458,7 +456,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `DELETE /subscriptions/{target}/{targetId}`: removes a subscription, even if its target is hidden.
     ///
-    /// Rules: [subscriptions](crate::guide::board_rules#subscriptions).
+    /// Rules: [subscriptions](crate::conformance::rules::subscriptions).
     ///
     /// # Errors
     /// [`BoardError::NotFound`] if the member is not subscribed to the target.
@@ -479,7 +477,9 @@ pub trait Board: Send + Sync + 'static {
     /// [`SearchSort::Relevance`](crate::model::SearchSort::Relevance). The hits are ordered by the same criterion. An
     /// unknown or hidden forum or member yields no hits and no error.
     ///
-    /// Rules: [search](crate::guide::board_rules#search).
+    /// Rules: [search](crate::conformance::rules::search),
+    /// [search_visibility](crate::conformance::rules::search_visibility),
+    /// [search_paging](crate::conformance::rules::search_paging).
     ///
     /// # Errors
     /// [`BoardError::InvalidParameter`] for `after` if it holds a key that this search cannot return, and for `q` if

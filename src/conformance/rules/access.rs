@@ -52,8 +52,8 @@ board_rules! {
         check_eq!(sam.fetch_thread(&thread).await?, before)
     }
 
-    /// A write checks its author's account in its own transaction: a member who was banned after the request began
-    /// writes nothing.
+    /// A write checks its author's account in its own transaction: for a member who was banned after the request began
+    /// it returns `Forbidden` or `PathNotFound`, and writes nothing.
     async fn a_write_in_progress_is_rejected_if_its_author_is_banned(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
@@ -64,7 +64,7 @@ board_rules! {
         check_eq!(bob.fetch_thread(&thread).await?, before)
     }
 
-    /// A banned account has no access until the ban is lifted.
+    /// `member_access` returns `None` for a banned account until the ban is lifted.
     async fn a_banned_account_has_no_access(suite: &Suite) -> TestResult {
         suite.require(Capability::Bans)?;
         suite.require(Capability::BansRevokeAccess)?;
@@ -76,8 +76,8 @@ board_rules! {
         Ok(())
     }
 
-    /// A banned member writes nothing, even with access from before the ban, or on a board on which banned members can
-    /// read.
+    /// A write of a banned member returns `Forbidden` or `PathNotFound`, even with access from before the ban, or on a
+    /// board on which banned members can read.
     async fn a_banned_member_writes_nothing(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
@@ -92,7 +92,7 @@ board_rules! {
         check_eq!(bob.fetch_threads(&forum).await?, before)
     }
 
-    /// An id without a member has no access. Tokens of removed accounts have such owners.
+    /// `member_access` returns `None` for an id without a member. Tokens of removed accounts have such owners.
     async fn an_unknown_account_has_no_access(suite: &Suite) -> TestResult {
         suite.member("alice").await?;
         let ids = ["0", "-1", "007", "9223372036854775807", "no-such_member"];
@@ -144,7 +144,8 @@ board_rules! {
         check!(absent.is_none(), "no token has the lookup {}", Lookup::DUMMY)
     }
 
-    /// The access of several members is that of each of them, also after a change. Members without access are omitted.
+    /// `members_access` returns the access that `member_access` returns for each of the members, also after a change.
+    /// Members without access are omitted.
     async fn the_access_of_several_members_is_that_of_each(suite: &Suite) -> TestResult {
         suite.require(Capability::BatchAccess)?;
         let forums = suite.two_forums().await?;
@@ -160,7 +161,8 @@ board_rules! {
         check_batch(suite, &owners, &forums).await
     }
 
-    /// A removed account has no access and no profile. Its posts remain without an author.
+    /// `member_access` returns `None` for a removed account, and its profile is not found. Its posts remain without an
+    /// author.
     async fn posts_of_a_removed_account_remain(suite: &Suite) -> TestResult {
         suite.require(Capability::AccountRemoval)?;
         let (forum, alice) = suite.forum_and_member().await?;
@@ -176,7 +178,7 @@ board_rules! {
         bob.get_member(&alice.name_ref()).await.expect_path_not_found()
     }
 
-    /// While the board is offline, all callers except administrators are locked out.
+    /// While the board is offline, the access of all callers except administrators has `deny_offline(true)`.
     async fn only_administrators_have_access_while_offline(suite: &Suite) -> TestResult {
         suite.require(Capability::Offline)?;
         let callers = [
@@ -195,7 +197,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A moderator moderates one forum until they are dismissed.
+    /// A moderator moderates one forum until the role is removed.
     async fn a_moderator_moderates_only_their_forum(suite: &Suite) -> TestResult {
         suite.require(Capability::Moderators)?;
         suite.require(Capability::Locking)?;

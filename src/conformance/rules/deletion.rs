@@ -20,7 +20,8 @@ board_rules! {
         mia.delete_post(&reply).await.expect_conflict()
     }
 
-    /// The author of a reply and the moderators of its forum can delete it. `canDelete` agrees.
+    /// The author of a reply and the moderators of its forum can delete it. Other members are forbidden. `canDelete`
+    /// agrees.
     async fn authors_and_moderators_delete_replies(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let (mia, ada) = (suite.moderator("mia", &forum).await?, suite.admin("ada").await?);
@@ -34,8 +35,8 @@ board_rules! {
         Ok(())
     }
 
-    /// Moderators can delete a thread by deleting its first post. A board may also permit this to the author, but not
-    /// to other members. Afterwards only moderators see the thread. `canDelete` of the first post agrees.
+    /// Moderators can delete a thread by deleting its first post. A board may also permit this to the author; other
+    /// members are forbidden. Afterwards only moderators see the thread. `canDelete` of the first post agrees.
     async fn moderators_delete_threads(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let authors_delete = otto.fetch_post(&first).await?.can_delete;
@@ -55,8 +56,8 @@ board_rules! {
         mia.delete_post(&first).await.expect_conflict()
     }
 
-    /// `containing_forum` does not find deleted content for members, so that the library does not replay the response
-    /// to the request that created it.
+    /// `containing_forum` does not find deleted content for callers who are not moderators, so that the library does
+    /// not replay the response to the request that created it.
     async fn deleted_content_has_no_containing_forum(suite: &Suite) -> TestResult {
         suite.require(Capability::Deletion)?;
         let (ThreadFixture { forum, otto, alice, first, reply }, mia) = ThreadFixture::with_moderator(suite).await?;
@@ -71,7 +72,7 @@ board_rules! {
         mia.containing_forum(&thread).await.expect_ok().map(drop)
     }
 
-    /// No caller can reply in a deleted thread, not even a moderator.
+    /// A reply in a deleted thread is forbidden for moderators. Other callers do not find the thread.
     async fn deleted_threads_take_no_replies(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         mia.delete_post(&first).await.expect_ok()?;

@@ -7,7 +7,7 @@ use super::*;
 board_rules! {
     mod edits;
 
-    /// An edit changes the body, the editor and the time of the edit.
+    /// An edit changes the body, `editedAt` and `editedBy`.
     async fn an_edit_changes_the_post(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let before = alice.fetch_post(&reply).await?;
@@ -55,7 +55,7 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?.version, 2)
     }
 
-    /// A body without text is invalid.
+    /// An empty or blank `body` is invalid.
     async fn an_edit_without_text_is_invalid(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let before = alice.fetch_post(&reply).await?;
@@ -65,7 +65,7 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?, before)
     }
 
-    /// The author of a post and the moderators of its forum can edit it. `canEdit` agrees.
+    /// The author of a post and the moderators of its forum can edit it. Other members are forbidden. `canEdit` agrees.
     async fn authors_and_moderators_edit_posts(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let mut callers = vec![
@@ -85,13 +85,13 @@ board_rules! {
         Ok(())
     }
 
-    /// A guest can neither edit nor delete a post. `canEdit` and `canDelete` agree.
+    /// `canEdit` and `canDelete` are false for a guest.
     async fn a_guest_cannot_edit_or_delete(suite: &Suite) -> TestResult {
         let ThreadFixture { reply, .. } = ThreadFixture::new(suite).await?;
         expect_permissions(&suite.guest()?, &reply, false).await
     }
 
-    /// A post is found only in its own thread.
+    /// An edit or a deletion finds a post only in its own thread.
     async fn a_post_is_not_found_in_another_thread(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let other = suite.thread(&alice, &forum).await?;
@@ -118,7 +118,7 @@ board_rules! {
         check_eq!(sam.fetch_post(&path).await?.edited_at, None)
     }
 
-    /// Only moderators edit and delete posts of a locked thread.
+    /// Only moderators edit and delete posts of a locked thread. Other members are forbidden.
     async fn only_moderators_edit_in_a_locked_thread(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
         let (ThreadFixture { alice, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
@@ -133,7 +133,7 @@ board_rules! {
         mia.delete_post(&reply).await.expect_ok()
     }
 
-    /// After the edit window only moderators can edit or delete a post.
+    /// After the edit window, edits and deletions are forbidden except for moderators.
     async fn authors_cannot_edit_after_the_edit_window(suite: &Suite) -> TestResult {
         suite.require(Capability::EditWindow)?;
         let (ThreadFixture { alice, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
@@ -146,7 +146,7 @@ board_rules! {
         mia.delete_post(&reply).await.expect_ok()
     }
 
-    /// The role of a moderator is checked when the edit is made. The edit is forbidden for a moderator who was
+    /// The role of a moderator is checked when an edit or a deletion is made. It is forbidden for a moderator who was
     /// dismissed after the request began.
     async fn a_dismissed_moderator_cannot_edit(suite: &Suite) -> TestResult {
         suite.require(Capability::Moderators)?;

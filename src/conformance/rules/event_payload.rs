@@ -42,7 +42,7 @@ board_rules! {
         check_eq!(event.value("/poll"), &public(&poll.fetch(&poll.alice).await?))
     }
 
-    /// A vote event does not contain the voter.
+    /// A vote event does not contain the voter. Its actor is null.
     async fn a_vote_event_omits_the_voter(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.vote(&poll.bob, &[1]).await.expect_ok()?;

@@ -9,7 +9,7 @@ use crate::webhook::Topic;
 board_rules! {
     mod events;
 
-    /// A new thread emits two events, `thread.created` before `post.created`. A reply emits one.
+    /// A new thread emits two events, `thread.created` before `post.created`. A reply emits `post.created`.
     async fn posting_emits_an_event(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?;
@@ -51,7 +51,7 @@ board_rules! {
         Ok(())
     }
 
-    /// The deletion and the restoration of a reply each emit an event.
+    /// The deletion of a reply emits `post.deleted`, and its restoration `post.restored`.
     async fn a_deletion_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
         alice.delete_post(&reply).await.expect_ok()?;
@@ -60,8 +60,8 @@ board_rules! {
         suite.expect_one_event(&Topic::POST_RESTORED, &reply.post_id).await
     }
 
-    /// The deletion and the restoration of a first post emit events of the thread. The replies of the thread emit no
-    /// events.
+    /// The deletion of a first post emits `thread.deleted`, and its restoration `thread.restored`. The replies of the
+    /// thread emit no events, not even when they are changed while the thread is deleted.
     async fn a_first_post_emits_a_thread_event(suite: &Suite) -> TestResult {
         let ThreadFixture { first, reply, .. } = recorded_thread(suite).await?;
         let ada = suite.admin("ada").await?;
@@ -74,7 +74,7 @@ board_rules! {
         suite.expect_one_event(&Topic::THREAD_RESTORED, &first.thread_id).await
     }
 
-    /// A vote and a changed vote each emit an event.
+    /// A vote and a changed vote each emit `poll.voted`.
     async fn a_vote_emits_an_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         for indexes in [[0], [1]] {
@@ -84,14 +84,14 @@ board_rules! {
         Ok(())
     }
 
-    /// An edit of a poll emits an event.
+    /// An edit of a poll emits `poll.updated`.
     async fn a_poll_edit_emits_an_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.edit(&poll.alice, &question_update("Which tea, then?")).await.expect_ok()?;
         suite.expect_one_event(&Topic::POLL_UPDATED, &poll.id).await
     }
 
-    /// A rating emits an event, with or without a post.
+    /// A rating emits `member.rated`, with or without a post.
     async fn a_rating_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, reply, .. } = recorded_thread(suite).await?;
         for post in [None, Some(&reply.post_id)] {
@@ -101,7 +101,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A message emits one event for all recipients.
+    /// A message emits one `message.sent` for all recipients.
     async fn a_message_emits_one_event(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let sent = alice.send(suite, suite.recipients(&[&bob, &carol])).await?.summary;

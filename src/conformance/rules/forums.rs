@@ -44,8 +44,8 @@ board_rules! {
         Ok(())
     }
 
-    /// The parent of a forum is its nearest ancestor that the caller sees. The library removes a parent that is not in
-    /// the list.
+    /// The parent of a forum is its nearest ancestor that the caller sees, or null if the caller sees none. The library
+    /// removes a parent that is not in the list.
     async fn a_parent_is_the_nearest_visible_ancestor(suite: &Suite) -> TestResult {
         let top = suite.forum(Audience::Guests).await?;
         let hidden = suite.sub_forum(&top, Audience::Staff).await?;
@@ -75,7 +75,7 @@ board_rules! {
         check_eq!(forum.title, new.title)
     }
 
-    /// A forum without threads has zero counts and no activity.
+    /// A forum without threads has zero counts, and its `lastActivityAt` is null.
     async fn an_empty_forum_has_zero_counts(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let actual = alice.fetch_forum(&forum).await?;

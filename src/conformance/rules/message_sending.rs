@@ -18,7 +18,8 @@ board_rules! {
         only(bob.inbox().await?).map(drop)
     }
 
-    /// A message to several recipients reaches each of them, or is rejected on a board whose messages have one recipient.
+    /// A message to several recipients reaches each of them. On a board whose messages have one recipient, `to` is
+    /// invalid.
     async fn several_recipients_are_all_reached_or_rejected(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let new = new_message(suite, [bob.id_ref(), carol.id_ref()]);
@@ -45,7 +46,7 @@ board_rules! {
         check_eq!(alice.folder(Folder::Sent).await?, [sent])
     }
 
-    /// A message without recipients, subject or text is invalid.
+    /// A message without recipients (`to`), or with an empty or blank `subject` or `body`, is invalid.
     async fn an_incomplete_message_is_invalid(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let complete = new_message(suite, [bob.id_ref()]);
@@ -62,7 +63,7 @@ board_rules! {
         expect_nothing_sent(&alice, &bob).await
     }
 
-    /// A subject that is not a single line of printable text is invalid.
+    /// A `subject` with control characters, line breaks or bidirectional overrides is invalid.
     async fn a_subject_is_a_single_line(suite: &Suite) -> TestResult {
         suite.require(Capability::Subjects)?;
         let [alice, bob, _] = three_members(suite).await?;
@@ -73,7 +74,7 @@ board_rules! {
         expect_nothing_sent(&alice, &bob).await
     }
 
-    /// If one recipient is unknown, no recipient gets the message.
+    /// If one recipient is not found, no recipient gets the message.
     async fn an_unknown_recipient_cancels_the_message(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         for unknown in [UserRef::Name("unknown".into()), UserRef::Id(UserId::empty())] {

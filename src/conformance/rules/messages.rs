@@ -8,8 +8,8 @@ use super::*;
 board_rules! {
     mod messages;
 
-    /// The sender's copy is read since it was sent, the copies of the recipients are unread, and all have different
-    /// ids.
+    /// The sender has a copy in the folder `sent`, which is read. Each recipient has an unread copy in `inbox`. All
+    /// copies have different ids.
     async fn each_participant_has_a_separate_copy(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let readers = [&bob, &carol];

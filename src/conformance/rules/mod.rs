@@ -1,39 +1,56 @@
-//! Rules for boards, in one file for each resource. The rules for stores are in [`stores`].
+//! The rules for boards: a module for each subject, and in it a function for each rule. The rules for stores are in
+//! [`stores`].
+//!
+//! [`board_tests!`](crate::conformance::board_tests) makes each rule a test with the name of the function:
+//! `cargo test rules::polls::` runs the rules of the module [`polls`]. The chapter
+//! [`board_rules`](crate::guide::board_rules) of the guide explains what the rules have in common.
+//!
+//! The descriptions use these words for the results of a command:
+//!
+//! | word | result |
+//! |---|---|
+//! | not found | [`PathNotFound`](crate::host::BoardError::PathNotFound) if the path names the resource, [`NotFound`](crate::host::BoardError::NotFound) if the body names it |
+//! | forbidden | [`Forbidden`](crate::host::BoardError::Forbidden) |
+//! | conflict | [`Conflict`](crate::host::BoardError::Conflict). If exactly one of several concurrent commands succeeds, the others are conflicts |
+//! | invalid | [`Validation`](crate::host::BoardError::Validation), which names the field |
+//!
+//! A write of a member who was banned after the request began is forbidden, or not found. A refused command writes
+//! nothing. Administrators are moderators of all forums. `null` is `None`.
 
 use super::support::*;
 use crate::model::*;
 
-mod access;
-mod approval;
-mod counters;
-mod deletion;
-mod edits;
-mod event_payload;
-mod events;
-mod forums;
-mod in_reply_to;
-mod members;
-mod message_sending;
-mod messages;
-mod no_events;
-mod operations;
-mod permission;
-mod poll_edits;
-mod polls;
-mod posts;
-mod receipts;
-mod replies;
-mod reputation;
-mod search;
-mod search_paging;
-mod search_visibility;
-mod service;
-pub(crate) mod stores;
-mod subscriptions;
-mod thread_creation;
-mod threads;
-mod visibility;
-mod votes;
+pub mod access;
+pub mod approval;
+pub mod counters;
+pub mod deletion;
+pub mod edits;
+pub mod event_payload;
+pub mod events;
+pub mod forums;
+pub mod in_reply_to;
+pub mod members;
+pub mod message_sending;
+pub mod messages;
+pub mod no_events;
+pub mod operations;
+pub mod permission;
+pub mod poll_edits;
+pub mod polls;
+pub mod posts;
+pub mod receipts;
+pub mod replies;
+pub mod reputation;
+pub mod search;
+pub mod search_paging;
+pub mod search_visibility;
+pub mod service;
+pub mod stores;
+pub mod subscriptions;
+pub mod thread_creation;
+pub mod threads;
+pub mod visibility;
+pub mod votes;
 
 rule_files! {
     __board_tests, Suite;

@@ -10,7 +10,8 @@ use crate::test_util::{TestApi, TestClient, TestRequest, TestResponse};
 board_rules! {
     mod operations;
 
-    /// An operation rejects a guest unless guests can call it, and a token without its scope.
+    /// An operation rejects a token without its scope with 403 `missing_scope`, and a guest with 401 unless guests can
+    /// call it.
     async fn an_operation_needs_its_scope(suite: &Suite) -> TestResult {
         let fixture = OperationsFixture::new(suite).await?;
         for operation in &fixture.operations {
@@ -42,7 +43,7 @@ board_rules! {
         Ok(())
     }
 
-    /// The responses to an operation on a hidden and on a missing thread, post, poll or forum are identical.
+    /// The responses to an operation on a hidden and on a missing thread, post, poll or forum are identical: 404.
     async fn an_operation_does_not_find_hidden_resources(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         let mut fixture = OperationsFixture::new(suite).await?;
@@ -64,7 +65,8 @@ board_rules! {
         Ok(())
     }
 
-    /// A repeated `POST` with the same idempotency key has the response of the first one.
+    /// A repeated `POST` with the same idempotency key has the response of the first one, with `idempotency-replayed:
+    /// true`.
     async fn an_operation_takes_effect_once_for_an_idempotency_key(suite: &Suite) -> TestResult {
         let fixture = OperationsFixture::new(suite).await?;
         let client = fixture.api.as_member(&fixture.alice());

@@ -5,7 +5,7 @@ use super::*;
 board_rules! {
     mod permission;
 
-    /// `canStartThread` agrees with the result of `create_thread`.
+    /// A new thread without permission in a visible forum is forbidden. `canStartThread` agrees.
     async fn can_start_thread_matches_permissions(suite: &Suite) -> TestResult {
         suite.require(Capability::StartingThreads)?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
@@ -45,7 +45,7 @@ board_rules! {
         Ok(())
     }
 
-    /// Only moderators reply in a locked thread. `canReply` agrees.
+    /// A reply in a locked thread is forbidden except for moderators. `canReply` agrees.
     async fn only_moderators_reply_in_a_locked_thread(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
         let (forum, alice) = suite.forum_and_member().await?;

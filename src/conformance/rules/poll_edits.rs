@@ -25,7 +25,7 @@ board_rules! {
         check_eq!(poll.fetch(&poll.bob).await?.question, "Which water?")
     }
 
-    /// Only moderators edit the poll of a locked thread.
+    /// Only moderators edit the poll of a locked thread. Its author is forbidden.
     async fn only_moderators_edit_a_locked_threads_poll(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
         let poll = PollFixture::new(suite, new_poll()).await?;
@@ -36,7 +36,7 @@ board_rules! {
         poll.edit(&moderator, &edit).await.expect_ok().map(drop)
     }
 
-    /// A moderator who was dismissed after the request began cannot edit a poll.
+    /// An edit of a poll is forbidden for a moderator who was dismissed after the request began.
     async fn a_dismissed_moderator_cannot_edit_a_poll(suite: &Suite) -> TestResult {
         suite.require(Capability::Moderators)?;
         let poll = PollFixture::new(suite, new_poll()).await?;
@@ -61,7 +61,7 @@ board_rules! {
     }
 
     /// Before the first vote, the author can change the options. Afterwards only moderators can; a change by the author
-    /// is a conflict.
+    /// is a conflict. An option that was removed is not found.
     async fn only_moderators_change_options_after_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let [green, black, herbs] = &poll.options;
@@ -93,8 +93,8 @@ board_rules! {
         poll.check_counts(&edited, &[0, 1, 0], 1)
     }
 
-    /// The author cannot lower `maxChoices` below the number of options of a vote. A moderator can, and the vote
-    /// remains.
+    /// If the author lowers `maxChoices` below the number of options of a vote, this is a conflict. A moderator can
+    /// lower it, and the vote remains.
     async fn only_moderators_lower_max_choices_below_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 3).await?;
         poll.vote(&poll.alice, &[1]).await.expect_ok()?;
@@ -108,7 +108,7 @@ board_rules! {
         poll.check_counts(&edited, &[1, 1, 1], 2)
     }
 
-    /// Removing an option removes its votes. A member without remaining options has no vote.
+    /// Removing an option removes its votes. A member without remaining options has no vote, and can vote again.
     async fn removing_an_option_removes_its_votes(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
         let [green, black, _] = &poll.options;
@@ -126,7 +126,7 @@ board_rules! {
         poll.check_counts(&voted, &[0, 1, 1], 2)
     }
 
-    /// An invalid edit changes nothing.
+    /// An invalid `question`, `options` or `maxChoices`, or an `optionId` that is not found, changes nothing.
     async fn an_invalid_edit_changes_nothing(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let before = poll.fetch(&poll.alice).await?;

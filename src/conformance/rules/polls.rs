@@ -8,7 +8,8 @@ use crate::host::ResourceRef;
 board_rules! {
     mod polls;
 
-    /// A poll belongs to the thread that was created with it, and to no other thread.
+    /// A poll belongs to the thread that was created with it, and to no other thread. The poll of a thread without one
+    /// is not found.
     async fn a_poll_belongs_to_its_thread(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let thread = poll.bob.fetch_thread(&poll.thread).await?;
@@ -33,7 +34,9 @@ board_rules! {
         check_eq!(poll.bob.containing_forum(&ResourceRef::Poll(&poll.id)).await.expect_ok()?, poll.forum)
     }
 
-    /// An invalid poll is rejected with its thread, and the board writes nothing.
+    /// A poll is invalid if its `question` is blank or has several lines, if it has fewer than 2, repeated or
+    /// multi-line `options`, if `maxChoices` is below 1 or above their number, or if `closesAt` is not in the future.
+    /// The board then writes no thread.
     async fn an_invalid_poll_creates_no_thread(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let options = |texts: &[&str]| {
@@ -101,7 +104,7 @@ board_rules! {
         alice.update_poll(&unknown, &edit).await.expect_path_not_found()
     }
 
-    /// Only callers who see a thread that awaits approval see its poll.
+    /// Only callers who see a thread that awaits approval see its poll, and can vote.
     async fn a_poll_awaits_approval_with_its_thread(suite: &Suite) -> TestResult {
         let (forum, bob) = suite.forum_and_member().await?;
         let nora = suite.newcomer("nora").await?;
@@ -113,7 +116,8 @@ board_rules! {
         poll.expect_counts(&moderator, [1, 0, 0], 1).await
     }
 
-    /// Moderators see the poll of a deleted thread, and can neither vote in it nor edit it.
+    /// Moderators see the poll of a deleted thread, but their votes and edits are forbidden. Other callers do not find
+    /// the poll.
     async fn a_poll_is_deleted_with_its_thread(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
@@ -131,7 +135,7 @@ board_rules! {
         poll.expect_counts(&moderator, [0, 0, 0], 0).await
     }
 
-    /// A poll closes at its `closesAt` and takes no votes afterwards.
+    /// A poll is closed from its `closesAt` on. Votes are then forbidden.
     async fn a_poll_closes_at_its_closing_time(suite: &Suite) -> TestResult {
         suite.require(Capability::InjectedClock)?;
         let end = suite.now().saturating_add(Duration::from_secs(3600));

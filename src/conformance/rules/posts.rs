@@ -111,7 +111,7 @@ board_rules! {
         Ok(())
     }
 
-    /// `from` must name a post of the thread.
+    /// If `from` is not a post of the thread, the board returns `InvalidParameter` of `from`.
     async fn from_rejects_a_post_of_another_thread(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 2).await?;
         let forum = alice.fetch_thread(&thread).await?.forum_id;
@@ -123,7 +123,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A page key that no list returned is ignored or rejected, and causes no internal error.
+    /// A page key that no list returned gives a page or `InvalidParameter` of `after`, and causes no internal error.
     async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         check_forged_page_keys(&alice, &thread).await

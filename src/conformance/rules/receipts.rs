@@ -52,7 +52,8 @@ board_rules! {
         check_eq!(alice.inbox().await?, [])
     }
 
-    /// Concurrent openings send one receipt: a message from the reader that names the subject.
+    /// Concurrent openings send one receipt: a message from the reader with the subject `Read: ` and the subject of the
+    /// message.
     async fn concurrent_openings_send_one_receipt(suite: &Suite) -> TestResult {
         suite.require(Capability::Receipts)?;
         suite.require(Capability::AtomicCommands)?;

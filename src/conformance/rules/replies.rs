@@ -24,7 +24,7 @@ board_rules! {
         is_sanitized(&post.body_html.unwrap_or_default())
     }
 
-    /// A new reply is visible, unedited and of version 1.
+    /// A new reply is visible, `editedAt` is null, and `version` is 1.
     async fn a_new_reply_is_visible_and_unedited(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let post = alice.reply(&thread, "Green.").await.expect_ok()?;
@@ -50,7 +50,7 @@ board_rules! {
         check_eq!(thread.last_activity_at, reply.created_at)
     }
 
-    /// An empty body is a validation error of `body`, and the board writes nothing.
+    /// An empty or blank `body` is invalid.
     async fn an_empty_body_is_invalid(suite: &Suite) -> TestResult {
         let (alice, thread, ids) = write_posts(suite, 1).await?;
         let before = alice.fetch_thread(&thread).await?;

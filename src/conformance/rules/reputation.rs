@@ -26,7 +26,7 @@ board_rules! {
         expect_reputation(&alice, 0).await
     }
 
-    /// A member cannot rate themselves.
+    /// A member who rates themselves is forbidden.
     async fn members_cannot_rate_themselves(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         for user in [alice.id_ref(), alice.name_ref()] {
@@ -44,13 +44,13 @@ board_rules! {
         Ok(())
     }
 
-    /// A rating of 0 points is invalid.
+    /// 0 is invalid as `points`.
     async fn a_rating_of_zero_points_is_invalid(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         alice.rate_member(&bob.id_ref(), &new_rating(0, None)).await.expect_validation_error("points")
     }
 
-    /// A member rates each post at most once.
+    /// A member rates each post at most once. A second rating is a conflict at any later time.
     async fn a_member_rates_a_post_once(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
@@ -68,7 +68,7 @@ board_rules! {
         expect_reputation(&bob, 4).await
     }
 
-    /// Without a post, a member rates another member at most once in 24 hours.
+    /// A second rating of a member without a post is a conflict for 24 hours.
     async fn a_member_rates_another_once_a_day(suite: &Suite) -> TestResult {
         suite.require(Capability::InjectedClock)?;
         let [alice, bob, carol] = three_members(suite).await?;

@@ -162,7 +162,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A page key that no list returned is ignored or rejected, and causes no internal error.
+    /// A page key that no list returned gives a page or `InvalidParameter` of `after`, and causes no internal error.
     async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         fixture.posts(["tea", "tea"]).await?;

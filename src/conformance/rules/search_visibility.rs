@@ -40,7 +40,8 @@ board_rules! {
         actual.map_err(|failure| failure.with_note(hidden_note(&members, &guest)))
     }
 
-    /// A search in a forum omits its hidden sub-forums. A search in a hidden forum finds nothing in visible sub-forums.
+    /// A search in a forum omits its hidden sub-forums, but includes visible forums below them. A search in a hidden
+    /// forum has no hits, not even in visible sub-forums.
     async fn a_search_in_a_parent_omits_a_hidden_sub_forum(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let sam = suite.staff("sam").await?;

@@ -9,7 +9,7 @@ use crate::test_util::{TestClient, TestResponse};
 board_rules! {
     mod service;
 
-    /// Members and guests can read visible resources through the API.
+    /// Members and guests can read visible resources through the API: 200.
     async fn members_and_guests_can_read_visible_resources(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
@@ -56,7 +56,7 @@ board_rules! {
     }
 
     /// A token does not give access that its owner has lost since the previous request: a thread whose forum became
-    /// hidden is not found, and a banned owner is rejected.
+    /// hidden is 404 `not_found`, and a banned owner gets 403 `owner_unavailable`.
     async fn a_token_never_outlives_its_owners_access(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         suite.require(Capability::Bans)?;
@@ -72,7 +72,7 @@ board_rules! {
         check_eq!(status_and_code(&client.get(&path).await), (403, Some(ErrorCode::OwnerUnavailable)))
     }
 
-    /// While the board is offline, only administrators are served.
+    /// While the board is offline, all callers except administrators get 503 `board_offline`.
     async fn an_offline_board_serves_only_administrators(suite: &Suite) -> TestResult {
         suite.require(Capability::Offline)?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);

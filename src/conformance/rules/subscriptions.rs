@@ -5,7 +5,7 @@ use super::*;
 board_rules! {
     mod subscriptions;
 
-    /// The first `subscribe` creates a subscription. Later ones return the same subscription.
+    /// The first `subscribe` creates a subscription. Later ones return it as `SubscribeOutcome::Existing`.
     async fn a_repeated_subscribe_returns_the_existing_subscription(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         for target in [SubscriptionTarget::Thread(reply.thread_id), SubscriptionTarget::Forum(forum)] {
@@ -69,7 +69,8 @@ board_rules! {
         Ok(())
     }
 
-    /// A subscription has the time at which the member subscribed.
+    /// A subscription has the time at which the member subscribed, or a time that the board chooses if it does not
+    /// store the times.
     async fn a_subscription_has_the_time_of_its_creation(suite: &Suite) -> TestResult {
         suite.require(Capability::SubscriptionTimes)?;
         suite.require(Capability::InjectedClock)?;
@@ -84,7 +85,7 @@ board_rules! {
         Ok(())
     }
 
-    /// Only the owner of a subscription can see and remove it.
+    /// Only the owner of a subscription can see and remove it. Other members do not find it.
     async fn subscriptions_are_private_to_their_owner(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let target = SubscriptionTarget::Thread(reply.thread_id);

@@ -5,7 +5,8 @@ use super::*;
 board_rules! {
     mod thread_creation;
 
-    /// A new thread has its author, forum and title. Its first post is also its last post.
+    /// A new thread has its author, forum and title, `replyCount` 0 and `version` 1, and is the first of its list. Its
+    /// first post is also its last post.
     async fn a_thread_is_created_with_its_first_post(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?;
@@ -22,7 +23,7 @@ board_rules! {
         check_eq!(alice.thread_ids(&forum).await?, [thread.thread_id])
     }
 
-    /// An empty title or body is a validation error of that field, and the board writes nothing.
+    /// An empty or blank `title` or `body` is invalid.
     async fn an_empty_title_or_body_is_invalid(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let before = alice.fetch_forums().await?;
@@ -34,7 +35,7 @@ board_rules! {
         check_eq!(alice.thread_ids(&forum).await?, [])
     }
 
-    /// A title that is not a single line of printable text is invalid, and the board writes nothing.
+    /// A `title` with control characters, line breaks or bidirectional overrides is invalid.
     async fn a_title_is_a_single_line(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         for title in NOT_SINGLE_LINE {

@@ -42,7 +42,8 @@ board_rules! {
         contains_each_once(&ids, &written)
     }
 
-    /// Pages contain each thread that existed from the start once, while other threads and posts are written.
+    /// Pages contain each thread that existed from the start and has no new activity once, while other threads and
+    /// posts are written.
     async fn pagination_finds_each_thread_once_during_writes(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let [busy, quiet @ ..] = write_threads::<9>(suite, &alice, &forum).await?;
@@ -81,7 +82,7 @@ board_rules! {
         check_eq!(alice.thread_ids(&one).await?, newest)
     }
 
-    /// A page key that no list returned is ignored or rejected, and causes no internal error.
+    /// A page key that no list returned gives a page or `InvalidParameter` of `after`, and causes no internal error.
     async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         suite.thread(&alice, &forum).await?;

@@ -20,7 +20,7 @@ board_rules! {
         Ok(())
     }
 
-    /// Guests do not see forums of members, and members do not see forums of staff.
+    /// Each audience (guests, members, staff) sees its own forums and those of the wider audiences, and no others.
     async fn each_audience_sees_only_its_forums(suite: &Suite) -> TestResult {
         let mut forums = Vec::new();
         for readers in [Audience::Guests, Audience::Members, Audience::Staff] {
@@ -67,7 +67,7 @@ board_rules! {
         check_eq!(sam.fetch_forums().await?, before)
     }
 
-    /// An id that no thread has is not found, whatever its format.
+    /// An id that no thread has is not found, whatever its form.
     async fn unknown_ids_are_not_found(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         let longest = "x".repeat(64);
@@ -81,7 +81,8 @@ board_rules! {
         Ok(())
     }
 
-    /// A reply that awaits approval is visible only to its author and to moderators.
+    /// A reply that awaits approval is visible only to its author and to moderators. For other callers `list_posts`
+    /// omits it, and returns `InvalidParameter` of `from` if `from` names it.
     async fn only_author_and_moderators_see_a_reply_awaiting_approval(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let nora = suite.newcomer("nora").await?;

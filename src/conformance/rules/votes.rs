@@ -17,7 +17,7 @@ board_rules! {
         check_eq!(seen.own_vote, None)
     }
 
-    /// A vote for several options is counted for each of them, and as one voter.
+    /// A vote for several options is counted for each of them, and once in `totalVotes`.
     async fn a_vote_for_several_options_counts_one_voter(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
         poll.vote(&poll.alice, &[2, 0]).await.expect_ok()?;
@@ -25,7 +25,7 @@ board_rules! {
         poll.check_counts(&voted, &[2, 0, 1], 2)
     }
 
-    /// A second vote is a conflict unless the poll allows changes.
+    /// A second vote is a conflict unless `canChangeVote` is true.
     async fn a_vote_is_final(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         poll.vote(&poll.bob, &[1]).await.expect_ok()?;
@@ -37,7 +37,7 @@ board_rules! {
         check_eq!(seen.own_vote, Some(poll.new_vote(&[1]).option_ids))
     }
 
-    /// If the poll allows changes, a second vote replaces the first.
+    /// If `canChangeVote` is true, a second vote replaces the first.
     async fn a_vote_can_be_changed_if_the_poll_allows_it(suite: &Suite) -> TestResult {
         let new = NewPoll { can_change_vote: true, max_choices: 2, ..new_poll() };
         let poll = PollFixture::new(suite, new).await?;
@@ -50,7 +50,8 @@ board_rules! {
         Ok(())
     }
 
-    /// A vote names between one and `maxChoices` different options of the poll. A rejected vote is not counted.
+    /// A vote without an option, with a repeated option or with more than `maxChoices` options is invalid
+    /// (`optionIds`). An id that is not an option of the poll is not found.
     async fn a_vote_names_valid_options(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
         for indexes in [&[][..], &[1, 1], &[0, 1, 2]] {

@@ -2,19 +2,19 @@
 
 use crate::conformance::support::*;
 
-mod audit;
-mod claims;
-mod delivery_stats;
-mod endpoints;
-mod idempotency;
-mod leases;
-mod lists;
-mod outbox;
-mod rate_limits;
-mod retries;
-mod sweeps;
-mod token_usage;
-mod tokens;
+pub mod audit;
+pub mod claims;
+pub mod delivery_stats;
+pub mod endpoints;
+pub mod idempotency;
+pub mod leases;
+pub mod lists;
+pub mod outbox;
+pub mod rate_limits;
+pub mod retries;
+pub mod sweeps;
+pub mod token_usage;
+pub mod tokens;
 
 rule_files! {
     __store_tests, StoreFixture;
