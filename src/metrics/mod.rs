@@ -1,4 +1,4 @@
-//! Metrics (feature `metrics`; `docs/protocol.md`, section 18.3).
+//! Metrics (feature `metrics`).
 //!
 //! The library records metrics through the [`metrics`](https://docs.rs/metrics) facade. Install a recorder at startup,
 //! then call [`describe`]. Without a recorder all values are discarded. Labels have a bounded number of values: a route

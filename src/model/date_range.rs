@@ -1,4 +1,4 @@
-//! Date ranges of searches (`docs/protocol.md`, section 12.9).
+//! Date ranges of searches (`docs/protocol.md`, section 12.6).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Public profiles of members (`docs/protocol.md`, section 11.6).
+//! Public profiles of members (`docs/protocol.md`, section 11.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

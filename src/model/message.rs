@@ -1,4 +1,4 @@
-//! Private messages (`docs/protocol.md`, sections 11.8 and 11.9).
+//! Private messages (`docs/protocol.md`, sections 11 and 12.3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Polls and votes (`docs/protocol.md`, sections 11.10 and 12.7).
+//! Polls and votes (`docs/protocol.md`, sections 11 and 12.4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

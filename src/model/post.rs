@@ -1,4 +1,4 @@
-//! Posts (`docs/protocol.md`, sections 11.5 and 12.4).
+//! Posts (`docs/protocol.md`, sections 11 and 12.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Reputation ratings (`docs/protocol.md`, sections 11.7 and 12.5).
+//! Reputation ratings (`docs/protocol.md`, section 11).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

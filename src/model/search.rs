@@ -1,4 +1,4 @@
-//! Search parameters and hits (`docs/protocol.md`, sections 11.12 and 12.9).
+//! Search parameters and hits (`docs/protocol.md`, section 12.6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};

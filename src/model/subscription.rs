@@ -1,4 +1,4 @@
-//! Subscriptions to threads and forums (`docs/protocol.md`, sections 11.11 and 12.8).
+//! Subscriptions to threads and forums (`docs/protocol.md`, section 12.5).
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Threads (`docs/protocol.md`, sections 11.4 and 12.3).
+//! Threads (`docs/protocol.md`, sections 11 and 12.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `extra` in bodies: fields that a host adds to the bodies of the specification (`docs/protocol.md`, section 11.15).
+//! `extra` in bodies: fields that a host adds to the bodies of the specification (`docs/protocol.md`, section 11.3).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;

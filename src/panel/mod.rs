@@ -1,5 +1,5 @@
 //! The control panel (feature `panel`): an administrator issues tokens, manages webhooks, inspects deliveries and reads
-//! the audit log (`docs/protocol.md`, section 15).
+//! the audit log.
 //!
 //! A [`tower_service::Service`] like the API. Its pages are rendered on the server. One script of the same origin adds copy
 //! buttons and local times; every page works without it. The host mounts the panel at any path, authenticates its
@@ -49,11 +49,51 @@
 //! # Ok::<(), forum_api::BuildError>(())
 //! ```
 //!
+//! # Access and errors
+//!
 //! The panel redirects a visitor without a session to the host's sign-in page. A member who is not an administrator
-//! gets 404. Each change is a `POST` with a CSRF token from the same origin; a forged form gets 403. After five wrong
-//! passwords within five minutes, the administrator cannot issue tokens for five minutes (429). A form whose response
-//! shows a secret can be submitted successfully only once. Nodes that share the stores share the count of wrong
-//! passwords and the record of submitted forms.
+//! gets 404 for each page. The style sheet and the script are public.
+//!
+//! Each change is a `POST`, with a CSRF token that is bound to the session, and from the same origin according to
+//! `origin`, `referer` and `sec-fetch-site`. A form has at most 1 MiB and 1000 fields. A write that has begun completes,
+//! even if the client disconnects. The panel escapes all text that people entered.
+//!
+//! | status | cause |
+//! |---|---|
+//! | 303 | `/` below the base path redirects to `/tokens`; a successful change redirects to its page |
+//! | 403 | a forged form |
+//! | 404 | an unknown id or page |
+//! | 409 | the current state does not allow the change, such as a ping to a disabled endpoint; or a form whose response shows a secret was submitted a second time; or "Activate new secret" of a page that shows a secret that another rotation has replaced |
+//! | 422 | an unusable value of a form, or a wrong password; the form is shown again with the entered values, without the password |
+//! | 429 | five wrong passwords within five minutes: this administrator cannot issue tokens for five minutes; has `retry-after` |
+//!
+//! Nodes that share the stores share the count of wrong passwords and the record of submitted forms.
+//!
+//! # Tokens
+//!
+//! - The search finds the tokens whose label contains the text, whose lookup begins with the text, or whose owner's
+//!   username equals the text. In labels, the search ignores the case of ASCII letters.
+//! - The list hides revoked tokens, unless the filter selects the state `revoked` or `all`. The URL of each page contains
+//!   the filters.
+//! - The label of a token can be changed in any state. Scopes, owner and expiry cannot be changed.
+//! - Issuing a token requires the administrator's password; revoking one does not. The new token is shown once, with a
+//!   `curl` command if [`PanelSettings`] has the URL of the API and a scope permits a request without required parameters.
+//!
+//! # Webhooks and deliveries
+//!
+//! - The last delivery of an endpoint is the most recently queued delivery that has a finished attempt. The success rate
+//!   is the share of `delivered` deliveries among those that were queued in the last 24 hours and are `delivered`,
+//!   `retrying`, `dead` or `gone`.
+//! - An enabled endpoint is marked as "failing" if its last finished attempt failed, and an endpoint that the worker
+//!   disabled as "disabled after failures".
+//! - After a ping, the panel waits for the result of its first attempt, for at most 2 seconds and at most half of the
+//!   request timeout.
+//! - The times of the filter of deliveries are dates (`2026-01-31`) or dates with times (`2026-01-31T12:00`) in UTC; both
+//!   ends are included. The filter by response compares the last attempt. Without a start time, a filter by any response
+//!   except `2xx` covers the 7 days before the end time, or the last 7 days.
+//! - An attempt that sent nothing, for example because the address is not allowed, is shown as "not sent" with the reason.
+//!
+//! # Sign-in pages
 //!
 //! A host's own sign-in page may look like the panel: the style sheet is public at `/style.css` below the base path,
 //! [`security_headers`] returns the headers of the pages, and [`is_same_origin_form`] detects forged forms.

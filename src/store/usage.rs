@@ -7,7 +7,14 @@ use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts};
 use crate::token::Lookup;
 
-/// Stores the usage of tokens and guests by hour.
+/// Stores the usage of tokens and guests by hour. The numbers are kept for 30 days.
+///
+/// The API service counts in memory, and adds the numbers once a minute and when the process stops. A crash loses the
+/// numbers since the last write.
+///
+/// - All requests without a token, or with an unknown one, count as requests of guests.
+/// - A 401 counts for a token that is revoked or expired. Its units count neither for the token nor for guests.
+/// - Requests for the OpenAPI document and for unknown paths or methods are included.
 #[async_trait]
 pub trait UsageStore: Send + Sync + 'static {
     /// Adds numbers of requests to the stored numbers, in one transaction. `usage` is ordered by hour and token, guests first,

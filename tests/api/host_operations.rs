@@ -1,4 +1,4 @@
-//! Operations of a host (`docs/protocol.md`, section 12.10): links of a thread, with a scope of their own.
+//! Operations of a host (`docs/protocol.md`, section 12.7): links of a thread, with a scope of their own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! The log contains no tokens, cookies or content (`docs/protocol.md`, section 18).
+//! The log contains no tokens, cookies or content.
 
 use std::panic::panic_any;
 

@@ -1,4 +1,4 @@
-//! Recorded metrics and their labels (`docs/protocol.md`, section 18.3).
+//! Recorded metrics and their labels.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

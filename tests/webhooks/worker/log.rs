@@ -1,4 +1,4 @@
-//! Log lines of the worker (`docs/protocol.md`, section 18).
+//! Log lines of the worker.
 
 use forum_test_support::thread_log;
 

@@ -1,4 +1,4 @@
-//! The log: its fields, its behaviour without a reader, and the absence of secrets (`docs/protocol.md`, section 18).
+//! The log: its fields, its behaviour without a reader, and the absence of secrets.
 
 use std::io::{BufRead, BufReader};
 
