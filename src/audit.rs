@@ -2,13 +2,12 @@
 //!
 //! Each store method that makes an administrator's change takes an [`AuditEntry`], and writes it in the transaction of
 //! the change. [`AuditStore`](crate::store::AuditStore) lists the entries. A host writes entries of its own changes in
-//! its own transactions, with [`AuditEntry::INSERT_SQL`]. Entries are not removed. A change without effect adds no
-//! entry: a second revocation, or an update to the present values.
+//! its own transactions, with [`AuditEntry::INSERT_SQL`], as the example shows.
 //!
-//! The details contain the new values without secrets, and name members by username. Of an endpoint's URL only the
+//! Entries are not removed. A change without effect adds no entry: a second revocation, or an update to the present
+//! values. The details contain the new values without secrets, and name members by username. Of an endpoint's URL only the
 //! origin is stored, because path and query can contain a secret of the receiver. The removal of `delivered`, `gone` and
 //! `withheld` deliveries after their retention adds no entry.
-//!
 //!
 //! ```
 //! use forum_api::audit::{AuditAction, AuditActor};

@@ -1,7 +1,7 @@
 //! The guide: embedding the API in a forum, chapter by chapter. Every example compiles.
 //!
-//! The chapters are in reading order. [`clustering`], [`observability`] and [`operations`] are for operators; the other
-//! chapters are for the author of a host.
+//! The chapters are in reading order. [`clustering`] and [`observability`] are also for operators;
+//! `docs/operating.md` in the repository describes the operation of the example server.
 //!
 //! | chapter | content |
 //! |---|---|
@@ -10,22 +10,20 @@
 //! | [`resources`] | Values for fields that a board does not have. |
 //! | [`existing_boards`] | The API on an existing board: commands, ids, order, indexes, permissions, and differing fields. |
 //! | [`custom_operations`] | Operations, scopes and body fields that only this board has. |
-//! | [`board_rules`] | Rules for each command: case, error to return, name of the test. |
+//! | [`board_rules`] | What the rules for boards have in common: permissions, states of content, events. |
 //! | [`testing`] | The in-process client and the conformance suite. |
 //! | [`mounting`] | axum, hyper, proxies, CORS, compression, settings. |
 //! | [`stores`] | Tokens, rate limits, idempotency keys and webhooks in memory, SQLite, Postgres and Redis. |
 //! | [`outbox`] | Writing events in the board's own transactions. |
 //! | [`webhooks`] | Sending deliveries, managing endpoints, verifying signatures. |
-//! | [`clustering`] | Several servers and workers on one Postgres and one Redis: failures, backups, upgrades. |
+//! | [`clustering`] | Several servers and workers on one Postgres and one Redis: failures, restores, upgrades. |
 //! | [`observability`] | Traces, log lines, metrics, health checks, alerts. |
-//! | [`operations`] | The example server: commands, control panel, options, keys, backups. |
 //! | [`performance`] | Cost of a request, and recommendations for a host. |
-//! | [`semver`] | Versions, exhaustive types, supported Rust versions. |
-//! | [`evolution`] | Additions that do not break a host, and possible extensions. |
+//! | [`semver`] | Versions, additions that do not break a host, exhaustive types, supported Rust versions. |
 //!
-//! Read the first sections of [`getting_started`] to run a first program, then [`testing`]. Use [`board_rules`] as a
-//! reference while you implement the methods. `examples/existing_board` in the repository adds the API to a
-//! board with its own tables, pages and forms; `examples/server` is a complete board.
+//! Read the first sections of [`getting_started`] to run a first program, then [`testing`]. While you implement the
+//! methods, use the module [`rules`](crate::conformance::rules) as a reference. `examples/existing_board` in the
+//! repository adds the API to a board with its own tables, pages and forms; `examples/server` is a complete board.
 
 #[doc = include_str!("getting_started.md")]
 pub mod getting_started {}
@@ -68,14 +66,8 @@ pub mod clustering {}
 #[doc = include_str!("observability.md")]
 pub mod observability {}
 
-#[doc = include_str!("operations.md")]
-pub mod operations {}
-
 #[doc = include_str!("performance.md")]
 pub mod performance {}
 
 #[doc = include_str!("semver.md")]
 pub mod semver {}
-
-#[doc = include_str!("evolution.md")]
-pub mod evolution {}
