@@ -147,6 +147,8 @@ pub(crate) struct InputSchema {
     /// A field of the body, and the additional scope that it requires.
     pub(crate) field_scope: Option<(&'static str, Scope)>,
     pub(crate) rejects_unknown_fields: bool,
+    /// `true` if a filter of a list has the name of a parameter of every list.
+    pub(crate) has_reserved_filter: bool,
 }
 
 /// The request whose input is decoded.
@@ -194,6 +196,7 @@ impl InputSchema {
             example: None,
             field_scope: None,
             rejects_unknown_fields,
+            has_reserved_filter: false,
         }
     }
 }
@@ -290,6 +293,7 @@ impl<T: Body> Decode for Json<T> {
             example: Some(json!(T::example())),
             field_scope: T::field_scope().map(|field| (field.field, field.scope)),
             rejects_unknown_fields: rejects_unknown_fields(&T::json_schema(generator)),
+            has_reserved_filter: false,
         }
     }
 }

@@ -51,15 +51,22 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
             "description".into(),
             "Number of items per page, 1 to 100. Default: 20.".into(),
         );
+        let mut has_reserved_filter = false;
         let properties = schema.ensure_object().entry("properties");
         if let Some(properties) = properties.or_insert_with(|| json!({})).as_object_mut() {
+            has_reserved_filter = [LIMIT, AFTER]
+                .iter()
+                .any(|name| properties.contains_key(*name));
             let filters = properties.values_mut().filter_map(Value::as_object_mut);
             // Fields that are not part of the cursor have this keyword.
             filters.for_each(|filter| drop(filter.remove("writeOnly")));
             properties.insert(LIMIT.into(), limit.into());
         }
         pagination::add_parameter(&mut schema, generator);
-        InputSchema::of_query(schema)
+        InputSchema {
+            has_reserved_filter,
+            ..InputSchema::of_query(schema)
+        }
     }
 }
 

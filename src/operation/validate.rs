@@ -123,6 +123,10 @@ fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<()
             schemas.input.rejects_unknown_fields,
             "an input with `#[serde(deny_unknown_fields)]`",
         ),
+        (
+            !schemas.input.has_reserved_filter,
+            "filters of a list without the names `limit` and `after`",
+        ),
     ] {
         if !is_valid {
             return Err(invalid(operation, expected));

@@ -626,6 +626,13 @@ impl Body for Scoped {
     }
 }
 
+/// A filter that every request of a list would set.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LimitFilter {
+    limit: u8,
+}
+
 #[test]
 fn build_rejects_an_operation_whose_types_contradict_its_description() {
     let (links, scope) = (Arc::new(Links::default()), Scope::THREADS_READ);
@@ -649,6 +656,17 @@ fn build_rejects_an_operation_whose_types_contradict_its_description() {
                 || CursorPage::example([example()]),
             ),
             "a page as the result of a list",
+        ),
+        (
+            get("/x/{threadId}").ok(
+                &links,
+                |links, _: &Caller, thread: ThreadId, list: List<LimitFilter>| {
+                    let prefix = Some(list.filter.limit.to_string());
+                    Box::pin(links.list(thread, List::new(LinkFilter { prefix })))
+                },
+                || CursorPage::example([example()]),
+            ),
+            "filters of a list without the names `limit` and `after`",
         ),
         (
             put("/threads/{id}").ok(&links, |links, _: &Caller, _: ThreadId, ()| Box::pin(links.count(0)), count),
