@@ -96,6 +96,9 @@ pub const LOAD_TOKEN: [&str; 2] = [
     ),
 ];
 
+/// Number of columns of a token in [`LOAD_TOKEN`].
+const TOKEN_COLUMN_COUNT: usize = 9;
+
 /// A guest, or a member who is not banned.
 #[derive(Clone, Debug)]
 pub struct Actor {
@@ -192,7 +195,7 @@ impl ActorRows {
                     if token.is_none() {
                         token = Some(row.token()?);
                     }
-                    row.skip_token();
+                    row.skip(TOKEN_COLUMN_COUNT);
                     member = row.value()?;
                     read_row(row)
                 },

@@ -1,11 +1,12 @@
 //! Lists, writes, edits and deletes posts.
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    Author, ContentState, ForumId, List, NewPost, Page, PageKey, Post, PostFilter, PostId,
-    PostUpdate, Thread, Timestamp, UserId,
+    Author, ContentState, ForumId, List, NewPost, Page, PageKey, PageLimit, Post, PostFilter,
+    PostId, PostUpdate, Thread, Timestamp, UserId,
 };
 
 use super::actor::Actor;
@@ -22,10 +23,12 @@ use super::texts::Texts;
 use super::visibility::{Visibility, is_visible, sees_post, sees_thread};
 use super::{rules, search, subscriptions, threads, visibility};
 
-/// Columns that are the same for all posts of a thread.
+/// Columns that are the same for all posts of a thread. [`PostView::read`] reads them.
 const THREAD_COLUMNS: &str = "
     thread.forum_id, thread.locked, thread.first_post_id,
     (SELECT value FROM setting WHERE key = :window)";
+
+const THREAD_COLUMN_COUNT: usize = 4;
 
 /// Size in bytes of the texts of a page, after which the page ends.
 const TEXTS_MAX: usize = 1024 * 1024;
@@ -43,50 +46,45 @@ pub(super) const JOINS: &str = "
     LEFT JOIN post AS answered ON answered.id = post.in_reply_to AND answered.thread_id = post.thread_id";
 
 /// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
-/// at the later of two positions: after the page key, or at the post `:from`. It ends with the post whose texts exceed
-/// the size limit. Each row has the number of posts that the page would have without the size limit.
-pub static PAGE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "WITH start (time, id) AS (
-            SELECT :time, :id
-            UNION ALL
-            SELECT ordered_at, id - 1 FROM post WHERE id = :from AND thread_id = :thread
-            ORDER BY 1 DESC, 2 DESC LIMIT 1
-        ),
-        page AS (
+/// at the later of two positions: after the page key, or at the post `:from`.
+///
+/// SQLite reads the posts in the order of their index. Postgres does so only in a subquery with a limit, and otherwise
+/// sorts all posts of the thread. The statements for SQLite and for Postgres.
+pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
+    let posts = format!(
+        "post.thread_id = thread.id AND {}
+            AND (post.ordered_at, post.id) > (SELECT time, id FROM start)
+            AND post.created_at > :since",
+        sees_post("post")
+    );
+    let order = "ORDER BY post.ordered_at, post.id LIMIT :rows";
+    [
+        format!("post ON {posts}"),
+        format!("LATERAL (SELECT * FROM post WHERE {posts} {order}) AS post ON TRUE"),
+    ]
+    .map(|posts| {
+        format!(
+            "WITH start (time, id) AS (
+                SELECT :time, :id
+                UNION ALL
+                SELECT ordered_at, id - 1 FROM post WHERE id = :from AND thread_id = :thread
+                ORDER BY 1 DESC, 2 DESC LIMIT 1
+            )
             SELECT
-                post.id, post.ordered_at,
-                CASE WHEN :source THEN octet_length(post.body) ELSE 0 END
-                    + CASE WHEN :html THEN octet_length(post.body_html) ELSE 0 END AS size
+                {THREAD_COLUMNS},
+                :from IS NULL OR EXISTS (
+                    SELECT 1 FROM post AS first WHERE first.id = :from AND first.thread_id = thread.id AND {}
+                ),
+                post.ordered_at, {COLUMNS}
             FROM thread
-            JOIN post
-                ON post.thread_id = thread.id AND {}
-                AND (post.ordered_at, post.id) > (SELECT time, id FROM start)
-            WHERE thread.id = :thread AND post.created_at > :since
-            ORDER BY post.ordered_at, post.id LIMIT :rows
-        ),
-        measured AS (
-            SELECT
-                id, ordered_at,
-                sum(size) OVER (ORDER BY ordered_at, id ROWS UNBOUNDED PRECEDING) - size AS before,
-                count(*) OVER () AS found
-            FROM page
+            LEFT JOIN {posts}
+            {JOINS}
+            WHERE thread.id = :thread AND {}
+            {order}",
+            sees_post("first"),
+            sees_thread(),
         )
-        SELECT
-            :from IS NULL OR EXISTS (
-                SELECT 1 FROM post AS first WHERE first.id = :from AND first.thread_id = thread.id AND {}
-            ),
-            {THREAD_COLUMNS}, measured.ordered_at, measured.found, {COLUMNS}
-        FROM thread
-        LEFT JOIN measured ON measured.before <= {TEXTS_MAX}
-        LEFT JOIN post ON post.id = measured.id
-        {JOINS}
-        WHERE thread.id = :thread AND {}
-        ORDER BY measured.ordered_at, measured.id",
-        sees_post("post"),
-        sees_post("first"),
-        sees_thread(),
-    )
+    })
 });
 
 pub async fn list(
@@ -111,72 +109,106 @@ pub async fn list(
         ":source": list.filter.body.has_source(), ":html": list.filter.body.has_html(),
         ":rows": list.limit.plus_one(), ":window": EDIT_WINDOW.key,
     };
-    let rows = connection
-        .all(&PAGE, &visibility.with(parameters), |row| {
-            Row::read(row, actor, now)
-        })
-        .await;
-    let rows = rows?;
-    let first = rows.first().ok_or(BoardError::PathNotFound)?;
-    if !first.from_is_seen {
-        return Err(BoardError::invalid_parameter(
-            "from",
-            "a post of this thread",
-        ));
+    let [sqlite, postgres] = &*PAGE;
+    let mut page = PageReader::new(actor, list.limit, now);
+    connection
+        .each_row(
+            connection.dialect(sqlite, postgres),
+            &visibility.with(parameters),
+            |row| page.read(row),
+        )
+        .await?;
+    page.finish()
+}
+
+/// A page of posts whose rows are being read.
+struct PageReader<'a> {
+    actor: &'a Actor,
+    limit: PageLimit,
+    now: Timestamp,
+    /// The thread; `None` before the first row.
+    view: Option<PostView>,
+    /// Whether the caller sees the post `from`, if it is given.
+    sees_from: bool,
+    /// The posts, with their places in the order of posts.
+    posts: Vec<(Timestamp, Post)>,
+    /// Bytes of the texts of `posts`.
+    size: usize,
+    has_more: bool,
+}
+
+impl<'a> PageReader<'a> {
+    const fn new(actor: &'a Actor, limit: PageLimit, now: Timestamp) -> Self {
+        Self {
+            actor,
+            limit,
+            now,
+            view: None,
+            sees_from: false,
+            posts: Vec::new(),
+            size: 0,
+            has_more: false,
+        }
     }
-    let (forum, found) = (ForumId::from(first.forum), first.found.unwrap_or_default());
-    let posts = rows.into_iter().filter_map(|row| row.post);
-    let mut posts: Vec<(Timestamp, Post)> = posts.collect();
-    posts.truncate(list.limit.get());
-    posts.truncate(fitting(&posts));
-    let more = found > posts.len() as i64;
-    let last = posts.last().filter(|_| more);
-    let next = last.map(|(ordered_at, last)| PageKey::from_time_and_id(*ordered_at, &last.post_id));
-    let items = posts.into_iter().map(|(_, post)| post).collect();
-    Ok(InForum::new(forum, Page { items, next }))
-}
 
-/// Returns the number of posts until the page ends. Counts the bytes of their texts in JSON, in which a control
-/// character has six bytes.
-fn fitting(posts: &[(Timestamp, Post)]) -> usize {
-    let mut size = 0;
-    let fits = |post: &&Post| {
-        let before = size;
-        let texts = [&post.body, &post.body_html].into_iter().flatten();
-        size += texts.map(|text| in_json(text)).sum::<usize>();
-        before <= TEXTS_MAX
-    };
-    posts.iter().map(|(_, post)| post).take_while(fits).count()
-}
-
-fn in_json(text: &str) -> usize {
-    let controls = text
-        .bytes()
-        .filter(|byte| *byte < b' ' && !b"\n\r\t".contains(byte));
-    text.len() + 5 * controls.count()
-}
-
-struct Row {
-    from_is_seen: bool,
-    forum: i64,
-    /// Number of posts from the start of the page on, at most one more than the limit of the page.
-    found: Option<i64>,
-    /// The post, and its place in the order of posts.
-    post: Option<(Timestamp, Post)>,
-}
-
-impl Row {
-    fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::DbResult<Self> {
-        let from_is_seen = row.value()?;
-        let view = PostView::read(row, actor, now)?;
-        let (ordered_at, found): (Option<Timestamp>, _) = (row.value()?, row.value()?);
-        Ok(Self {
-            from_is_seen,
-            forum: view.forum,
-            found,
-            post: ordered_at.zip(view.post(row)?),
-        })
+    fn read(&mut self, row: &mut RowReader<'_>) -> db::DbResult<ControlFlow<()>> {
+        if self.posts.len() == self.limit.get() || self.size > TEXTS_MAX {
+            self.has_more = true;
+            return Ok(Break(()));
+        }
+        let view = match &self.view {
+            Some(view) => {
+                row.skip(THREAD_COLUMN_COUNT + 1);
+                view
+            }
+            None => {
+                let view = PostView::read(row, self.actor, self.now)?;
+                self.sees_from = row.value()?;
+                self.view.insert(view)
+            }
+        };
+        let ordered_at: Option<Timestamp> = row.value()?;
+        if let Some(post) = ordered_at.zip(view.post(row)?) {
+            self.size += size_in_json(&post.1);
+            self.posts.push(post);
+        }
+        Ok(Continue(()))
     }
+
+    fn finish(self) -> BoardResult<InForum<Page<Post>>> {
+        let view = self.view.ok_or(BoardError::PathNotFound)?;
+        if !self.sees_from {
+            return Err(BoardError::invalid_parameter(
+                "from",
+                "a post of this thread",
+            ));
+        }
+        let last = self.posts.last().filter(|_| self.has_more);
+        let next = last.map(|(time, post)| PageKey::from_time_and_id(*time, &post.post_id));
+        let items = self.posts.into_iter().map(|(_, post)| post).collect();
+        Ok(InForum::new(view.forum.into(), Page { items, next }))
+    }
+}
+
+/// Returns the bytes of the texts of a post in JSON, in which a control character has six bytes.
+fn size_in_json(post: &Post) -> usize {
+    let texts = [&post.body, &post.body_html].into_iter().flatten();
+    texts
+        .map(|text| text.len() + 5 * count_controls(text))
+        .sum()
+}
+
+/// Counts the control characters that have six bytes in JSON. The sum of a part fits a byte, so that the compiler can
+/// compare many bytes at once.
+fn count_controls(text: &str) -> usize {
+    let is_control = |byte: &u8| matches!(byte, ..b' ') && !matches!(byte, b'\n' | b'\r' | b'\t');
+    let parts = text.as_bytes().chunks(u8::MAX.into());
+    let counts = parts.map(|part| {
+        part.iter()
+            .map(|byte| u8::from(is_control(byte)))
+            .sum::<u8>()
+    });
+    counts.map(usize::from).sum()
 }
 
 /// Returns a post as `actor` sees it.

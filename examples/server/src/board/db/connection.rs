@@ -1,11 +1,12 @@
 //! Connections and transactions of both databases.
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
-use tokio_postgres::types;
+use tokio_postgres::{Row, types};
 
 use super::postgres::{MISMATCH, Postgres};
 use super::{DbError, DbResult, RowReader};
@@ -93,27 +94,39 @@ impl<'a> Connection<'a> {
         }
     }
 
-    pub async fn all<T>(
+    pub async fn all<T: Send>(
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
+        mut read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
     ) -> DbResult<Vec<T>> {
-        self.rows(sql, parameters, usize::MAX, read).await
+        let mut all = Vec::new();
+        let read = |row: &mut RowReader<'_>| {
+            all.push(read(row)?);
+            Ok(Continue(()))
+        };
+        self.each_row(sql, parameters, read).await?;
+        Ok(all)
     }
 
     /// Reads the first row; `None` if the query returns no row.
-    pub async fn first<T>(
+    pub async fn first<T: Send>(
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
+        mut read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
     ) -> DbResult<Option<T>> {
-        Ok(self.rows(sql, parameters, 1, read).await?.pop())
+        let mut first = None;
+        let read = |row: &mut RowReader<'_>| {
+            first = Some(read(row)?);
+            Ok(Break(()))
+        };
+        self.each_row(sql, parameters, read).await?;
+        Ok(first)
     }
 
     /// Reads the first row of a query that always returns a row.
-    pub async fn one<T>(
+    pub async fn one<T: Send>(
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
@@ -127,13 +140,13 @@ impl<'a> Connection<'a> {
         Ok(self.first(sql, parameters, |_| Ok(())).await?.is_some())
     }
 
-    async fn rows<T>(
+    /// Passes the rows to `read` until it returns `Break`.
+    pub async fn each_row(
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        most: usize,
-        mut read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
-    ) -> DbResult<Vec<T>> {
+        mut read: impl FnMut(&mut RowReader<'_>) -> DbResult<ControlFlow<()>> + Send,
+    ) -> DbResult<()> {
         if self
             .is_spent
             .as_ref()
@@ -147,19 +160,15 @@ impl<'a> Connection<'a> {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 bind_all(&mut statement, parameters)?;
-                let (mut rows, mut all) = (statement.raw_query(), Vec::new());
-                while all.len() < most
-                    && let Some(row) = rows.next()?
-                {
-                    all.push(read(&mut RowReader::sqlite(row))?);
-                }
-                Ok(all)
+                let mut rows = statement.raw_query();
+                while let Some(row) = rows.next()?
+                    && read(&mut RowReader::sqlite(row))?.is_continue()
+                {}
+                Ok(())
             }
             Driver::Postgres(connection) => {
-                let rows = connection.query(sql, parameters).await?;
-                let rows = rows.iter().take(most);
-                rows.map(|row| read(&mut RowReader::postgres(row)))
-                    .collect()
+                let read = |row: &Row| read(&mut RowReader::postgres(row));
+                connection.each_row(sql, parameters, read).await
             }
         }
     }

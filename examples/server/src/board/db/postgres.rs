@@ -61,6 +61,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::mem;
+use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,6 +70,7 @@ use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool, StatementCache};
 use forum_api::host::{self, BackendError, OverloadedError};
+use futures_util::TryStreamExt as _;
 use tokio::sync::{self, MutexGuard, Semaphore};
 use tokio::time::timeout;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -391,11 +393,13 @@ async fn send<F: Future>(statement: F, turn: MutexGuard<'_, ()>) -> F::Output {
 }
 
 impl Postgres<'_> {
-    pub(super) async fn query(
+    /// Passes each row to `read` until it returns `Break`. Outside of a transaction, at most a few rows are in memory.
+    pub(super) async fn each_row(
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-    ) -> DbResult<Vec<Row>> {
+        mut read: impl FnMut(&Row) -> DbResult<ControlFlow<()>>,
+    ) -> DbResult<()> {
         let statement = named_params(&[sql]);
         let values = values(&statement, parameters)?;
         let sql = &*statement.sql;
@@ -403,10 +407,20 @@ impl Postgres<'_> {
             Self::Connection(client) => {
                 tracing::trace!(sql, "executing statement");
                 let statement = client.prepare_cached(sql).await?;
-                Ok(client.query(&statement, &values).await?)
+                let mut rows = pin!(client.query_raw(&statement, values).await?);
+                while let Some(row) = rows.try_next().await?
+                    && read(&row)?.is_continue()
+                {}
             }
-            Self::Transaction(transaction) => transaction.query(sql, &values).await,
+            Self::Transaction(transaction) => {
+                for row in transaction.query(sql, &values).await? {
+                    if read(&row)?.is_break() {
+                        break;
+                    }
+                }
+            }
         }
+        Ok(())
     }
 
     pub(super) async fn execute(

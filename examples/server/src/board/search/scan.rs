@@ -260,7 +260,7 @@ impl Match {
 }
 
 /// Reads the first rows of a query that match the text and the place.
-async fn read<T>(
+async fn read<T: Send>(
     connection: &Connection<'_>,
     find: &'static str,
     (text, place): (&str, &str),
