@@ -42,4 +42,4 @@
 
 #[doc(inline)]
 pub use super::rules::stores::{CASES, run_all};
-pub use super::support::{StoreFactory, StoreFixture};
+pub use super::support::{PendingEventFixture, StoreFactory, StoreFixture};

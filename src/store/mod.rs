@@ -17,6 +17,7 @@ mod idempotency;
 pub mod memory;
 mod migrations;
 mod outbox;
+mod pending_events;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod rate_limits;
@@ -50,6 +51,9 @@ pub use idempotency::{
 };
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
+pub use pending_events::PendingEventStore;
+#[cfg(any(feature = "conformance", feature = "webhooks"))]
+pub(crate) use pending_events::relay_events;
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
 pub(crate) use token_loader::OwnerAccess;

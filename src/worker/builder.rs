@@ -7,11 +7,11 @@ use tokio::sync::watch;
 use super::context::WorkerContext;
 use super::poll_loop::PollLoop;
 use super::slots::Slots;
-use super::{WorkerHandle, WorkerSettings, dispatch, fan_out, maintenance};
+use super::{WorkerHandle, WorkerSettings, dispatch, fan_out, maintenance, relay};
 use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::Authorizer;
-use crate::store::WebhookStores;
+use crate::store::{PendingEventStore, WebhookStores};
 use crate::webhook::Transport;
 
 /// Worker that delivers webhooks. [`builder`](Self::builder) builds it, [`start`](Self::start) starts it.
@@ -51,10 +51,12 @@ impl Worker {
     ) -> WorkerBuilder {
         WorkerBuilder(WorkerContext {
             stores,
+            pending_events: None,
             authorizer,
             transport: Arc::new(transport),
             environment: environment.into(),
             settings: WorkerSettings::default(),
+            relay: PollLoop::default(),
             events: PollLoop::default(),
             deliveries: PollLoop::default(),
             sweep: PollLoop::default(),
@@ -67,6 +69,7 @@ impl Worker {
     /// Starts the worker on the runtime. It runs until [`WorkerHandle::stop`].
     pub fn start(self) -> WorkerHandle {
         let context = Arc::new(self.0);
+        relay::start(&context);
         fan_out::start(&context);
         dispatch::start(&context);
         maintenance::start(&context);
@@ -78,6 +81,12 @@ impl WorkerBuilder {
     /// Sets the settings. Default: [`WorkerSettings::default`].
     pub fn settings(mut self, settings: WorkerSettings) -> Self {
         self.0.settings = settings;
+        self
+    }
+
+    /// Copies the events of a board whose transactions cannot write to the outbox. Default: none.
+    pub fn pending_events(mut self, events: impl PendingEventStore) -> Self {
+        self.0.pending_events = Some(Arc::new(events));
         self
     }
 

@@ -17,7 +17,7 @@ use crate::error_chain::ErrorChain;
 use crate::host::{Access, Authorizer, RequestInfo};
 use crate::metrics::recorder;
 use crate::model::{Timestamp, UserId};
-use crate::store::WebhookStores;
+use crate::store::{PendingEventStore, WebhookStores};
 use crate::task::{catch_panic, timeout};
 use crate::webhook::{Backoff, Transport};
 
@@ -32,10 +32,14 @@ const STORE_BACKOFF: Backoff = Backoff {
 
 pub(super) struct WorkerContext {
     pub(super) stores: WebhookStores,
+    /// Events in the board's own database; `None` if the board writes to the outbox.
+    pub(super) pending_events: Option<Arc<dyn PendingEventStore>>,
     pub(super) authorizer: Arc<dyn Authorizer>,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) environment: Environment,
     pub(super) settings: WorkerSettings,
+    /// Copies pending events to the outbox.
+    pub(super) relay: PollLoop,
     /// Fans out events.
     pub(super) events: PollLoop,
     /// Claims deliveries.
@@ -180,7 +184,7 @@ impl WorkerContext {
     /// Ends all loops.
     pub(super) fn stop(&self) {
         self.stop.send_replace(true);
-        for poll_loop in [&self.events, &self.deliveries, &self.sweep] {
+        for poll_loop in [&self.relay, &self.events, &self.deliveries, &self.sweep] {
             poll_loop.notify();
         }
     }

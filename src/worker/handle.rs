@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::context::WorkerContext;
+use super::poll_loop::PollLoop;
 use crate::model::Timestamp;
 
 /// Handle of a running worker. Cloning is cheap; dropping all handles does not stop the worker.
@@ -16,13 +17,12 @@ pub struct WorkerHandle(Arc<WorkerContext>);
 pub struct WorkerHealth {
     /// Number of attempts in progress.
     pub in_flight: u32,
-    /// Time of the last successful iteration of the loop that fans out events or of the loop that claims deliveries,
-    /// whichever is earlier; `None` until both loops have completed an iteration. While the worker runs, a time that is
+    /// Time of the last successful iteration of the loop that fans out events, of the loop that claims deliveries, or of
+    /// the loop that copies pending events, whichever is earliest; `None` until each of them has completed an iteration. While the worker runs, a time that is
     /// older than a few [`poll_interval`](super::WorkerSettings::poll_interval)s means that the store fails or does not
     /// respond, or that the authorizer does not respond.
     pub last_poll_at: Option<Timestamp>,
-    /// Number of consecutive failed iterations of the loop that fans out events or of the loop that claims deliveries,
-    /// whichever is greater.
+    /// Largest number of consecutive failed iterations of one of these loops.
     pub consecutive_failures: u32,
     /// `true` after the worker has stopped.
     pub stopped: bool,
@@ -36,6 +36,7 @@ impl WorkerHandle {
     /// Makes the worker read new events and deliveries at once, or after the pause that follows an error. Call it after
     /// a commit that wrote events. It is cheap, and consecutive calls are coalesced.
     pub fn wake(&self) {
+        self.0.relay.notify();
         self.0.events.notify();
         self.0.deliveries.notify();
     }
@@ -51,13 +52,18 @@ impl WorkerHandle {
 
     /// Returns the health of the worker.
     pub fn health(&self) -> WorkerHealth {
-        let (events, deliveries) = (self.0.events.health(), self.0.deliveries.health());
+        let relay = self.0.pending_events.as_ref().map(|_| &self.0.relay);
+        let loops = [&self.0.events, &self.0.deliveries]
+            .into_iter()
+            .chain(relay)
+            .map(PollLoop::health);
+        let (last_polls, failures): (Vec<_>, Vec<_>) = loops
+            .map(|health| (health.last_success_at, health.consecutive_failures))
+            .unzip();
         WorkerHealth {
             in_flight: self.0.slots.count(),
-            last_poll_at: events.last_success_at.min(deliveries.last_success_at),
-            consecutive_failures: events
-                .consecutive_failures
-                .max(deliveries.consecutive_failures),
+            last_poll_at: last_polls.into_iter().min().flatten(),
+            consecutive_failures: failures.into_iter().max().unwrap_or_default(),
             stopped: *self.0.tasks.borrow() == 0,
         }
     }

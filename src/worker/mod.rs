@@ -1,6 +1,6 @@
 //! The worker that delivers webhooks (`docs/protocol.md`, section 13).
 //!
-//! Separate loops fan out events to deliveries, claim and attempt due deliveries, record the progress of attempts in
+//! Separate loops copy the board's [pending events](crate::store::PendingEventStore) to the outbox, fan out events to deliveries, claim and attempt due deliveries, record the progress of attempts in
 //! batches, and remove old deliveries. The loops do not wait for each other, and each attempt is a separate task, so a large
 //! number of events or a slow receiver does not delay other deliveries. Several workers may share one store.
 
@@ -13,6 +13,7 @@ mod fan_out;
 mod handle;
 mod maintenance;
 mod poll_loop;
+mod relay;
 mod settings;
 mod slots;
 

@@ -4,7 +4,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use forum_api::async_trait;
-use forum_api::conformance::{Capability, FixtureResult, store_tests, stores::StoreFactory};
+use forum_api::conformance::stores::{PendingEventFixture, StoreFactory};
+use forum_api::conformance::{Capability, FixtureResult, store_tests};
 use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::sqlite::{Database, DatabasePath};
@@ -13,6 +14,7 @@ use forum_test_support::postgres::run_with_postgres;
 use tempfile::TempDir;
 
 use crate::fixture::{block_on, open};
+use crate::pending_events::KeyValueEvents;
 use crate::postgres::{stores, tables, webhooks};
 use crate::redis::{node, prefix};
 
@@ -29,6 +31,10 @@ struct Backend {
 impl StoreFactory for Backend {
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
         Ok((self.create)(&self.directory).await)
+    }
+
+    async fn create_pending_events(&self) -> FixtureResult<Option<Arc<dyn PendingEventFixture>>> {
+        Ok(Some(Arc::new(KeyValueEvents::default())))
     }
 
     fn unsupported(&self) -> &[Capability] {

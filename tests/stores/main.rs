@@ -6,6 +6,7 @@ mod faults;
 mod fixture;
 mod group_commit;
 mod migrations;
+mod pending_events;
 mod pool;
 mod postgres;
 mod rate_limits;

@@ -24,7 +24,7 @@ pub use call_result::CallResult;
 pub use capability::Capability;
 pub use forum_scoped::ForumScoped;
 pub use report::{Case, Report};
-pub use store_fixture::{StoreFactory, StoreFixture};
+pub use store_fixture::{PendingEventFixture, StoreFactory, StoreFixture};
 pub use suite::Suite;
 pub use test_caller::TestCaller;
 pub use test_result::{TestFailure, TestResult, check, check_eq};

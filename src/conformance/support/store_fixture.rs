@@ -8,8 +8,9 @@ use super::concurrency::run_concurrently;
 use super::{Capability, FixtureResult, TestFailure, TestResult};
 use crate::model::Timestamp;
 use crate::runtime::{InlineRuntime, Runtime};
-use crate::store::{Stores, WebhookStores};
+use crate::store::{PendingEventStore, Stores, WebhookStores};
 use crate::token::Lookup;
+use crate::webhook::Event;
 
 /// Creates the stores of one backend.
 #[async_trait]
@@ -19,6 +20,15 @@ pub trait StoreFactory: Send + Sync {
     /// # Errors
     /// If the stores cannot be created. The rule fails.
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)>;
+
+    /// Creates an empty store of pending events of a board whose transactions cannot write to the outbox. Default: `None`,
+    /// which skips the rules about it.
+    ///
+    /// # Errors
+    /// If the store cannot be created. The rule fails.
+    async fn create_pending_events(&self) -> FixtureResult<Option<Arc<dyn PendingEventFixture>>> {
+        Ok(None)
+    }
 
     /// Returns the capabilities that the stores do not have: [`Capability::InjectedClock`] if rate limits use the
     /// backend's own clock. Empty by default.
@@ -33,16 +43,28 @@ pub trait StoreFactory: Send + Sync {
     }
 }
 
+/// A [`PendingEventStore`] under test.
+#[async_trait]
+pub trait PendingEventFixture: PendingEventStore {
+    /// Adds an event, as a command does, in a transaction that is committed when the call returns.
+    ///
+    /// # Errors
+    /// If the event cannot be added. The rule fails.
+    async fn insert(&self, event: &Event) -> FixtureResult<()>;
+}
+
 /// Empty stores for one rule.
-#[derive(Debug)]
 pub struct StoreFixture {
     /// The stores of the API.
     pub stores: Stores,
     /// The stores of webhooks.
     pub webhooks: WebhookStores,
+    pending_events: Option<Arc<dyn PendingEventFixture>>,
     runtime: Arc<dyn Runtime>,
     unsupported: Vec<Capability>,
 }
+
+opaque_debug!(StoreFixture);
 
 impl StoreFixture {
     /// Creates empty stores.
@@ -54,6 +76,7 @@ impl StoreFixture {
         Ok(Self {
             stores,
             webhooks,
+            pending_events: factory.create_pending_events().await?,
             runtime: factory.runtime(),
             unsupported: factory.unsupported().to_vec(),
         })
@@ -68,6 +91,15 @@ impl StoreFixture {
             true => Err(TestFailure::Unsupported(capability)),
             false => Ok(()),
         }
+    }
+
+    /// Returns the store of pending events. Skips the rule if there is none.
+    ///
+    /// # Errors
+    /// [`TestFailure::Unsupported`].
+    pub(crate) fn pending_events(&self) -> TestResult<Arc<dyn PendingEventFixture>> {
+        let unsupported = TestFailure::Unsupported(Capability::PendingEvents);
+        self.pending_events.clone().ok_or(unsupported)
     }
 
     /// Runs `futures` concurrently and returns their results in no particular order.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use forum_api::Environment;
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp};
 use forum_api::runtime::{Clock, ManualClock, RandomError, RandomSource, Runtime as _};
-use forum_api::store::{DeliveryFilter, WebhookStores};
+use forum_api::store::{DeliveryFilter, PendingEventStore, WebhookStores};
 use forum_api::test_util::audit_entry;
 use forum_api::test_util::{Intervention, ManualRuntime, StoreInterceptor};
 use forum_api::webhook::{
@@ -42,6 +42,8 @@ pub(crate) struct WorkerFixture {
     pub(crate) settings: WorkerSettings,
     pub(crate) jitter: FixedJitter,
     pub(crate) secrets: Arc<dyn SecretCipher>,
+    /// Events in the board's own database, if it has them.
+    pub(crate) pending_events: Option<Arc<dyn PendingEventStore>>,
     events: AtomicI64,
 }
 
@@ -59,6 +61,7 @@ impl WorkerFixture {
             settings: WorkerSettings::default(),
             jitter: FixedJitter(0),
             secrets: Arc::new(PlaintextCipher),
+            pending_events: None,
             events: AtomicI64::default(),
         }
     }
@@ -87,12 +90,12 @@ impl WorkerFixture {
             .random(Arc::new(self.jitter));
         let stores = self.calls.webhooks(&self.stores);
         let (owners, transport) = (self.owners.clone(), self.transport.clone());
-        let worker = Worker::builder(stores, owners, transport, environment);
-        let handle = worker
-            .settings(self.settings.clone())
-            .build()
-            .unwrap()
-            .start();
+        let mut worker = Worker::builder(stores, owners, transport, environment)
+            .settings(self.settings.clone());
+        if let Some(events) = &self.pending_events {
+            worker = worker.pending_events(events.clone());
+        }
+        let handle = worker.build().unwrap().start();
         self.runtime.run_until_idle();
         handle
     }

@@ -9,6 +9,7 @@ mod limits;
 mod log;
 mod owners;
 mod polling;
+mod relay;
 mod stopping;
 mod threads;
 mod transport;

@@ -10,6 +10,7 @@ pub mod idempotency;
 pub mod leases;
 pub mod lists;
 pub mod outbox;
+pub mod pending_events;
 pub mod rate_limits;
 pub mod retries;
 pub mod sweeps;
@@ -18,7 +19,7 @@ pub mod tokens;
 
 rule_files! {
     __store_tests, StoreFixture;
-    audit tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps delivery_stats token_usage
+    audit tokens rate_limits idempotency outbox pending_events endpoints claims leases retries lists sweeps delivery_stats token_usage
 }
 
 /// Runs every rule, each on its own stores.

@@ -1,0 +1,39 @@
+//! The loop that moves events from the board's own database to the outbox.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::context::WorkerContext;
+use crate::error::BackendResult;
+use crate::store::{PendingEventStore, relay_events};
+
+/// Largest number of events that are copied before they are removed from the board's database. The copies and the
+/// removal together take at most `step_timeout`.
+const BATCH: u32 = 25;
+
+/// Starts the loop if the worker has a store of pending events.
+pub(super) fn start(context: &Arc<WorkerContext>) {
+    let Some(events) = context.pending_events.clone() else {
+        return;
+    };
+    context.spawn(|context| async move {
+        context
+            .run_loop(&context.relay, || iteration(&context, &*events))
+            .await;
+    });
+}
+
+async fn iteration(
+    context: &WorkerContext,
+    events: &dyn PendingEventStore,
+) -> BackendResult<Duration> {
+    let relay = relay_events(events, &*context.stores.outbox, BATCH);
+    let copied = context.with_step_timeout(relay).await;
+    if !matches!(copied, Ok(0)) {
+        context.events.notify();
+    }
+    Ok(match copied? == BATCH as usize {
+        true => Duration::ZERO,
+        false => context.settings.poll_interval,
+    })
+}

@@ -1,0 +1,123 @@
+//! Events in a board's own key-value store: an ordered map. Each injected fault fails the rule that it breaks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use forum_api::async_trait;
+use forum_api::conformance::stores::{CASES, PendingEventFixture, StoreFactory, StoreFixture};
+use forum_api::conformance::{FixtureResult, TestFailure};
+use forum_api::host::{BackendResult, OrInternal as _};
+use forum_api::model::EventId;
+use forum_api::store::memory::MemoryAuditStore;
+use forum_api::store::{PendingEventStore, Stores, WebhookStores};
+use forum_api::webhook::Event;
+
+/// A map from the number of an event to its texts.
+#[derive(Default)]
+pub(crate) struct KeyValueEvents {
+    rows: Mutex<BTreeMap<u64, [String; 5]>>,
+    fault: Fault,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Fault {
+    #[default]
+    None,
+    LosesForums,
+    NewestFirst,
+    IgnoresLimit,
+    RemovesAll,
+    RemovesNone,
+    RemovesWhenRead,
+    NewIdOnEachRead,
+}
+
+#[async_trait]
+impl PendingEventStore for KeyValueEvents {
+    async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>> {
+        let mut rows = self.rows.lock().unwrap();
+        let mut texts: Vec<_> = rows.values().cloned().collect();
+        match self.fault {
+            Fault::NewestFirst => texts.reverse(),
+            Fault::LosesForums => texts.iter_mut().for_each(|row| row[3].clear()),
+            Fault::NewIdOnEachRead => {
+                for (row, read) in texts.iter_mut().zip(rows.values_mut()) {
+                    read[0].push('x');
+                    row[0].clone_from(&read[0]);
+                }
+            }
+            Fault::RemovesWhenRead => rows.clear(),
+            _ => {}
+        }
+        if self.fault != Fault::IgnoresLimit {
+            texts.truncate(limit as usize);
+        }
+        let events = texts.into_iter().map(Event::from_insert_parameters);
+        events.map(|event| event.or_internal()).collect()
+    }
+
+    async fn remove(&self, ids: &[EventId]) -> BackendResult<()> {
+        let mut rows = self.rows.lock().unwrap();
+        rows.retain(|_, row| match self.fault {
+            Fault::RemovesAll => false,
+            Fault::RemovesNone => true,
+            _ => !ids.iter().any(|id| id.to_string() == row[0]),
+        });
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl PendingEventFixture for KeyValueEvents {
+    async fn insert(&self, event: &Event) -> FixtureResult<()> {
+        let mut rows = self.rows.lock().unwrap();
+        let number = rows.last_key_value().map_or(0, |(last, _)| last + 1);
+        rows.insert(number, event.insert_parameters());
+        Ok(())
+    }
+}
+
+struct Faulty(Fault);
+
+#[async_trait]
+impl StoreFactory for Faulty {
+    async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
+        let audit = MemoryAuditStore::default();
+        let webhooks = WebhookStores::in_memory_with(&audit);
+        Ok((Stores::in_memory_with(&audit), webhooks))
+    }
+
+    async fn create_pending_events(&self) -> FixtureResult<Option<Arc<dyn PendingEventFixture>>> {
+        let fault = self.0;
+        Ok(Some(Arc::new(KeyValueEvents {
+            fault,
+            ..KeyValueEvents::default()
+        })))
+    }
+}
+
+#[tokio::test]
+async fn each_fault_of_pending_events_fails_its_rule() {
+    const ORDER: &str = "pending_events::inserted_events_are_pending_in_order";
+    const REMOVAL: &str = "pending_events::only_the_named_events_are_removed";
+    const KILLS: &str =
+        "pending_events::a_kill_between_any_steps_neither_loses_nor_repeats_an_event";
+    for (fault, rule) in [
+        (Fault::LosesForums, ORDER),
+        (Fault::NewestFirst, ORDER),
+        (Fault::IgnoresLimit, ORDER),
+        (Fault::RemovesAll, REMOVAL),
+        (Fault::RemovesNone, REMOVAL),
+        (Fault::RemovesWhenRead, KILLS),
+        (Fault::NewIdOnEachRead, KILLS),
+    ] {
+        let case = CASES.iter().find(|case| case.name == rule).unwrap();
+        let result = case.run(StoreFixture::new(&Faulty(fault))).await;
+        assert!(
+            matches!(result, Err(TestFailure::Failed(_))),
+            "{fault:?}: {result:?}"
+        );
+        let result = case.run(StoreFixture::new(&Faulty(Fault::None))).await;
+        assert_eq!(result, Ok(()), "{rule}");
+    }
+}
