@@ -15,6 +15,7 @@
 //! | [`mounting`] | axum, hyper, proxies, CORS, compression, settings. |
 //! | [`stores`] | Tokens, rate limits, idempotency keys and webhooks in memory, SQLite, Postgres and Redis. |
 //! | [`outbox`] | Writing events in the board's own transactions. |
+//! | [`without_sql`] | Events of a board whose transactions cannot write to the library's tables. |
 //! | [`webhooks`] | Sending deliveries, managing endpoints, verifying signatures. |
 //! | [`clustering`] | Several servers and workers on one Postgres and one Redis: failures, restores, upgrades. |
 //! | [`observability`] | Traces, log lines, metrics, health checks, alerts. |
@@ -54,6 +55,9 @@ pub mod stores {}
 
 #[doc = include_str!("outbox.md")]
 pub mod outbox {}
+
+#[doc = include_str!("without_sql.md")]
+pub mod without_sql {}
 
 #[doc = include_str!("webhooks.md")]
 ///

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::LibraryStore;
 use crate::audit::AuditEntry;
 use crate::error::{BackendResult, ParseError, impl_as_str, impl_from_str};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
@@ -328,8 +329,10 @@ pub struct LastDelivery {
 /// taken effect. The caller can repeat it: leases and ids ensure that a repetition changes nothing further. Exception:
 /// a repeated `claim` does not return the deliveries that the failed call leased. They are due again when their leases
 /// expire.
+///
+/// Only the library implements this trait.
 #[async_trait]
-pub trait DeliveryStore: Send + Sync + 'static {
+pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// Leases due deliveries of enabled endpoints, within the limits of the request. No other claim returns them before the
     /// lease expires. A delivery whose lease expired is due.
     ///

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::LibraryStore;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{EndpointId, Timestamp};
@@ -10,8 +11,10 @@ use crate::webhook::{Endpoint, KeyId, Topic};
 /// Stores webhook endpoints. It is designed for up to a few hundred endpoints: [`list`](Self::list) returns all.
 ///
 /// A method that takes an [`AuditEntry`] writes it to the [audit log](super::AuditStore) in the transaction of its change.
+///
+/// Only the library implements this trait.
 #[async_trait]
-pub trait EndpointStore: Send + Sync + 'static {
+pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     /// Adds an endpoint. Returns `false`, and changes nothing, if an endpoint with this id exists, or if it was removed
     /// and its deliveries are not swept yet.
     ///

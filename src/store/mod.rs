@@ -8,12 +8,14 @@
 //! then take effect completely or not at all. Methods that depend on the current time receive it as a parameter. A `find`
 //! method returns `Ok(None)` if the resource does not exist.
 //!
-//! The suite [`conformance`](crate::conformance) checks other implementations of the traits.
+//! Only the library implements [`OutboxStore`], [`EndpointStore`] and [`DeliveryStore`]. A host can implement the other
+//! traits; the suite [`conformance`](crate::conformance) checks its implementations.
 
 mod audit;
 mod deliveries;
 mod endpoints;
 mod idempotency;
+mod library_store;
 pub mod memory;
 mod migrations;
 mod outbox;
@@ -49,6 +51,7 @@ pub use idempotency::{
     BeginOutcome, Completion, IdempotencyNamespace, IdempotencyProgress, IdempotencyRecord,
     IdempotencyStore, IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
+pub(crate) use library_store::LibraryStore;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use pending_events::PendingEventStore;

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::LibraryStore;
 use crate::error::BackendResult;
 use crate::model::{EndpointId, EventId, Timestamp};
 use crate::webhook::Event;
@@ -40,11 +41,14 @@ pub struct QuarantinedEvent {
 
 /// Stores events until they are fanned out.
 ///
-/// A host with SQL transactions does not call [`insert`](Self::insert): it adds the event in the transaction of the
-/// change that caused the event ([example](crate::guide::outbox)).
+/// A host adds an event in the transaction of the change that caused the event: to the table of the outbox
+/// ([example](crate::guide::outbox)), or to a [`PendingEventStore`](super::PendingEventStore) of its own.
+///
+/// Only the library implements this trait.
 #[async_trait]
-pub trait OutboxStore: Send + Sync + 'static {
-    /// Adds an event. Changes nothing if an event with its id is stored.
+pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
+    /// Adds an event. Changes nothing if an event with its id is stored. If a host calls it after the transaction of the
+    /// change, the event is lost when the process stops in between.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -75,7 +79,8 @@ pub trait OutboxStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn body(&self, id: &EventId) -> BackendResult<Option<String>>;
 
-    /// Queues a delivery of each event to each of its endpoints that exists and is enabled, in one transaction.
+    /// Queues a delivery of each event to each of its endpoints that exists and is enabled, and marks the events as fanned
+    /// out, in one transaction.
     ///
     /// Ignores events that were fanned out before, so that a repeated call has no effect. An event without recipients
     /// is deleted.

@@ -48,7 +48,7 @@ impl Stores {
 
 opaque_debug!(Stores);
 
-/// Stores of webhooks: three trait objects, which usually refer to the same store ([`from_store`](Self::from_store)).
+/// Stores of webhooks in one database: three trait objects, which only the library implements.
 #[derive(Clone)]
 pub struct WebhookStores {
     /// Events that are not fanned out yet.
@@ -70,8 +70,7 @@ impl WebhookStores {
         Self::from_store(memory::MemoryWebhookStore::new(audit.clone()))
     }
 
-    /// Uses one store for all three traits.
-    pub fn from_store<T: OutboxStore + EndpointStore + DeliveryStore>(store: T) -> Self {
+    fn from_store(store: memory::MemoryWebhookStore) -> Self {
         let store = Arc::new(store);
         Self {
             outbox: store.clone(),

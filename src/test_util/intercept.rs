@@ -17,9 +17,9 @@ use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryFilter, DeliveryStats, DeliveryStore, EndpointStats, EndpointStore, FanOut,
-    IdempotencyStore, IdempotentRequest, LoadedToken, OutboxStore, Quarantine, QueueStats,
-    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenLoader, TokenStore,
-    TokenUsage, UsageCounts, UsageStore, WebhookStores,
+    IdempotencyStore, IdempotentRequest, LibraryStore, LoadedToken, OutboxStore, Quarantine,
+    QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenLoader,
+    TokenStore, TokenUsage, UsageCounts, UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -257,6 +257,8 @@ impl Drop for CallGuard {
         self.0.hooks().calls_in_progress -= 1;
     }
 }
+
+impl<T: LibraryStore + ?Sized> LibraryStore for Intercepted<T> {}
 
 struct Intercepted<T: ?Sized> {
     inner: Arc<T>,

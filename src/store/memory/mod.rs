@@ -15,4 +15,4 @@ pub use idempotency::MemoryIdempotencyStore;
 pub use rate_limits::MemoryRateLimitStore;
 pub use tokens::MemoryTokenStore;
 pub use usage::MemoryUsageStore;
-pub use webhook_tables::MemoryWebhookStore;
+pub(super) use webhook_tables::MemoryWebhookStore;

@@ -7,17 +7,20 @@ use std::sync::Mutex;
 use super::MemoryAuditStore;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::{
-    DeliveryFilter, LastDelivery, MAX_STORED_ATTEMPTS, Settlement, retention_starts_at,
+    DeliveryFilter, LastDelivery, LibraryStore, MAX_STORED_ATTEMPTS, Settlement,
+    retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, KeyId};
 
 /// Events, endpoints and deliveries in maps, for one process.
 #[derive(Debug, Default)]
-pub struct MemoryWebhookStore(pub(super) Mutex<WebhookTables>);
+pub(crate) struct MemoryWebhookStore(pub(super) Mutex<WebhookTables>);
+
+impl LibraryStore for MemoryWebhookStore {}
 
 impl MemoryWebhookStore {
     /// Creates a store that writes to the audit log `audit`. The store of `default()` has its own log.
-    pub fn new(audit: MemoryAuditStore) -> Self {
+    pub(crate) fn new(audit: MemoryAuditStore) -> Self {
         Self(Mutex::new(WebhookTables {
             audit,
             ..WebhookTables::default()

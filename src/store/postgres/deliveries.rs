@@ -15,7 +15,8 @@ use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::sql::{self, Columns, read_endpoint_stats, read_queue_stats};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
-    DeliveryStore, EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
+    DeliveryStore, EndpointStats, LibraryStore, MAX_STORED_ATTEMPTS, QueueStats, Settlement,
+    retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -31,6 +32,8 @@ const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
 const REMOVE: &str = include_str!("sql/remove.sql");
 const PURGE: &str = include_str!("sql/purge_deliveries.sql");
 const SWEEP: &str = include_str!("sql/sweep.sql");
+
+impl LibraryStore for PostgresExecutor {}
 
 #[async_trait]
 impl DeliveryStore for PostgresExecutor {

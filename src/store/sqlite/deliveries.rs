@@ -18,7 +18,7 @@ use crate::store::sql::{
 };
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStats, DeliveryStore,
-    EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
+    EndpointStats, LibraryStore, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
@@ -62,6 +62,8 @@ pub(super) const RECORD_SUCCESS: &str = "
     WHERE id = (SELECT endpoint FROM forum_api_deliveries WHERE id = ?1) AND failing_since IS NOT NULL";
 
 pub(super) const DELETE_ORPHANS: &str = include_str!("sql/delete_orphans.sql");
+
+impl LibraryStore for SqliteExecutor {}
 
 #[async_trait]
 impl DeliveryStore for SqliteExecutor {

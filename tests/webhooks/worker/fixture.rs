@@ -90,8 +90,8 @@ impl WorkerFixture {
             .random(Arc::new(self.jitter));
         let stores = self.calls.webhooks(&self.stores);
         let (owners, transport) = (self.owners.clone(), self.transport.clone());
-        let mut worker = Worker::builder(stores, owners, transport, environment)
-            .settings(self.settings.clone());
+        let mut worker =
+            Worker::builder(stores, owners, transport, environment).settings(self.settings.clone());
         if let Some(events) = &self.pending_events {
             worker = worker.pending_events(events.clone());
         }

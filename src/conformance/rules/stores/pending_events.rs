@@ -10,7 +10,8 @@ use super::*;
 use crate::error::{BackendError, BackendResult};
 use crate::model::{DeliveryId, EventId, ForumId, Timestamp};
 use crate::store::{
-    DeliveryFilter, FanOut, OutboxStore, PendingEventStore, Quarantine, WebhookStores, relay_events,
+    DeliveryFilter, FanOut, LibraryStore, OutboxStore, PendingEventStore, Quarantine,
+    WebhookStores, relay_events,
 };
 use crate::webhook::{Endpoint, Event, Topic};
 
@@ -189,6 +190,8 @@ impl PendingEventStore for Killable<Arc<dyn PendingEventStore>> {
         self.call(self.inner.remove(ids)).await
     }
 }
+
+impl<T: LibraryStore> LibraryStore for Killable<T> {}
 
 #[async_trait]
 impl OutboxStore for Killable<Arc<dyn OutboxStore>> {
