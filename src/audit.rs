@@ -273,6 +273,11 @@ impl AuditEntry {
         }
     }
 
+    /// Returns the key by which lists are ordered: the time, and the text of the id for entries with the same time.
+    pub(crate) fn sort_key(&self) -> (Timestamp, String) {
+        (self.occurred_at, self.id.to_string())
+    }
+
     /// Returns the entry as it is stored: texts without control characters and of limited length.
     pub(crate) fn into_stored(self) -> Self {
         let AuditActor { system_user, .. } = self.actor;

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 
 use super::components::{
-    TableRow, breakable, empty, filter_field, next_page_link, query_string, table,
+    TableRow, breakable, empty, filter_field, next_page_link, parse_position, position,
+    query_string, table,
 };
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
 use crate::audit::{AuditAction, AuditEntry, AuditOrigin};
-use crate::model::{DeliveryId, EndpointId, UserId};
+use crate::model::{AuditEntryId, DeliveryId, EndpointId, UserId};
 use crate::store::{AuditFilter, AuditRecord};
 use crate::token::Lookup;
 
@@ -55,7 +56,7 @@ fn field<'a>(context: &'a PageContext, name: &str) -> &'a str {
 /// Parses the filter of the query; `None` if no entry can match it, because of an unknown member or a malformed action.
 async fn parse_filter(context: &PageContext) -> Result<Option<AuditFilter>, PanelError> {
     let mut filter = AuditFilter {
-        after: field(context, "before").parse().ok(),
+        after: parse_position(field(context, "before"), AuditEntryId::parse),
         limit: PAGE_SIZE as u32 + 1,
         ..AuditFilter::default()
     };
@@ -105,7 +106,9 @@ fn action_field(value: &str) -> Markup {
 /// Returns the path of the page after this entry.
 fn next_page(context: &PageContext, last: &AuditRecord) -> String {
     let fields = ["actor", "action", "target"].map(|name| (name, field(context, name)));
-    format!("/audit?{}&before={}", query_string(fields), last.number)
+    let before = position(last.entry.occurred_at, &last.entry.id);
+    let fields = fields.into_iter().chain([("before", before.as_str())]);
+    format!("/audit?{}", query_string(fields))
 }
 
 fn no_entries(context: &PageContext) -> Markup {

@@ -4,13 +4,11 @@ use async_trait::async_trait;
 
 use crate::audit::{AuditAction, AuditEntry};
 use crate::error::BackendResult;
-use crate::model::UserId;
+use crate::model::{AuditEntryId, Timestamp, UserId};
 
 /// Stored entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRecord {
-    /// Number of the entry. Later entries have greater numbers.
-    pub number: i64,
     /// The entry.
     pub entry: AuditEntry,
     /// Number of records that the change affected, at least 1.
@@ -26,16 +24,16 @@ pub struct AuditFilter {
     pub action: Option<AuditAction>,
     /// Only changes of this target.
     pub target: Option<String>,
-    /// Only entries with a smaller number than this one. For the next page, pass the number of the last entry of the
-    /// previous page.
-    pub after: Option<i64>,
+    /// Only entries after this position of the list: time and id of the last entry of the previous page.
+    pub after: Option<(Timestamp, AuditEntryId)>,
     /// Maximum number of entries. The default of 0 lists none.
     pub limit: u32,
 }
 
 /// Stores the audit log. Entries are not removed.
 ///
-/// The stores in one database share a log. Their methods that take an [`AuditEntry`] write it in the transaction of the
+/// The stores in one database share a log. [`MergedAuditStore`](super::MergedAuditStore) combines the logs of several
+/// databases. Methods of stores that take an [`AuditEntry`] write it in the transaction of the
 /// change, with the number of affected records, and do not write it if they change nothing.
 #[async_trait]
 pub trait AuditStore: Send + Sync + 'static {
@@ -48,7 +46,7 @@ pub trait AuditStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn insert(&self, entry: &AuditEntry) -> BackendResult<()>;
 
-    /// Lists entries, newest first. Omits entries that cannot be decoded.
+    /// Lists entries, newest first. Entries with the same time are in descending order of the bytes of their ids. Omits entries that cannot be decoded.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

@@ -17,6 +17,7 @@ mod endpoints;
 mod idempotency;
 mod library_store;
 pub mod memory;
+mod merged_audit;
 mod migrations;
 mod outbox;
 mod pending_events;
@@ -52,6 +53,7 @@ pub use idempotency::{
     IdempotencyStore, IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 pub(crate) use library_store::LibraryStore;
+pub use merged_audit::MergedAuditStore;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use pending_events::PendingEventStore;

@@ -20,7 +20,8 @@ pub struct Stores {
     /// Responses by `Idempotency-Key`.
     pub idempotency: Arc<dyn IdempotencyStore>,
     /// The audit log. Webhook stores in the same database write to the same log. Webhook stores in memory do so if both
-    /// are created with [`in_memory_with`](Self::in_memory_with).
+    /// are created with [`in_memory_with`](Self::in_memory_with). A [`MergedAuditStore`](super::MergedAuditStore)
+    /// combines the logs of several databases.
     pub audit: Arc<dyn AuditStore>,
     /// Requests by token and hour, and by operation and hour.
     pub usage: Arc<dyn UsageStore>,

@@ -9,7 +9,7 @@ use forum_api::conformance::{Capability, FixtureResult, store_tests};
 use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::sqlite::{Database, DatabasePath};
-use forum_api::store::{Stores, WebhookStores};
+use forum_api::store::{MergedAuditStore, Stores, WebhookStores};
 use forum_test_support::postgres::run_with_postgres;
 use tempfile::TempDir;
 
@@ -89,6 +89,15 @@ backends! {
         let pool = tables().await;
         (stores(&pool), webhooks(&pool))
     });
+    two_databases &[], block_on: |directory| {
+        let webhooks = open(directory);
+        let audit = MemoryAuditStore::default();
+        let stores = Stores {
+            audit: Arc::new(MergedAuditStore::new(audit.clone(), [Stores::in_sqlite(&webhooks).audit])),
+            ..Stores::in_memory_with(&audit)
+        };
+        Box::pin(async move { (stores, WebhookStores::in_sqlite(&webhooks)) })
+    };
     redis &[Capability::InjectedClock], block_on: |_| Box::pin(async {
         let rate_limits = Arc::new(node(&prefix()).await);
         let (stores, webhooks) = in_memory();

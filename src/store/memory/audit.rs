@@ -9,7 +9,7 @@ use crate::error::BackendResult;
 use crate::lock::lock;
 use crate::store::{AuditFilter, AuditRecord, AuditStore};
 
-/// Audit log in a vector. Clones share the log.
+/// Audit log in a vector, oldest first. Clones share the log.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryAuditStore(Arc<Mutex<Vec<AuditRecord>>>);
 
@@ -23,13 +23,10 @@ impl MemoryAuditStore {
         match log.iter_mut().rev().find(|one| one.entry.id == entry.id) {
             Some(stored) => stored.count += count,
             None => {
-                let number = log.last().map_or(1, |last| last.number + 1);
                 let entry = entry.clone().into_stored();
-                log.push(AuditRecord {
-                    number,
-                    entry,
-                    count,
-                });
+                let key = entry.sort_key();
+                let position = log.partition_point(|one| one.entry.sort_key() < key);
+                log.insert(position, AuditRecord { entry, count });
             }
         }
     }
@@ -50,9 +47,10 @@ impl AuditStore for MemoryAuditStore {
 }
 
 impl AuditFilter {
-    fn matches(&self, AuditRecord { number, entry, .. }: &AuditRecord) -> bool {
+    fn matches(&self, AuditRecord { entry, .. }: &AuditRecord) -> bool {
         let actor = entry.actor.user_id.as_ref();
-        self.after.is_none_or(|after| *number < after)
+        let after = self.after.as_ref();
+        after.is_none_or(|(at, id)| entry.sort_key() < (*at, id.to_string()))
             && self.actor.as_ref().is_none_or(|one| Some(one) == actor)
             && self.action.as_ref().is_none_or(|one| *one == entry.action)
             && self.target.as_ref().is_none_or(|one| *one == entry.target)

@@ -19,11 +19,14 @@ impl<E: SqlExecutor> AuditStore for SqlStore<E> {
     async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>> {
         let sql = "SELECT * FROM forum_api_audit_log WHERE TRUE";
         let mut list = Statement::new(sql, [filter.limit.into()]);
-        list.and("number <", filter.after);
         list.and("actor =", filter.actor.as_ref());
         list.and("action =", filter.action.as_ref());
         list.and("target =", filter.target.as_deref());
-        list.push(" ORDER BY number DESC LIMIT ?1");
+        if let Some((occurred_at, id)) = &filter.after {
+            let (occurred_at, id) = (list.bind(*occurred_at), list.bind(id));
+            list.push(&format!(" AND (occurred_at, id) < ({occurred_at}, {id})"));
+        }
+        list.push(" ORDER BY occurred_at DESC, id DESC LIMIT ?1");
         let records = self.0.query(list, readable("audit_log", read_audit_record));
         Ok(records.await?.into_iter().flatten().collect())
     }

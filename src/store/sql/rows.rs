@@ -39,7 +39,6 @@ pub(super) fn read_audit_record(row: &dyn Columns) -> ColumnResult<AuditRecord> 
             target: row.value("target")?,
             details: row.value("details")?,
         },
-        number: row.value("number")?,
         count: row.value("count")?,
     })
 }

@@ -59,7 +59,7 @@ impl AuditCommand {
             let Some(last) = page.last() else {
                 return Output::list(all);
             };
-            filter.after = Some(last.number);
+            filter.after = Some((last.entry.occurred_at, last.entry.id.clone()));
             let actors = page.iter();
             let actors = actors.filter_map(|record| record.entry.actor.user_id.clone());
             let names = member_names(board, actors.collect()).await?;

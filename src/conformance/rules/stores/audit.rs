@@ -62,7 +62,7 @@ store_rules! {
                     let mut listed = Vec::new();
                     while let Some(last) = {
                         let page = fixture.stores.audit.list(&filter).await?;
-                        let last = page.last().map(|record| record.number);
+                        let last = page.last().map(|record| (record.entry.occurred_at, record.entry.id.clone()));
                         listed.extend(page.into_iter().map(|record| record.entry));
                         last
                     } {
@@ -78,6 +78,34 @@ store_rules! {
             }
         }
         check_eq!(fixture.stores.audit.list(&AuditFilter::default()).await?, [], "entries with the default limit of 0")
+    }
+
+    /// Changes of tokens and of endpoints are in one list, ordered by their times and then by their ids, also if the stores
+    /// of tokens and of webhooks are in different databases. Pages have neither gaps nor overlaps.
+    async fn changes_of_tokens_and_endpoints_are_listed_in_their_order(fixture: &StoreFixture) -> TestResult {
+        let (tokens, endpoints) = (&fixture.stores.tokens, &fixture.webhooks.endpoints);
+        check!(tokens.create(&token()?, &entry(0)).await?)?;
+        let mut expected = vec![100];
+        for number in 1..10 {
+            // Two changes have the same time.
+            let entry = AuditEntry { occurred_at: instant((number + 1) / 2), ..entry(number) };
+            match number % 2 {
+                0 => check!(tokens.set_label(&lookup(1)?, &number.to_string(), &entry).await?)?,
+                _ => check!(endpoints.add(&endpoint(number.unsigned_abs())?, &entry).await?)?,
+            }
+            expected.insert(0, number + 100);
+        }
+        let mut filter = AuditFilter { limit: 3, ..AuditFilter::default() };
+        let mut listed = Vec::new();
+        for _ in 0..5 {
+            let page = fixture.stores.audit.list(&filter).await?;
+            filter.after = page.last().map(|record| (record.entry.occurred_at, record.entry.id.clone()));
+            listed.extend(page.iter().map(|record| record.entry.id.to_i64().unwrap_or_default()));
+            if page.len() < 3 {
+                break;
+            }
+        }
+        check_eq!(listed, expected)
     }
 
     /// Inserting an entry with a stored id increments the count of the stored entry.
@@ -102,7 +130,7 @@ store_rules! {
         check!(tokens.set_label(&lookup(1)?, "x", &entry(10)).await?)?;
         check_eq!(tokens.purge(instant(0), 1, &entry(5)).await?, 0)?;
         check_eq!(tokens.purge(instant(1), 1, &entry(6)).await?, 1)?;
-        expect_entries(fixture, &[6, 7, 3, 1]).await
+        expect_entries(fixture, &[7, 6, 3, 1]).await
     }
 
     /// Changes of endpoints and of the key write their entries. Rejected changes write no entries.

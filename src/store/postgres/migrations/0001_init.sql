@@ -126,8 +126,7 @@ CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
 FOR EACH ROW EXECUTE FUNCTION forum_api_event_ends();
 
 CREATE TABLE forum_api_audit_log (
-    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    id TEXT COLLATE "C" NOT NULL UNIQUE,
+    id TEXT COLLATE "C" PRIMARY KEY,
     occurred_at BIGINT NOT NULL,
     actor TEXT,
     system_user TEXT,
@@ -139,9 +138,10 @@ CREATE TABLE forum_api_audit_log (
     count BIGINT NOT NULL
 );
 
-CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, number);
-CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, number);
-CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, number);
+CREATE INDEX forum_api_audit_log_by_time ON forum_api_audit_log (occurred_at, id);
+CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, occurred_at, id);
+CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, occurred_at, id);
+CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, occurred_at, id);
 
 -- The token is empty for the requests of guests.
 CREATE TABLE forum_api_usage (

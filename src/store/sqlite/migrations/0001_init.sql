@@ -122,8 +122,7 @@ BEGIN
 END;
 
 CREATE TABLE forum_api_audit_log (
-    number INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
+    id TEXT NOT NULL PRIMARY KEY,
     occurred_at INTEGER NOT NULL,
     actor TEXT,
     system_user TEXT,
@@ -135,9 +134,10 @@ CREATE TABLE forum_api_audit_log (
     count INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, number);
-CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, number);
-CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, number);
+CREATE INDEX forum_api_audit_log_by_time ON forum_api_audit_log (occurred_at, id);
+CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, occurred_at, id);
+CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, occurred_at, id);
+CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, occurred_at, id);
 
 -- The token is empty for the requests of guests.
 CREATE TABLE forum_api_usage (
