@@ -321,6 +321,66 @@ impl AuditEntry {
     }
 }
 
+impl AuditEntry {
+    /// Creates an entry and the number of affected records from their [`insert_parameters`](Self::insert_parameters).
+    ///
+    /// # Errors
+    /// [`ParseError`] if a parameter is malformed.
+    ///
+    /// # Examples
+    /// ```
+    /// use forum_api::audit::{AuditAction, AuditActor, AuditEntry};
+    /// use forum_api::model::Timestamp;
+    /// use forum_api::runtime::OsRandom;
+    ///
+    /// let now = Timestamp::from_millis(0);
+    /// let entry = AuditActor::SYSTEM.entry(&OsRandom, now, AuditAction::TOKEN_PURGED, "").unwrap();
+    /// assert_eq!(AuditEntry::from_insert_parameters(entry.insert_parameters(7)), Ok((entry, 7)));
+    /// ```
+    pub fn from_insert_parameters(parameters: [String; 10]) -> Result<(Self, u64), ParseError> {
+        let [
+            id,
+            occurred_at,
+            user_id,
+            system_user,
+            origin,
+            address,
+            action,
+            target,
+            details,
+            count,
+        ] = parameters;
+        let millis = occurred_at.parse();
+        let millis = millis.map_err(|_| ParseError::new("a time in milliseconds"))?;
+        let entry = Self {
+            id: AuditEntryId::parse(&id)?,
+            occurred_at: Timestamp::from_millis(millis),
+            actor: AuditActor {
+                user_id: optional(&user_id, UserId::parse)?,
+                system_user: Some(system_user).filter(|name| !name.is_empty()),
+                origin: AuditOrigin::parse(&origin)?,
+                address: optional(&address, |address| {
+                    let address = address.parse();
+                    address.map_err(|_| ParseError::new("an IP address"))
+                })?,
+            },
+            action: AuditAction::parse(&action)?,
+            target,
+            details,
+        };
+        let count = count.parse().map_err(|_| ParseError::new("a count"))?;
+        Ok((entry, count))
+    }
+}
+
+/// Parses a text; `None` for the empty text.
+fn optional<T>(
+    text: &str,
+    parse: impl FnOnce(&str) -> Result<T, ParseError>,
+) -> Result<Option<T>, ParseError> {
+    (!text.is_empty()).then(|| parse(text)).transpose()
+}
+
 /// Returns the username of an owner as details contain it, or the id if the name is unknown.
 pub(crate) fn owner_text(name: Option<&str>, owner: &UserId) -> String {
     name.map_or_else(|| owner.to_string(), str::to_owned)
@@ -398,5 +458,29 @@ mod tests {
         ];
         assert_eq!(texts, expected);
         assert_eq!(details.chars().count(), 1000);
+    }
+
+    #[test]
+    fn an_entry_is_created_from_its_parameters() {
+        let actor = AuditActor {
+            system_user: Some("root".into()),
+            ..AuditActor::panel(UserId::from(3), "192.0.2.1".parse().ok())
+        };
+        let now = Timestamp::from_millis(-17);
+        let entry = actor.entry(&OsRandom, now, AuditAction::TOKEN_REVOKED, "x");
+        let entry = entry.unwrap().with_details("y");
+        let parameters = entry.insert_parameters(7);
+        assert_eq!(
+            AuditEntry::from_insert_parameters(parameters.clone()),
+            Ok((entry, 7))
+        );
+        for malformed in [0, 1, 2, 4, 5, 6, 9] {
+            let mut parameters = parameters.clone();
+            parameters[malformed] = "?".into();
+            assert!(
+                AuditEntry::from_insert_parameters(parameters).is_err(),
+                "{malformed}"
+            );
+        }
     }
 }

@@ -43,7 +43,10 @@ pub struct WindowState {
 }
 
 /// Key of a budget.
+///
+/// A store uses [`to_bytes`](Self::to_bytes) as the key of its rows. Later versions can add kinds of budgets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RateLimitKey {
     /// Budget of a token.
     Token(Lookup),
@@ -57,6 +60,18 @@ pub enum RateLimitKey {
 }
 
 impl RateLimitKey {
+    /// Returns bytes that differ for different keys and stay the same in later versions: a byte for the kind, followed by
+    /// the lookup, the address or the hash.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (kind, value) = match self {
+            Self::Token(lookup) => (1, lookup.to_bytes()),
+            Self::Prefix(address) => (2, address.to_be_bytes()),
+            Self::UnknownAddress => (3, [0; 16]),
+            Self::PasswordAttempts(hash) => (4, hash.to_be_bytes()),
+        };
+        [[kind].as_slice(), &value].concat()
+    }
+
     /// Returns the key of a budget of failed password attempts: the first 128 bits of a SHA-256 of `purpose` and
     /// `subject`. The store receives only this hash, not a name or an address.
     ///
@@ -146,5 +161,32 @@ impl Budget {
             is_running.then_some(WindowState { ends_at, used }),
             decision,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_keys_are_the_recorded_ones() {
+        let lookup = Lookup::parse("0123456789abcdEF").unwrap();
+        for (key, recorded) in [
+            (RateLimitKey::Token(lookup), "\u{1}0123456789abcdEF"),
+            (
+                RateLimitKey::Prefix(u128::from_be_bytes(*b"0123456789abcdEF")),
+                "\u{2}0123456789abcdEF",
+            ),
+            (
+                RateLimitKey::UnknownAddress,
+                "\u{3}\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+            ),
+            (
+                RateLimitKey::PasswordAttempts(u128::from_be_bytes(*b"0123456789abcdEF")),
+                "\u{4}0123456789abcdEF",
+            ),
+        ] {
+            assert_eq!(key.to_bytes(), recorded.as_bytes(), "{key:?}");
+        }
     }
 }

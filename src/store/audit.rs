@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::audit::{AuditAction, AuditEntry};
-use crate::error::BackendResult;
+use crate::error::{BackendResult, ParseError};
 use crate::model::{AuditEntryId, Timestamp, UserId};
 
 /// Stored entry of the audit log.
@@ -13,6 +13,25 @@ pub struct AuditRecord {
     pub entry: AuditEntry,
     /// Number of records that the change affected, at least 1.
     pub count: u64,
+}
+
+impl AuditRecord {
+    /// Encodes the record for a key-value store. Later versions of the library decode these bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let texts = self.entry.insert_parameters(self.count);
+        serde_json::json!(texts).to_string().into_bytes()
+    }
+
+    /// Decodes the bytes of [`to_bytes`](Self::to_bytes).
+    ///
+    /// # Errors
+    /// [`ParseError`] for other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ParseError> {
+        let texts = serde_json::from_slice(bytes);
+        let texts = texts.map_err(|_| ParseError::new("the bytes of a record of the audit log"))?;
+        let (entry, count) = AuditEntry::from_insert_parameters(texts)?;
+        Ok(Self { entry, count })
+    }
 }
 
 /// Filter of [`AuditStore::list`]. A field that is `None` does not restrict the list.

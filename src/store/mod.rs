@@ -15,6 +15,7 @@ mod audit;
 mod deliveries;
 mod endpoints;
 mod idempotency;
+mod idempotency_bytes;
 mod library_store;
 pub mod memory;
 mod merged_audit;

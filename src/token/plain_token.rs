@@ -44,6 +44,11 @@ impl Lookup {
             .ok_or(ParseError::new("16 letters and digits"))
     }
 
+    /// Returns the characters of the lookup.
+    pub(crate) const fn to_bytes(self) -> [u8; LOOKUP_LEN] {
+        self.0
+    }
+
     /// Returns the lookup as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
