@@ -178,6 +178,7 @@ pub struct VisibleForums(ForumSet);
 enum ForumSet {
     All,
     Ids(HashSet<ForumId>),
+    Except(HashSet<ForumId>),
     Predicate(Arc<dyn Fn(&ForumId) -> bool + Send + Sync>),
 }
 
@@ -197,8 +198,27 @@ impl VisibleForums {
         Self(ForumSet::Ids(forums.into_iter().collect()))
     }
 
-    /// Returns the set of the forums for which `is_visible` returns `true`, for boards with too many forums to list them
-    /// on each request. The library calls `is_visible` for each forum of a result, so it must be fast and must not block.
+    /// Returns the set of all forums except those with these ids, for boards with many open forums and few hidden ones.
+    ///
+    /// The set contains ids that no forum has. For such an id, `list_threads` and `create_thread` return
+    /// [`BoardError::PathNotFound`](super::BoardError::PathNotFound), so that the response is the same as for a hidden
+    /// forum.
+    ///
+    /// ```
+    /// use forum_api::host::VisibleForums;
+    /// use forum_api::model::ForumId;
+    ///
+    /// let forums = VisibleForums::all_except([ForumId::from(7)]);
+    /// assert!(!forums.contains(&ForumId::from(7)));
+    /// assert!(forums.contains(&ForumId::from(8)));
+    /// ```
+    pub fn all_except(forums: impl IntoIterator<Item = ForumId>) -> Self {
+        Self(ForumSet::Except(forums.into_iter().collect()))
+    }
+
+    /// Returns the set of the forums for which `is_visible` returns `true`, for boards with too many forums to list the
+    /// visible or the hidden ones on each request. An id that no forum has is treated as in
+    /// [`all_except`](Self::all_except). The library calls `is_visible` for each forum of a result, so it must be fast and must not block.
     ///
     /// If the caller can see no forum, use [`none`](Self::none) instead: [`is_empty`](Self::is_empty) cannot call
     /// `is_visible` for all forums, and always returns `false` for a set that `from_fn` created.
@@ -211,20 +231,35 @@ impl VisibleForums {
     pub fn as_ids(&self) -> Option<&HashSet<ForumId>> {
         match &self.0 {
             ForumSet::Ids(forums) => Some(forums),
-            ForumSet::All | ForumSet::Predicate(_) => None,
+            ForumSet::All | ForumSet::Except(_) | ForumSet::Predicate(_) => None,
         }
     }
 
-    /// Returns `true` if the set contains the forum. Not public, so that a later version can make it asynchronous.
-    pub(crate) fn contains(&self, forum: &ForumId) -> bool {
+    /// Returns the ids that a set of [`all_except`](Self::all_except) excludes; `None` for the other sets.
+    pub fn as_excluded_ids(&self) -> Option<&HashSet<ForumId>> {
+        match &self.0 {
+            ForumSet::Except(forums) => Some(forums),
+            ForumSet::All | ForumSet::Ids(_) | ForumSet::Predicate(_) => None,
+        }
+    }
+
+    /// Returns `true` if the set may contain an id that no forum has, although it does not contain all forums.
+    pub(crate) fn has_unknown_ids(&self) -> bool {
+        matches!(&self.0, ForumSet::Except(_) | ForumSet::Predicate(_))
+    }
+
+    /// Returns `true` if the set contains the forum.
+    pub fn contains(&self, forum: &ForumId) -> bool {
         match &self.0 {
             ForumSet::All => true,
             ForumSet::Ids(forums) => forums.contains(forum),
+            ForumSet::Except(forums) => !forums.contains(forum),
             ForumSet::Predicate(is_visible) => is_visible(forum),
         }
     }
 
-    /// Returns `true` if the set contains no forum. Always `false` for [`from_fn`](Self::from_fn).
+    /// Returns `true` if the set contains no forum. Always `false` for
+    /// [`all_except`](Self::all_except) and [`from_fn`](Self::from_fn).
     pub fn is_empty(&self) -> bool {
         matches!(&self.0, ForumSet::Ids(forums) if forums.is_empty())
     }
@@ -235,6 +270,7 @@ impl Debug for VisibleForums {
         match &self.0 {
             ForumSet::All => f.write_str("all"),
             ForumSet::Ids(forums) => forums.fmt(f),
+            ForumSet::Except(forums) => write!(f, "all except {forums:?}"),
             ForumSet::Predicate(_) => f.write_str("from a function"),
         }
     }

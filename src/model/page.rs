@@ -200,7 +200,8 @@ const DEFAULT_LIMIT: u8 = 20;
 ///
 /// assert_eq!(PageLimit::default().get(), 20);
 /// assert!(PageLimit::new(101).is_err());
-/// assert_eq!("50".parse::<PageLimit>().unwrap().plus_one(), 51);
+/// let limit: PageLimit = "50".parse().unwrap();
+/// assert_eq!((limit.plus_one(), limit.plus_one_usize()), (51, 51));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PageLimit(u8);
@@ -223,6 +224,11 @@ impl PageLimit {
     /// Returns the number of items plus one, for the `LIMIT` of a query whose rows [`Page::from_overfetch`] takes.
     pub fn plus_one(self) -> i64 {
         i64::from(self.0) + 1
+    }
+
+    /// Returns the number of items plus one, for [`Iterator::take`].
+    pub fn plus_one_usize(self) -> usize {
+        self.get() + 1
     }
 
     /// Parses a number from 1 to 100.

@@ -185,7 +185,11 @@ where
         let mut reservation = None;
         if let Some(request) = &self.idempotent_request {
             let now = services.environment.clock.now();
-            match idempotency::begin(store, request, now).await? {
+            let begin = idempotency::begin(store, request, now).await;
+            if let Err(ApiError::Idempotency(_)) = begin {
+                checks::require_known_forum(board, caller, resource).await?;
+            }
+            match begin? {
                 Begin::Run(reserved) => reservation = Some(reserved),
                 Begin::Replay(stored) => {
                     let (member, shown) = (path.member(), &stored.resource);

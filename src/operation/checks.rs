@@ -2,7 +2,7 @@
 
 use super::error::ApiError;
 use crate::host::{Board, BoardError, Caller, PresentedToken, ResourceRef};
-use crate::model::{ForumId, GetMemberParams, UserRef};
+use crate::model::{ForumId, GetMemberParams, List, UserRef};
 use crate::scope::Scope;
 use crate::store::ResourceIds;
 
@@ -46,6 +46,28 @@ pub(crate) async fn require_visible(
         }
     };
     is_visible.then_some(()).ok_or(ApiError::NotFound)
+}
+
+/// Checks that the forum of the path exists, if the caller's access does not determine it, before an error that a hidden
+/// forum does not have. A board without lists of threads is not asked.
+pub(crate) async fn require_known_forum(
+    board: &dyn Board,
+    caller: &Caller,
+    resource: ResourceRef<'_>,
+) -> Result<(), ApiError> {
+    let ResourceRef::Forum(forum) = resource else {
+        return Ok(());
+    };
+    if !caller.access().visible_forums.has_unknown_ids() {
+        return Ok(());
+    }
+    match board
+        .list_threads(caller, forum.clone(), List::default())
+        .await
+    {
+        Ok(_) | Err(BoardError::NotImplemented) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Checks that the caller can still see the resource of a stored response, and that a member in the path still exists.

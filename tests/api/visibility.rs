@@ -167,6 +167,37 @@ async fn hidden_and_absent_resources_have_identical_responses() {
     }
 }
 
+/// The access names the hidden forums, so the board finds out that a forum does not exist. Also repeats a write with a
+/// key that another request used.
+#[tokio::test]
+async fn a_forum_that_does_not_exist_has_the_response_of_an_excluded_one() {
+    let server = Server::new();
+    server.board.name_hidden_forums();
+    let alice = server.token("alice").await;
+    let used = Request::post("/forums/open/threads", r#"{"title":"x","body":"x"}"#).key("used");
+    assert_eq!(server.outcome_for(&alice, used).await, (201, None));
+    for row in in_forums() {
+        for key in [None, Some("new"), Some("used")] {
+            let mut responses = Vec::new();
+            for forum in ["staff", "absent"] {
+                let request = request(row, forum).bearer(&alice);
+                let request = match key {
+                    Some(key) => request.key(key),
+                    None => request,
+                };
+                let response = server.send(&request).await;
+                assert_eq!(
+                    outcome(&response),
+                    PATH_NOT_FOUND,
+                    "{row:?} {forum} {key:?}"
+                );
+                responses.push(comparable_parts(&response));
+            }
+            assert_eq!(responses[0], responses[1], "{row:?} {key:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_post_is_reached_through_its_own_thread_only() {
     let server = Server::new();

@@ -21,6 +21,8 @@ use super::{FailureMode, within_ten_seconds};
 pub(crate) struct FullBoard {
     mode: Mutex<FailureMode>,
     offline: AtomicBool,
+    /// `true` if the access of a caller names the hidden forums instead of the visible ones.
+    names_hidden_forums: AtomicBool,
     /// Visible forums of each account; "" is the guest. Other accounts have no access.
     visible: Mutex<HashMap<&'static str, Vec<&'static str>>>,
     /// Ids of deleted threads, posts and members.
@@ -48,6 +50,7 @@ impl FullBoard {
         Arc::new(Self {
             mode: Mutex::default(),
             offline: AtomicBool::new(false),
+            names_hidden_forums: AtomicBool::new(false),
             visible: Mutex::new(visible),
             deleted: Mutex::default(),
             access_lookups: AtomicUsize::new(0),
@@ -67,6 +70,11 @@ impl FullBoard {
 
     pub(crate) fn set_offline(&self, offline: bool) {
         self.offline.store(offline, Ordering::SeqCst);
+    }
+
+    /// Lets the access of each caller name the hidden forums instead of the visible ones.
+    pub(crate) fn name_hidden_forums(&self) {
+        self.names_hidden_forums.store(true, Ordering::SeqCst);
     }
 
     /// Sets the visible forums of an account.
@@ -145,17 +153,23 @@ impl FullBoard {
             .ok_or(BoardError::PathNotFound)
     }
 
+    /// Returns an error for a forum that does not exist.
+    pub(super) fn require_forum(&self, forum: &ForumId) -> BoardResult<()> {
+        let mut forums = FORUMS.iter();
+        match forums.any(|(name, _)| forum.to_string() == *name) {
+            true => Ok(()),
+            false => Err(BoardError::PathNotFound),
+        }
+    }
+
     pub(super) fn is_deleted(&self, id: &str) -> bool {
         self.deleted.lock().unwrap().contains(id)
     }
 
     fn can_see(&self, access: &Access, forum: &str) -> bool {
         let leaks = matches!(*self.mode.lock().unwrap(), FailureMode::Leak);
-        leaks
-            || access
-                .visible_forums()
-                .as_ids()
-                .is_some_and(|ids| ids.contains(&ForumId::parse(forum).unwrap()))
+        let forum = ForumId::parse(forum).unwrap();
+        leaks || access.visible_forums().contains(&forum)
     }
 
     /// Returns the forums that the board shows to a caller.
@@ -168,13 +182,17 @@ impl FullBoard {
 
     fn access(&self, user: &str) -> Option<Access> {
         let visible = self.visible.lock().unwrap();
-        let forums = visible
-            .get(user)?
-            .iter()
-            .flat_map(|forum| ForumId::parse(forum));
+        let names = visible.get(user)?;
+        let parse = |forum: &&str| ForumId::parse(forum).unwrap();
+        let forums = if self.names_hidden_forums.load(Ordering::SeqCst) {
+            let all = FORUMS.iter().map(|(forum, _)| forum);
+            VisibleForums::all_except(all.filter(|forum| !names.contains(forum)).map(parse))
+        } else {
+            VisibleForums::from_ids(names.iter().map(parse))
+        };
         let offline = self.offline.load(Ordering::SeqCst) && user != "admin";
         let is_moderator = IsModerator(matches!(user, "moderator" | "admin"));
-        let access = Access::new(VisibleForums::from_ids(forums));
+        let access = Access::new(forums);
         Some(access.with_extension(is_moderator).deny_offline(offline))
     }
 }

@@ -40,11 +40,13 @@ commands! { board:
     }
 
     list_threads(_caller: &Caller, forum: ForumId, list: List<ThreadFilter>) -> Page<Thread> {
+        board.require_forum(&forum)?;
         let thread = |n| fixtures::thread(&format!("{forum}-{n}"));
         Ok(page(list.limit, list.after.as_ref(), THREADS, thread))
     }
 
     create_thread(_member: &MemberCaller, forum: ForumId, new: NewThread) -> Thread {
+        board.require_forum(&forum)?;
         require_text("title", &new.title)?;
         Ok(fixtures::thread(&format!("{forum}-{}", THREADS + 1)))
     }
