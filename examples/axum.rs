@@ -14,7 +14,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{ConnectInfo, OriginalUri};
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::routing::get;
 use forum_api::host::{
@@ -111,11 +110,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let statistics = get_statistics(&board);
     let api = ForumApi::builder(board, Stores::in_memory())
         .operation(statistics)
-        .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
-        .peer_ip(|head| {
-            let peer = head.extensions.get::<ConnectInfo<SocketAddr>>();
-            peer.map(|info| info.0.ip())
-        })
+        .axum()
         .build()?;
     let app = Router::new()
         .route("/", get(|| async { "A board's own page" }))

@@ -62,7 +62,7 @@
 //! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
 //!
 //! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`ErrorMessages`], [`Language`]),
-//! the [`Environment`] that all services of a board share, the error of their builders ([`BuildError`]), the body and the
+//! the [`Environment`] that all services of a board share, their stores and environment in one value ([`Wiring`]), the error of their builders ([`BuildError`]), the body and the
 //! future of their responses ([`ResponseBody`], [`ResponseFuture`]), the request extension [`MalformedRequest`], and the
 //! functions [`client_ip`] and [`openapi_document`]. It re-exports `async_trait` and [`IpNet`]. The cited file
 //! `docs/protocol.md` is in the repository.
@@ -79,6 +79,7 @@
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
 //! - `panel`: the control panel. Enables `webhooks`.
 //! - `reference`: the reference page, rendered from the OpenAPI document.
+//! - `axum`: the original URI and the peer address of requests in an axum router.
 //! - `metrics`: counters, gauges and histograms through the `metrics` facade.
 //! - `test-util`: an in-process client, and a deterministic executor with manually advanced time.
 //! - `conformance`: tests for a host's board and stores. Enables `test-util`.
@@ -186,6 +187,7 @@ pub mod token;
 pub mod webhook;
 #[cfg(feature = "webhooks")]
 pub mod webhook_admin;
+mod wiring;
 #[cfg(feature = "webhooks")]
 pub mod worker;
 
@@ -197,3 +199,4 @@ pub use http_util::{ResponseBody, ResponseFuture};
 pub use ipnet::IpNet;
 pub use mask_secrets::mask_secrets;
 pub use operation::{ErrorMessages, Language, MalformedRequest};
+pub use wiring::Wiring;

@@ -1,5 +1,7 @@
 //! HTTP helpers shared by the API, the control panel and the reference page.
 
+#[cfg(feature = "axum")]
+pub(crate) mod axum;
 mod etag;
 mod form;
 #[cfg(any(feature = "panel", feature = "reference"))]

@@ -111,7 +111,7 @@ impl PanelBuilder {
     ///
     /// The function must not panic.
     ///
-    /// With axum: `.original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))`.
+    /// With axum: [`axum`](Self::axum).
     pub fn original_uri(
         mut self,
         original_uri: impl Fn(&Parts) -> Option<&Uri> + Send + Sync + 'static,
@@ -125,13 +125,22 @@ impl PanelBuilder {
     ///
     /// The function must not panic.
     ///
-    /// With axum: `.peer_ip(|head| head.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip()))`.
+    /// With axum: [`axum`](Self::axum).
     pub fn peer_ip(
         mut self,
         peer_ip: impl Fn(&Parts) -> Option<IpAddr> + Send + Sync + 'static,
     ) -> Self {
         self.0.peer_ip = Box::new(peer_ip);
         self
+    }
+
+    /// Reads the original URI and the peer's IP address from the request's extensions
+    /// [`OriginalUri`](axum::extract::OriginalUri) and [`ConnectInfo<SocketAddr>`](axum::extract::ConnectInfo), for a
+    /// service that is mounted in an axum router.
+    #[cfg(feature = "axum")]
+    pub fn axum(self) -> Self {
+        use crate::http_util::axum;
+        self.original_uri(axum::original_uri).peer_ip(axum::peer_ip)
     }
 
     /// Builds the panel.

@@ -35,7 +35,7 @@ impl AuditRecord {
 }
 
 /// Filter of [`AuditStore::list`]. A field that is `None` does not restrict the list.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct AuditFilter {
     /// Only changes by this member.
     pub actor: Option<UserId>,
@@ -45,8 +45,20 @@ pub struct AuditFilter {
     pub target: Option<String>,
     /// Only entries after this position of the list: time and id of the last entry of the previous page.
     pub after: Option<(Timestamp, AuditEntryId)>,
-    /// Maximum number of entries. The default of 0 lists none.
+    /// Maximum number of entries. Default: 100.
     pub limit: u32,
+}
+
+impl Default for AuditFilter {
+    fn default() -> Self {
+        Self {
+            actor: None,
+            action: None,
+            target: None,
+            after: None,
+            limit: 100,
+        }
+    }
 }
 
 /// Stores the audit log. Entries are not removed.

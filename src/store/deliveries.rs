@@ -182,7 +182,7 @@ pub struct DeliveryCount {
 }
 
 /// Filter of [`DeliveryStore::list`]. A field that is `None` does not restrict the list.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct DeliveryFilter {
     /// Only deliveries in this state.
     pub state: Option<DeliveryState>,
@@ -199,8 +199,23 @@ pub struct DeliveryFilter {
     pub before: Option<Timestamp>,
     /// Only deliveries after this position of the list: creation time and id of the last delivery of the previous page.
     pub after: Option<(Timestamp, DeliveryId)>,
-    /// Maximum number of deliveries. The default of 0 lists none.
+    /// Maximum number of deliveries. Default: 100.
     pub limit: u32,
+}
+
+impl Default for DeliveryFilter {
+    fn default() -> Self {
+        Self {
+            state: None,
+            endpoint_id: None,
+            topic: None,
+            response: None,
+            since: None,
+            before: None,
+            after: None,
+            limit: 100,
+        }
+    }
 }
 
 impl DeliveryFilter {

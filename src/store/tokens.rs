@@ -7,8 +7,8 @@ use crate::error::BackendResult;
 use crate::model::{Timestamp, UserId};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
-/// Filter of [`TokenStore::list`]. The default does not restrict the list, but has the limit 0, which lists no tokens.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Filter of [`TokenStore::list`]. The default lists the newest 100 tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenFilter {
     /// Only tokens of this owner; `None` for all owners.
     pub owner: Option<UserId>,
@@ -20,8 +20,20 @@ pub struct TokenFilter {
     /// page. The list is newest first, so these tokens are older. A token with this lookup need not exist. `None` starts
     /// at the newest token.
     pub after: Option<(Timestamp, Lookup)>,
-    /// Maximum number of tokens. The default of 0 lists none.
+    /// Maximum number of tokens. Default: 100.
     pub limit: u32,
+}
+
+impl Default for TokenFilter {
+    fn default() -> Self {
+        Self {
+            owner: None,
+            states: TokenStateFilter::Any,
+            search: None,
+            after: None,
+            limit: 100,
+        }
+    }
 }
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

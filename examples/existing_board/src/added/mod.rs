@@ -8,10 +8,8 @@ pub mod events;
 pub mod votes;
 pub mod webhooks;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{ConnectInfo, OriginalUri};
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::{BuildError, Environment, ForumApi};
@@ -38,10 +36,6 @@ pub fn api(club: &Club) -> Result<ForumApi, BuildError> {
     ForumApi::builder(board.clone(), stores(club))
         .environment(environment())
         .operation(votes::vote_post(&board))
-        .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
-        .peer_ip(|head| {
-            let peer = head.extensions.get::<ConnectInfo<SocketAddr>>();
-            peer.map(|info| info.0.ip())
-        })
+        .axum()
         .build()
 }
