@@ -851,13 +851,26 @@ impl Board for MemoryBoard {
         ensure(!is_deleted, Conflict, "The post is deleted.")?;
         ensure(post.can_edit, Forbidden, "You may not edit this post.")?;
         check_version(update.expected_version, post.version)?;
-        check_text("body", &update.body)?;
+        if let Some(body) = &update.body {
+            check_text("body", body)?;
+        }
+        if let Some(title) = &update.title {
+            validate(post.number == 1, "title", "This is not the first post.")?;
+            check_line("title", title)?;
+        }
         let now = data.now;
+        if let Some(title) = update.title {
+            let thread = found(data.threads.get_mut(&path.thread_id))?;
+            thread.title = title;
+            thread.version += 1;
+        }
         let post = found(data.posts.get_mut(&path.post_id))?;
         post.edited_at = Some(now);
         post.edited_by = writer.author.clone();
-        post.body_html = Some(text_to_html(&update.body));
-        post.body = Some(update.body);
+        if let Some(body) = update.body {
+            post.body_html = Some(text_to_html(&body));
+            post.body = Some(body);
+        }
         post.version += 1;
         let public = data.post(&READER, &path);
         data.emit_public(&writer, &path.thread_id, public, Event::post_updated)?;

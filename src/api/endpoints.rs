@@ -142,8 +142,11 @@ pub(super) fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             404. `state` in the response shows whether the post awaits approval.")
             .created(board, |b, m: &MemberCaller, path, Json(new)| b.create_post(m, path, new), Post::reply_example),
         Operation::patch("/threads/{threadId}/posts/{postId}", "updatePost", Scope::POSTS_WRITE).tag(THREADS).cost(5)
-            .summary("Edits a post.")
-            .notes("The post's `canEdit` shows whether the caller may edit it. Set `expectedVersion` to the \
+            .summary("Edits a post, or the title of its thread.")
+            .notes("The post's `canEdit` shows whether the caller may edit it. Omitted fields keep their value; a body \
+            without `body` and `title` is a 400. `title` changes the title of the thread, and increments the `version` of \
+            the thread. Only an edit of the first post can have a `title`; for another post, and on a board whose titles \
+            cannot change, the response is 422. Set `expectedVersion` to the \
             `version` that you read: if the post has changed since then, the response is 409 and the post is not changed. \
             To read one post, list the posts of its thread with the post's id as `from` and with `limit=1`.")
             .ok(board, |b, m: &MemberCaller, path, Json(update)| b.update_post(m, path, update), Post::updated_example),

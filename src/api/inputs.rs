@@ -82,12 +82,19 @@ macro_rules! bodies {
 bodies! {
     NewThread, "subscribe" => SUBSCRIPTIONS_WRITE: |thread| thread.subscribe, extra: NewThread;
     NewPost, "subscribe" => SUBSCRIPTIONS_WRITE: |post| post.subscribe, extra: NewPost;
-    PostUpdate, extra: PostUpdate;
+    PostUpdate, check: require_body_or_title, extra: PostUpdate;
     NewRating;
     NewMessage, extra: NewMessage;
     NewVote;
     PollUpdate, check: require_change;
     NewSubscription;
+}
+
+fn require_body_or_title(update: &PostUpdate) -> Result<(), FieldError> {
+    if update.body.is_some() || update.title.is_some() {
+        return Ok(());
+    }
+    Err(FieldError::expected("body", Expected::Change))
 }
 
 fn require_change(update: &PollUpdate) -> Result<(), FieldError> {

@@ -246,7 +246,10 @@ pub trait Board: Send + Sync + 'static {
         Err(BoardError::NotImplemented)
     }
 
-    /// `PATCH /threads/{threadId}/posts/{postId}`: edits a post.
+    /// `PATCH /threads/{threadId}/posts/{postId}`: edits a post, or the title of its thread.
+    ///
+    /// At least one of `body` and `title` is set; `None` keeps the value. A new title increments the version of the thread
+    /// as well as that of the post. The event of both is [`Event::post_updated`](crate::webhook::Event::post_updated).
     ///
     /// Rules: [edits](crate::conformance::rules::edits), [approval](crate::conformance::rules::approval).
     ///
@@ -255,7 +258,8 @@ pub trait Board: Send + Sync + 'static {
     /// - [`BoardError::Forbidden`] for members who are not moderators: if the member is not the author, the thread is
     ///   locked, or the edit window is over.
     /// - [`BoardError::Conflict`] if `expected_version` is not the current version.
-    /// - [`BoardError::Validation`] if the text or the reason breaks a rule of the board.
+    /// - [`BoardError::Validation`] if the text, the title or the reason breaks a rule of the board; with `title`, also if
+    ///   the post is not the first one of its thread, or if the board's titles cannot change.
     async fn update_post(
         &self,
         member: &MemberCaller,

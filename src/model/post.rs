@@ -221,19 +221,26 @@ impl NewPost {
     }
 }
 
-/// Body of `PATCH /threads/{threadId}/posts/{postId}`.
+/// Body of `PATCH /threads/{threadId}/posts/{postId}`. Omitted fields keep their value.
+///
+/// The library rejects an update without a change: `body` or `title` must be set.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(
+    description = "Body of `PATCH /threads/{threadId}/posts/{postId}`: at least `body` or `title`. Omitted fields keep their value."
+)]
+#[schemars(extend("not" = {"propertyNames": {"enum": ["expectedVersion", "extra", "reason"]}}))]
 #[non_exhaustive]
 pub struct PostUpdate {
-    /// The new source markup.
-    pub body: String,
+    /// The new source markup; null to keep the text.
+    pub body: Option<String>,
+    /// The new title of the thread; null to keep the title. Only an edit of the thread's first post can change the
+    /// title. In an edit of another post, and on boards whose titles cannot change, a title is a 422 `VALIDATION`.
+    pub title: Option<String>,
     /// Reason for the edit; null for an edit without a reason. The board limits its length.
-    #[serde(default)]
     pub reason: Option<String>,
-    /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is omitted, the
-    /// version is not checked.
-    #[serde(default)]
+    /// The version of the post that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is
+    /// omitted, the version is not checked.
     pub expected_version: Option<i64>,
     /// Fields of the host; `None` if `extra` is absent or `null`. A body with `extra` is refused with 400 unless the
     /// host registered a type with [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
@@ -244,7 +251,8 @@ pub struct PostUpdate {
 impl PostUpdate {
     pub(crate) fn example() -> Self {
         Self {
-            body: "Green, always.".into(),
+            body: Some("Green, always.".into()),
+            title: None,
             reason: Some("Less emphasis".into()),
             expected_version: Some(1),
             extra: None,

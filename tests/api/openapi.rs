@@ -442,10 +442,18 @@ fn schemas_of_texts_exclude_the_forbidden_characters() {
 }
 
 #[test]
-fn a_poll_update_needs_more_than_a_version() {
-    let update = &document(Surface::Full)["components"]["schemas"]["PollUpdate"];
-    let version_only = json!({ "propertyNames": { "const": "expectedVersion" } });
-    assert_eq!(update["not"], version_only);
+fn an_update_needs_more_than_a_version() {
+    let document = document(Surface::Full);
+    for (update, without_change) in [
+        ("PollUpdate", json!({ "const": "expectedVersion" })),
+        (
+            "PostUpdate",
+            json!({ "enum": ["expectedVersion", "extra", "reason"] }),
+        ),
+    ] {
+        let names = &schemas(&document)[update]["not"]["propertyNames"];
+        assert_eq!(*names, without_change, "{update}");
+    }
 }
 
 fn search_pattern(name: &str) -> PikeVM {

@@ -65,6 +65,92 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?, before)
     }
 
+    /// A `title` in an edit of the first post changes the title of the thread and keeps the text.
+    async fn a_title_changes_with_the_first_post(suite: &Suite) -> TestResult {
+        suite.require(Capability::TitleEdits)?;
+        let ThreadFixture { forum, otto, first, .. } = ThreadFixture::new(suite).await?;
+        let before = otto.fetch_post(&first).await?;
+        let thread = otto.fetch_thread(&first.thread_id).await?;
+        let edited = otto.edit_title(&first, "Kettles").await.expect_ok()?;
+        check_eq!((&edited.body, &edited.body_html), (&before.body, &before.body_html))?;
+        check_eq!(author_id(&edited.edited_by), Some(otto.id()))?;
+        check_eq!(otto.fetch_post(&first).await?, edited)?;
+        let renamed = otto.fetch_thread(&first.thread_id).await?;
+        check_eq!((&*renamed.title, renamed.last_activity_at), ("Kettles", thread.last_activity_at))?;
+        check_eq!(otto.fetch_threads(&forum).await?, [renamed])
+    }
+
+    /// A new title increments the versions of the post and of the thread.
+    async fn a_new_title_increments_the_versions(suite: &Suite) -> TestResult {
+        suite.require(Capability::TitleEdits)?;
+        suite.require(Capability::Versions)?;
+        let ThreadFixture { otto, first, .. } = ThreadFixture::new(suite).await?;
+        for version in [2, 3] {
+            let edited = otto.edit_title(&first, "Kettles").await.expect_ok()?;
+            check_eq!(edited.version, version, "the version of the post")?;
+            let thread = otto.fetch_thread(&first.thread_id).await?;
+            check_eq!(thread.version, version, "the version of the thread")?;
+        }
+        let stale = with(title_update("Pots"), |edit| edit.expected_version = Some(2));
+        otto.update_post(&first, &stale).await.expect_conflict()?;
+        check_eq!(otto.fetch_thread(&first.thread_id).await?.title, "Kettles")
+    }
+
+    /// One edit can change both the title and the text.
+    async fn title_and_text_change_together(suite: &Suite) -> TestResult {
+        suite.require(Capability::TitleEdits)?;
+        let ThreadFixture { otto, first, .. } = ThreadFixture::new(suite).await?;
+        let before = otto.fetch_post(&first).await?;
+        let both = with(title_update("Kettles"), |edit| edit.body = Some("Which one?".into()));
+        let edited = otto.update_post(&first, &both).await.expect_ok()?.value;
+        check!(edited.body_html != before.body_html, "the text of {first:?} changes")?;
+        check_eq!(otto.fetch_thread(&first.thread_id).await?.title, "Kettles")
+    }
+
+    /// A `title` in an edit of a reply is invalid. On boards whose titles cannot change it is also invalid in an edit
+    /// of the first post. Nothing changes.
+    async fn a_title_that_cannot_change_is_invalid(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, alice, first, reply, .. } = ThreadFixture::new(suite).await?;
+        let mut edits = vec![(&alice, &reply)];
+        if suite.require(Capability::TitleEdits).is_err() {
+            edits.push((&otto, &first));
+        }
+        for (author, path) in edits {
+            let thread = author.fetch_thread(&path.thread_id).await?;
+            let before = author.fetch_post(path).await?;
+            let both = with(title_update("Kettles"), |edit| edit.body = Some("Which one?".into()));
+            for edit in [title_update("Kettles"), both] {
+                author.update_post(path, &edit).await.expect_validation_error("title")?;
+            }
+            check_eq!(author.fetch_post(path).await?, before)?;
+            check_eq!(author.fetch_thread(&path.thread_id).await?, thread)?;
+        }
+        Ok(())
+    }
+
+    /// A new title that is empty, blank or not a single line is invalid, and changes neither title nor text.
+    async fn a_new_title_is_a_single_line(suite: &Suite) -> TestResult {
+        suite.require(Capability::TitleEdits)?;
+        let ThreadFixture { otto, first, .. } = ThreadFixture::new(suite).await?;
+        let before = otto.fetch_post(&first).await?;
+        let thread = otto.fetch_thread(&first.thread_id).await?;
+        for title in NOT_SINGLE_LINE.into_iter().chain(["", " \n\t "]) {
+            let both = with(title_update(title), |edit| edit.body = Some("Which one?".into()));
+            otto.update_post(&first, &both).await.expect_validation_error("title")?;
+        }
+        check_eq!(otto.fetch_post(&first).await?, before)?;
+        check_eq!(otto.fetch_thread(&first.thread_id).await?, thread)
+    }
+
+    /// A member who may not edit the first post cannot change the title.
+    async fn only_editors_of_the_first_post_change_the_title(suite: &Suite) -> TestResult {
+        suite.require(Capability::TitleEdits)?;
+        let ThreadFixture { otto, alice, first, .. } = ThreadFixture::new(suite).await?;
+        let thread = otto.fetch_thread(&first.thread_id).await?;
+        alice.edit_title(&first, "Kettles").await.expect_forbidden()?;
+        check_eq!(otto.fetch_thread(&first.thread_id).await?, thread)
+    }
+
     /// The author of a post and the moderators of its forum can edit it. Other members are forbidden. `canEdit` agrees.
     async fn authors_and_moderators_edit_posts(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;

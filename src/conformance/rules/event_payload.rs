@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::events::{recorded_poll, recorded_thread};
 use super::reputation::new_rating;
 use super::*;
-use crate::webhook::Event;
+use crate::webhook::{Event, Topic};
 
 board_rules! {
     mod event_payload;
@@ -19,6 +19,18 @@ board_rules! {
         let event = only(suite.recorded().await?)?;
         check_eq!(event.value("/post"), &public(&otto.fetch_post(&reply).await?))?;
         check_eq!(event.value("/thread"), &public(&otto.fetch_thread(&reply.thread_id).await?))
+    }
+
+    /// The event of a new title is `post.updated`. It contains the thread with this title.
+    async fn the_event_of_a_new_title_has_this_title(suite: &Suite) -> TestResult {
+        suite.require(Capability::TitleEdits)?;
+        let ThreadFixture { otto, alice, first, .. } = recorded_thread(suite).await?;
+        otto.edit_title(&first, "Kettles").await.expect_ok()?;
+        let event = only(suite.recorded().await?)?;
+        check_eq!(event.name, event_name(&Topic::POST_UPDATED, &first.post_id))?;
+        check_eq!(event.value("/post"), &public(&alice.fetch_post(&first).await?))?;
+        check_eq!(event.value("/thread"), &public(&alice.fetch_thread(&first.thread_id).await?))?;
+        check_eq!(event.value("/thread/title"), "Kettles")
     }
 
     /// The events of a new thread contain the thread as a reader finds it afterwards.

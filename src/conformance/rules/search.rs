@@ -79,6 +79,17 @@ board_rules! {
         fixture.expect_hits("china -smoked", &[&reply]).await
     }
 
+    /// A search finds a new title at once, and no longer the title that it replaced.
+    async fn a_new_title_is_found(suite: &Suite) -> TestResult {
+        suite.require(Capability::TitleEdits)?;
+        let fixture = SearchFixture::new(suite).await?;
+        let first = fixture.thread("Smoked tea", "from China").await?;
+        fixture.alice.edit_title(&first, "Green leaves").await.expect_ok()?;
+        fixture.expect_hits("leaves china", &[&first]).await?;
+        fixture.expect_hits("smoked", &[]).await?;
+        check_eq!(only(fixture.alice.hits(&newest("china")?).await?)?.title, "Green leaves")
+    }
+
     /// A search can be limited to titles or to posts.
     async fn titles_and_posts_are_searched_separately(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;

@@ -47,6 +47,8 @@ capabilities! {
     InReplyTo: "replies to a post",
     /// Edits of posts. Without them `update_post` returns `NotImplemented`.
     Editing: "edits",
+    /// Edits of the title of a thread. Without them a `title` in an edit is a validation error of `title`.
+    TitleEdits: "edits of titles",
     /// Soft deletion. Without it `delete_post` returns `NotImplemented`.
     Deletion: "deletion",
     /// Polls. Without them `get_poll`, `vote` and `update_poll` return `NotImplemented`, and `pollId` is always null.

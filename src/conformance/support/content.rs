@@ -29,7 +29,15 @@ pub(crate) fn new_post(body: &str) -> NewPost {
 }
 
 pub(crate) fn post_update(body: &str) -> PostUpdate {
-    with(PostUpdate::default(), |update| update.body = body.into())
+    with(PostUpdate::default(), |update| {
+        update.body = Some(body.into())
+    })
+}
+
+pub(crate) fn title_update(title: &str) -> PostUpdate {
+    with(PostUpdate::default(), |update| {
+        update.title = Some(title.into())
+    })
 }
 
 pub(crate) fn new_thread(title: &str, body: &str) -> NewThread {

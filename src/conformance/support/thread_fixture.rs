@@ -2,6 +2,7 @@
 
 use super::{
     Audience, CallResult, Suite, TestCaller, TestResult, new_post, new_thread, only, post_update,
+    title_update,
 };
 use crate::model::*;
 
@@ -72,6 +73,11 @@ impl TestCaller {
 
     pub(crate) async fn edit(&self, path: &PostPath, body: &str) -> CallResult<Post> {
         let post = self.update_post(path, &post_update(body)).await;
+        post.map(|post| post.value)
+    }
+
+    pub(crate) async fn edit_title(&self, path: &PostPath, title: &str) -> CallResult<Post> {
+        let post = self.update_post(path, &title_update(title)).await;
         post.map(|post| post.value)
     }
 

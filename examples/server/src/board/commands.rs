@@ -131,7 +131,10 @@ impl host::Board for ReferenceBoard {
         edit: PostUpdate,
     ) -> BoardResult<InForum<Post>> {
         let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
-        let html = render(by, &edit.body).await?;
+        let html = match &edit.body {
+            Some(body) => Some(render(by, body).await?),
+            None => None,
+        };
         self.act(by, LockTarget::Post(at.1), move |command| {
             Box::pin(posts::edit(command, at, edit, html))
         })

@@ -502,31 +502,45 @@ async fn answered_post(
     found.ok_or_else(absent)
 }
 
-/// Changes the body of a post. The post awaits approval if posts by its editor await approval.
+/// Changes the body of a post, and the title of its thread. The post awaits approval if posts by its editor await approval.
 pub async fn edit(
     (tx, events, actor, texts): Command<'_>,
     (thread, post): (i64, i64),
     edit: PostUpdate,
-    html: BodyHtml,
+    html: Option<BodyHtml>,
 ) -> BoardResult<InForum<Post>> {
     let settings = SettingValues::load(tx).await?;
     let window = settings.of(&EDIT_WINDOW);
     let may = (PostChange::Edit, window, events.now);
     let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
     rules::check_version(edit.expected_version, item.version, texts)?;
-    rules::check_body(&edit.body, settings.of(&BODY_MAX), texts)?;
+    if let Some(body) = &edit.body {
+        rules::check_body(body, settings.of(&BODY_MAX), texts)?;
+    }
+    let title = match &edit.title {
+        Some(_) if !item.first => {
+            return Err(BoardError::validation("title", texts.title_of_reply));
+        }
+        Some(title) => Some(rules::check_title(title, settings.of(&TITLE_MAX), texts)?),
+        None => None,
+    };
     if let Some(reason) = &edit.reason {
         rules::check_reason(reason, settings.of(&TITLE_MAX), texts)?;
     }
+    if let Some(title) = title {
+        threads::rename(tx, item.at.thread, title).await?;
+    }
     let update = "
         UPDATE post SET
-            body = :body, body_html = :html, body_words = :words, version = version + 1,
+            body = coalesce(:body, body), body_html = coalesce(:html, body_html),
+            body_words = coalesce(:words, body_words), version = version + 1,
             edited_at = :now, edited_by = :editor, edit_reason = :reason, state = :state
         WHERE id = :post";
     let state = rules::edited_state(item.state, actor.groups);
     let parameters = bind! {
         ":post": post, ":state": stored(state), ":body": edit.body,
-        ":html": html.as_str(texts)?, ":words": search::fold_words(&edit.body),
+        ":html": html.as_ref().map(|html| html.as_str(texts)).transpose()?,
+        ":words": edit.body.as_deref().map(search::fold_words),
         ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };
     tx.execute(update, parameters).await?;

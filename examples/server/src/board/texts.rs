@@ -37,6 +37,8 @@ texts! {
         "Steuerzeichen, Zeilenumbrüche und Zeichen zum Ändern der Schreibrichtung sind nicht erlaubt."
     title_too_long: "no more than {} characters are allowed."
         "Höchstens {} Zeichen sind erlaubt."
+    title_of_reply: "only an edit of the first post can change the title."
+        "Nur eine Bearbeitung des ersten Beitrags kann den Titel ändern."
     body_missing: "a text is required."
         "Ein Text ist erforderlich."
     body_too_long: "no more than {} characters are allowed."

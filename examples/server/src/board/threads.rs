@@ -8,14 +8,14 @@ use forum_api::model::{
 };
 
 use super::actor::Actor;
-use super::db::{self, Connection, RowReader, bind};
+use super::db::{self, Connection, RowReader, Transaction, bind};
 use super::events::{DomainEvent, EventScope, STARTED};
 use super::markdown::BodyHtml;
 use super::post_insert::{self, PostInsert, PostTimes};
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};
 use super::visibility::{Visibility, sees_thread};
-use super::{polls, rules, subscriptions};
+use super::{polls, rules, search, subscriptions};
 
 /// Columns of a thread.
 pub(super) const COLUMNS: &str = "
@@ -120,6 +120,16 @@ pub async fn start(
         events.record(DomainEvent::Post(STARTED, scope.into()));
     }
     Ok(thread)
+}
+
+/// Changes the title of a thread. A trigger updates the search index.
+pub(super) async fn rename(tx: &Transaction<'_>, thread: i64, title: &str) -> db::DbResult<()> {
+    let update = "
+        UPDATE thread SET title = :title, title_words = :words, version = version + 1 WHERE id = :thread";
+    let words = search::fold_words(title);
+    let parameters = bind! { ":thread": thread, ":title": title, ":words": words };
+    tx.execute(update, parameters).await?;
+    Ok(())
 }
 
 fn read(row: &mut RowReader<'_>, actor: &Actor) -> db::DbResult<Thread> {

@@ -150,7 +150,10 @@ impl ActionRunner {
                 post_to(format!("/forums/{forum}/threads"), new)
             }
             Kind::Reply => post_to(format!("/threads/{thread}/posts"), text),
-            Kind::Edit => (Method::PATCH, post_path(), text),
+            Kind::Edit => {
+                let edit = json!({ "body": WORD, "title": flag.then_some("Teas") });
+                (Method::PATCH, post_path(), edit)
+            }
             Kind::Delete => (Method::DELETE, post_path(), Value::Null),
             Kind::Rate => {
                 let post = flag.then(|| self.ids.get("post", other_index));

@@ -11,7 +11,7 @@ use serde_json::{Value, from_str, to_string};
 use super::{MUTATIONS, MutantFactory, Mutation};
 
 /// The capabilities that the board does not have, each with a rule that fails unless the board lists the capability.
-const DIFFERENCES: [(Capability, &str); 9] = [
+const DIFFERENCES: [(Capability, &str); 11] = [
     (
         Capability::BansRevokeAccess,
         "access::a_banned_account_has_no_access",
@@ -48,6 +48,11 @@ const DIFFERENCES: [(Capability, &str); 9] = [
         Capability::SubscriptionTimes,
         "subscriptions::a_subscription_has_the_time_of_its_creation",
     ),
+    (
+        Capability::TitleEdits,
+        "edits::a_title_changes_with_the_first_post",
+    ),
+    (Capability::TitleEdits, "search::a_new_title_is_found"),
 ];
 
 /// Settings with which a message has one recipient.
@@ -103,8 +108,13 @@ async fn check(rule: &str, factory: &MutantFactory) -> Result<(), TestFailure> {
     case.run(Suite::new(factory)).await
 }
 
-/// Gives a message without a subject one that the reference board accepts.
+/// Gives a message without a subject one that the reference board accepts, and empties a new title, which the reference
+/// board rejects.
 pub(super) fn change_arguments(arguments: &mut dyn Any) {
+    if let Some((_, PostUpdate { title, .. })) = arguments.downcast_mut::<(PostPath, PostUpdate)>()
+    {
+        title.iter_mut().for_each(String::clear);
+    }
     if let Some((new,)) = arguments.downcast_mut::<(NewMessage,)>()
         && new.subject.is_empty()
     {
