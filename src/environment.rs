@@ -36,6 +36,8 @@ pub struct Environment {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) surface: Surface,
     pub(crate) own_scopes: Vec<Scope>,
+    /// Ids of operations of the specification.
+    pub(crate) omitted_operations: Vec<String>,
     pub(crate) public_origin: String,
     #[cfg(feature = "webhooks")]
     pub(crate) secret_cipher: Arc<dyn SecretCipher>,
@@ -54,6 +56,7 @@ impl Environment {
             runtime: Arc::new(runtime),
             surface: Surface::Full,
             own_scopes: Vec::new(),
+            omitted_operations: Vec::new(),
             public_origin: String::new(),
             #[cfg(feature = "webhooks")]
             secret_cipher: Arc::new(PlaintextCipher),
@@ -89,12 +92,42 @@ impl Environment {
         self
     }
 
+    /// Omits operations of the specification that the board does not have, by their ids, such as `getPoll`. Default: none.
+    ///
+    /// A request for an omitted operation is an unknown route: 404 `no_such_route`. The OpenAPI document and the reference
+    /// page do not contain it. A scope that only omitted operations require is unknown: the panel does not offer it, and
+    /// tokens cannot carry it. An operation of the host can have the id and the path of an omitted one.
+    ///
+    /// The builders of the API and the panel reject an id that the specification does not have.
+    ///
+    /// ```
+    /// # #[cfg(feature = "tokio")] {
+    /// use forum_api::Environment;
+    /// use forum_api::scope::Scope;
+    ///
+    /// let environment = Environment::default().omit_operations(["getPoll", "vote", "updatePoll"]);
+    /// assert!(!environment.scopes().contains(Scope::POLLS_WRITE));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn omit_operations<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
+        self.omitted_operations
+            .extend(ids.into_iter().map(Into::into));
+        self
+    }
+
+    /// Returns `true` if the API serves this operation of the specification.
+    pub(crate) fn has_operation(&self, id: &str) -> bool {
+        !self.omitted_operations.iter().any(|omitted| omitted == id)
+    }
+
     /// Returns the scopes that tokens can carry.
     pub fn scopes(&self) -> Scopes {
-        match self.surface {
-            Surface::Full => Scopes::new(self.surface, &self.own_scopes),
-            Surface::Compact => self.surface.into(),
-        }
+        let own_scopes = match self.surface {
+            Surface::Full => &*self.own_scopes,
+            Surface::Compact => &[],
+        };
+        Scopes::new(self.surface, own_scopes, &self.omitted_operations)
     }
 
     /// Sets the public origin of the host, such as `https://board.example`. Default: empty.
@@ -122,7 +155,8 @@ impl Environment {
         }
     }
 
-    /// Rejects a public origin that is neither empty nor an origin, repeated scopes, and more than 64 scopes.
+    /// Rejects a public origin that is neither empty nor an origin, repeated scopes, more than 64 scopes, and unknown ids
+    /// of omitted operations.
     pub(crate) fn validate(&self) -> Result<(), BuildError> {
         let is_valid = self.public_origin.is_empty() || is_origin(&self.public_origin);
         let expected =
@@ -131,7 +165,16 @@ impl Environment {
         let scopes: Vec<_> = self.scopes().iter().collect();
         let is_repeated = |scope: &Scope| scopes.iter().filter(|one| *one == scope).count() > 1;
         let is_valid = scopes.len() <= Scopes::MAX_LEN && !scopes.iter().any(is_repeated);
-        BuildError::require(is_valid, "scope", "at most 64 scopes with different names")
+        BuildError::require(is_valid, "scope", "at most 64 scopes with different names")?;
+        let is_unknown = |id: &&String| !Scope::operations().any(|(known, _)| known == **id);
+        match self.omitted_operations.iter().find(is_unknown) {
+            Some(id) => {
+                let ids: Vec<_> = Scope::operations().map(|(id, _)| id).collect();
+                let expected = format!("one of {}, not {id:?}", ids.join(", "));
+                Err(BuildError::new("omit_operations", expected))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -172,6 +215,7 @@ impl fmt::Debug for Environment {
             .field("runtime", &self.runtime)
             .field("surface", &self.surface)
             .field("own_scopes", &self.own_scopes)
+            .field("omitted_operations", &self.omitted_operations)
             .field("public_origin", &self.public_origin)
             .finish_non_exhaustive()
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use self::Surface::{Compact, Full};
 use crate::error::{ParseError, impl_as_str, impl_from_str};
 
 /// Scope of a token. Scopes restrict the permissions of the token's owner and never extend them.
@@ -66,22 +67,23 @@ impl Scope {
     pub const ADMIN_READ: Self =
         Self::from_static("admin:read", "No endpoint requires this scope.");
 
-    /// The scopes of each surface, in the order of the document.
-    const STANDARD: &'static [(Self, &'static [Surface])] = &[
-        (Self::FORUMS_READ, &[Surface::Full, Surface::Compact]),
-        (Self::THREADS_READ, &[Surface::Full, Surface::Compact]),
-        (Self::THREADS_WRITE, &[Surface::Full, Surface::Compact]),
-        (Self::POSTS_READ, &[Surface::Full, Surface::Compact]),
-        (Self::POSTS_WRITE, &[Surface::Full, Surface::Compact]),
-        (Self::MEMBERS_READ, &[Surface::Full, Surface::Compact]),
-        (Self::MESSAGES_READ, &[Surface::Full]),
-        (Self::MESSAGES_WRITE, &[Surface::Full]),
-        (Self::POLLS_WRITE, &[Surface::Full]),
-        (Self::REPUTATION_WRITE, &[Surface::Full]),
-        (Self::SUBSCRIPTIONS_READ, &[Surface::Full]),
-        (Self::SUBSCRIPTIONS_WRITE, &[Surface::Full]),
-        (Self::SEARCH_READ, &[Surface::Full, Surface::Compact]),
-        (Self::ADMIN_READ, &[Surface::Compact]),
+    /// The scopes with their surfaces and the ids of the operations that require them, in the order of the document.
+    #[rustfmt::skip]
+    const STANDARD: &'static [(Self, &'static [Surface], &'static [&'static str])] = &[
+        (Self::FORUMS_READ, &[Full, Compact], &["listForums"]),
+        (Self::THREADS_READ, &[Full, Compact], &["listThreads", "getThread", "getPoll"]),
+        (Self::THREADS_WRITE, &[Full, Compact], &["createThread"]),
+        (Self::POSTS_READ, &[Full, Compact], &["listPosts"]),
+        (Self::POSTS_WRITE, &[Full, Compact], &["createPost", "updatePost", "deletePost"]),
+        (Self::MEMBERS_READ, &[Full, Compact], &["getMe", "getMember"]),
+        (Self::MESSAGES_READ, &[Full], &["listMessages", "openMessage"]),
+        (Self::MESSAGES_WRITE, &[Full], &["sendMessage"]),
+        (Self::POLLS_WRITE, &[Full], &["vote", "updatePoll"]),
+        (Self::REPUTATION_WRITE, &[Full], &["rateMember"]),
+        (Self::SUBSCRIPTIONS_READ, &[Full], &["listSubscriptions"]),
+        (Self::SUBSCRIPTIONS_WRITE, &[Full], &["subscribe", "unsubscribe"]),
+        (Self::SEARCH_READ, &[Full, Compact], &["search"]),
+        (Self::ADMIN_READ, &[Compact], &[]),
     ];
 
     /// Creates a scope. `name` is `[a-z_]+:[a-z_]+` with at most 64 characters. `description` is one sentence about the
@@ -99,8 +101,22 @@ impl Scope {
     /// # Errors
     /// [`ParseError`] if the library has no such scope.
     pub fn parse(name: &str) -> Result<Self, ParseError> {
-        let mut scopes = Self::STANDARD.iter().map(|(scope, _)| *scope);
+        let mut scopes = Self::STANDARD.iter().map(|(scope, ..)| *scope);
         scopes.find(|scope| scope.name == name).ok_or(PARSE_ERROR)
+    }
+
+    /// Returns the ids of the operations of the specification, each with its scope.
+    pub(crate) fn operations() -> impl Iterator<Item = (&'static str, Self)> {
+        let standard = Self::STANDARD.iter();
+        standard.flat_map(|(scope, _, ids)| ids.iter().map(|id| (*id, *scope)))
+    }
+
+    /// Returns `true` if operations of the specification require the scope, and `omitted` contains all of them.
+    fn is_omitted(self, omitted: &[String]) -> bool {
+        let mut operations = Self::operations()
+            .filter(|(_, scope)| *scope == self)
+            .peekable();
+        operations.peek().is_some() && operations.all(|(id, _)| omitted.iter().any(|one| one == id))
     }
 
     /// Returns the name, such as `forums:read`.
@@ -161,8 +177,10 @@ impl Scopes {
     /// Maximum number of scopes.
     pub(crate) const MAX_LEN: usize = u64::BITS as usize;
 
-    pub(crate) fn new(surface: Surface, own: &[Scope]) -> Self {
-        Self(surface.scopes().chain(own.iter().copied()).collect())
+    /// Returns the scopes of a service without the `omitted` operations.
+    pub(crate) fn new(surface: Surface, own: &[Scope], omitted: &[String]) -> Self {
+        let served = surface.scopes().filter(|scope| !scope.is_omitted(omitted));
+        Self(served.chain(own.iter().copied()).collect())
     }
 
     /// Returns the scopes.
@@ -198,7 +216,7 @@ impl Scopes {
 
 impl From<Surface> for Scopes {
     fn from(surface: Surface) -> Self {
-        Self::new(surface, &[])
+        Self::new(surface, &[], &[])
     }
 }
 
@@ -237,7 +255,7 @@ impl Surface {
     /// Returns the scopes of this surface.
     pub fn scopes(self) -> impl Iterator<Item = Scope> {
         let standard = Scope::STANDARD.iter();
-        standard.filter_map(move |(scope, surfaces)| surfaces.contains(&self).then_some(*scope))
+        standard.filter_map(move |(scope, surfaces, _)| surfaces.contains(&self).then_some(*scope))
     }
 }
 

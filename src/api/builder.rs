@@ -162,8 +162,9 @@ impl ForumApiBuilder {
     /// Builds the service and renders its OpenAPI document.
     ///
     /// # Errors
-    /// [`BuildError`] if the environment is missing, or if a setting of the API, an operation, or the [`public_origin`](Environment::public_origin) or a
-    /// [`scope`](Environment::scope) of the environment is invalid.
+    /// [`BuildError`] if the environment is missing, or if a setting of the API, an operation, or the
+    /// [`public_origin`](Environment::public_origin), a [`scope`](Environment::scope) or an
+    /// [omitted operation](Environment::omit_operations) of the environment is invalid.
     pub fn build(mut self) -> Result<ForumApi, BuildError> {
         self.settings.validate()?;
         let Some(environment) = self.environment else {
@@ -171,9 +172,10 @@ impl ForumApiBuilder {
             return Err(BuildError::new("environment", expected));
         };
         environment.validate()?;
-        let mut operations = endpoints::board_operations(&self.host.board);
+        let mut operations = endpoints::served_operations(&self.host.board, &environment);
+        self.operations
+            .retain(|operation| operation.spec.surfaces.contains(&environment.surface));
         operations.append(&mut self.operations);
-        operations.retain(|operation| operation.spec.surfaces.contains(&environment.surface));
         let scopes = environment.scopes();
         let expected = "at most one type for each body, with `#[serde(deny_unknown_fields)]`";
         BuildError::require(self.extra_types.is_valid(), "extra", expected)?;

@@ -7,6 +7,7 @@ use http::Method;
 
 use super::inputs::PostList;
 use super::resources::{SubscriptionPath, with_complete_totals};
+use crate::environment::Environment;
 use crate::host::{Board, BoardError, BoardResult, Caller, MemberCaller, ResourceRef};
 use crate::model::{
     CursorPage, ForumId, ForumList, Me, Member, Message, MessageSummary, Poll, Post, Rating,
@@ -92,6 +93,18 @@ pub(super) fn no_board() -> Arc<dyn Board> {
     Arc::new(NoBoard)
 }
 
+/// Returns the operations of the specification that a service with this environment has.
+pub(super) fn served_operations(
+    board: &Arc<dyn Board>,
+    environment: &Environment,
+) -> Vec<Operation> {
+    let mut operations = board_operations(board);
+    operations.retain(|Operation { spec, .. }| {
+        spec.surfaces.contains(&environment.surface) && environment.has_operation(spec.id)
+    });
+    operations
+}
+
 const ME: Tag = Tag::new("me", "The token and its owner.");
 const FORUMS: Tag = Tag::new("forums", "Forums and their threads.");
 const THREADS: Tag = Tag::new("threads", "Threads with their posts and polls.");
@@ -109,7 +122,7 @@ const SEARCH: Tag = Tag::new("search", "Full-text search.");
 ///
 /// The default cost is 1 unit. A `POST`, `PATCH` or `DELETE` has side effects and can return the board's error codes.
 #[rustfmt::skip]
-pub(super) fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
+fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
     vec![
         Operation::get("/me", "getMe", Scope::MEMBERS_READ).tag(ME).no_store().on_compact_surface()
             .summary("Returns the token's owner, scopes and expiry.")
@@ -219,4 +232,24 @@ pub(super) fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             member that does not exist or is hidden gives no hits.")
             .ok(board, |b, c: &Caller, (), params| b.search(c, params), || CursorPage::example([SearchHit::example()])),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_operation_is_in_the_row_of_its_scope() {
+        let operations = board_operations(&no_board());
+        let specs = operations
+            .iter()
+            .map(|operation| (operation.spec.id, operation.spec.scope));
+        let mut specs: Vec<_> = specs.map(|(id, scope)| (scope.as_str(), id)).collect();
+        let mut rows: Vec<_> = Scope::operations()
+            .map(|(id, scope)| (scope.as_str(), id))
+            .collect();
+        specs.sort_unstable();
+        rows.sort_unstable();
+        assert_eq!(specs, rows);
+    }
 }

@@ -573,6 +573,78 @@ async fn the_compact_surface_has_no_operation_of_a_host() {
     assert!(!server.api.openapi().to_string().contains("links"));
 }
 
+#[tokio::test]
+async fn an_omitted_operation_is_an_unknown_route() {
+    let omitted = ["getPoll", "vote", "updatePoll", "deletePost"];
+    let environment = Environment::new(TokioRuntime).omit_operations(omitted);
+    let server = Server::within(environment, settings());
+    let alice = server.token("alice").await;
+    let post = "/threads/open-1/posts/open-1-1";
+    for (method, path) in [
+        ("GET", "/threads/open-1/poll"),
+        ("HEAD", "/threads/open-1/poll"),
+        ("POST", "/polls/open-1/votes"),
+        ("PATCH", "/polls/open-1"),
+        ("DELETE", post),
+    ] {
+        let request = Request::new(method, path).json(r#"{"optionIds":["1"]}"#);
+        let status = server.send(&request.bearer(&alice)).await.status;
+        assert_eq!(status, 404, "{method} {path}");
+        let outcome = server.outcome(Request::new(method, path)).await;
+        if method != "HEAD" {
+            assert_eq!(outcome, NO_SUCH_ROUTE, "{method} {path}");
+        }
+    }
+    assert!(server.board.calls().is_empty());
+    let edit = Request::new("PATCH", post).json(r#"{"body":"x"}"#);
+    assert_eq!(server.send(&edit.bearer(&alice)).await.status, 200);
+
+    let document = server.api.openapi();
+    let paths = document["paths"].as_object().unwrap();
+    assert!(!paths.keys().any(|path| path.contains("poll")), "{paths:?}");
+    assert!(paths["/threads/{threadId}/posts/{postId}"]["delete"].is_null());
+    let scopes = document["info"]["x-scopes"].as_object().unwrap();
+    assert!(!scopes.contains_key("polls:write") && scopes.contains_key("posts:write"));
+    let tags = document["tags"].as_array().unwrap();
+    assert!(!tags.iter().any(|tag| tag["name"] == "polls"), "{tags:?}");
+}
+
+#[tokio::test]
+async fn an_operation_of_a_host_can_replace_an_omitted_one() {
+    let links = Arc::new(Links::default());
+    let board = FullBoard::new();
+    let search = Operation::get("/search", "search", Scope::SEARCH_READ)
+        .tag(TAG)
+        .summary("Counts all links.")
+        .ok(
+            &links,
+            |links, _: &Caller, (), ()| Box::pin(links.count(0)),
+            || Count { count: 1 },
+        );
+    let environment = Environment::new(TokioRuntime)
+        .omit_operations(["search"])
+        .scope(Scope::SEARCH_READ);
+    let api = ForumApi::builder(board, Stores::in_memory())
+        .environment(environment)
+        .operation(search)
+        .build()
+        .unwrap();
+    let summary = &api.openapi()["paths"]["/search"]["get"]["summary"];
+    assert_eq!(summary, "Counts all links");
+}
+
+#[test]
+fn build_rejects_an_unknown_omitted_operation() {
+    let environment = Environment::new(TokioRuntime).omit_operations(["getPolls"]);
+    let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
+    let error = api.environment(environment).build().unwrap_err();
+    assert_eq!(error.setting(), "omit_operations");
+    assert!(
+        error.to_string().contains("getPoll, createThread"),
+        "{error}"
+    );
+}
+
 #[test]
 fn build_rejects_an_invalid_operation() {
     let links = Arc::new(Links::default());

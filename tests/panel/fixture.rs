@@ -219,7 +219,10 @@ impl PanelFixture {
 
     /// Begins the panel of another node with the same stores.
     pub fn node_builder(&self) -> PanelBuilder {
-        let environment = Environment::new(TokioRuntime).clock(self.clock.clone());
+        self.node_builder_in(Environment::new(TokioRuntime).clock(self.clock.clone()))
+    }
+
+    pub fn node_builder_in(&self, environment: Environment) -> PanelBuilder {
         let admin = WebhookAdmin::new(self.webhooks.clone(), &environment);
         let (members, stores) = (self.members.clone(), self.stores.clone());
         Panel::builder(members, stores, admin, environment)

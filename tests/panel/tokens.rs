@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use forum_api::Environment;
 use forum_api::panel::PanelSettings;
-use forum_api::runtime::Clock;
+use forum_api::runtime::{Clock, TokioRuntime};
 use forum_api::store::{TokenUsage, UsageCounts};
 use forum_api::token::{Lookup, PlainToken, TokenState};
 
@@ -26,6 +27,20 @@ async fn a_token_is_shown_once_in_a_read_only_field() {
     let list = fixture.get("/panel/tokens").await;
     assert!(list.contains("a laptop") && list.contains("in 30 days") && list.contains("alice"));
     assert!(!list.contains(token.expose_secret()));
+}
+
+#[tokio::test]
+async fn the_scopes_of_omitted_operations_are_not_offered() {
+    let mut fixture = PanelFixture::new().await;
+    let page = fixture.get("/panel/tokens/new").await;
+    assert!(page.contains("polls:write") && page.contains("search:read"));
+    let environment = Environment::new(TokioRuntime).clock(fixture.clock.clone());
+    let environment = environment.omit_operations(["vote", "updatePoll"]);
+    fixture.panel = fixture.node_builder_in(environment).build().unwrap();
+    let page = fixture.get("/panel/tokens/new").await;
+    assert!(!page.contains("polls:write") && page.contains("search:read"));
+    let issued = fixture.issue(&[("scopes", "polls:write")]).await;
+    assert_eq!(issued.status, 422);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use http::StatusCode;
 
 use crate::api::ApiSettings;
+use crate::environment::Environment;
 use crate::model::ErrorCode;
 use crate::rate_limit::Budget;
 use crate::scope::{Scopes, Surface};
@@ -38,18 +39,18 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
         )
 }
 
-/// Note after the table of scopes of the compact surface. The descriptions of the scopes are the same as on the full
-/// surface.
-const COMPACT_SCOPES: &str = "\n\nThe table also names operations that this API does not have. This document lists all operations of this API.";
+/// Note after the table of scopes of an API without some operations of the specification. The descriptions of the scopes
+/// are the same as for all operations.
+const PARTIAL_API: &str = "\n\nThe table also names operations that this API does not have. This document lists all operations of this API.";
 
 /// Returns the description of the security scheme, with a table of scopes.
-pub(super) fn authentication(surface: Surface, scopes: &Scopes) -> String {
+pub(super) fn authentication(environment: &Environment, scopes: &Scopes) -> String {
     let scopes = scopes
         .iter()
         .map(|scope| [format!("`{scope}`"), scope.description().into()]);
     let mut scopes = table(["scope", "allows"], scopes);
-    if surface == Surface::Compact {
-        scopes += COMPACT_SCOPES;
+    if environment.surface == Surface::Compact || !environment.omitted_operations.is_empty() {
+        scopes += PARTIAL_API;
     }
     AUTHENTICATION.trim_end().replace("{scopes}", &scopes)
 }

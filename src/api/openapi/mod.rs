@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use self::components::Components;
 use super::ApiSettings;
-use crate::api::endpoints::{board_operations, no_board};
+use crate::api::endpoints::{no_board, served_operations};
 use crate::environment::Environment;
 use crate::model::ErrorCode;
 use crate::operation::{ExtraTypes, Operation, OperationSpec, Tag};
@@ -21,9 +21,7 @@ use crate::scope::{Scopes, Surface};
 /// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json` below the
 /// base path. The settings must be valid.
 pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
-    let surface = environment.surface;
-    let mut operations = board_operations(&no_board());
-    operations.retain(|operation| operation.spec.surfaces.contains(&surface));
+    let operations = served_operations(&no_board(), environment);
     render(&operations, &ExtraTypes::default(), settings, environment)
 }
 
@@ -53,7 +51,7 @@ pub(super) fn render(
         "paths": paths,
         "webhooks": webhooks,
         "components": {
-            "securitySchemes": { "bearerAuth": security_scheme(surface, &scopes) },
+            "securitySchemes": { "bearerAuth": security_scheme(environment, &scopes) },
             "headers": headers,
             "parameters": parameters,
             "responses": components.responses,
@@ -87,12 +85,12 @@ fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes) -> Value {
     })
 }
 
-fn security_scheme(surface: Surface, scopes: &Scopes) -> Value {
+fn security_scheme(environment: &Environment, scopes: &Scopes) -> Value {
     json!({
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "forum_pat_<lookup>_<secret>",
-        "description": info::authentication(surface, scopes),
+        "description": info::authentication(environment, scopes),
     })
 }
 

@@ -17,14 +17,17 @@ board_rules! {
         let mut clients = vec![api.as_member(&alice.id().to_string())];
         clients.extend(suite.guest().is_ok().then(|| api.as_guest()));
         for client in clients {
-            for path in [
-                "/forums".to_owned(),
-                format!("/forums/{forum}/threads"),
-                format!("/threads/{thread}"),
-                format!("/threads/{thread}/posts"),
-                format!("/members/{}", alice.id()),
-                "/members/@alice".to_owned(),
+            for (id, capability, path) in [
+                ("listForums", Capability::Threads, "/forums".to_owned()),
+                ("listThreads", Capability::Threads, format!("/forums/{forum}/threads")),
+                ("getThread", Capability::Threads, format!("/threads/{thread}")),
+                ("listPosts", Capability::Posts, format!("/threads/{thread}/posts")),
+                ("getMember", Capability::Profiles, format!("/members/{}", alice.id())),
+                ("getMember", Capability::Profiles, "/members/@alice".to_owned()),
             ] {
+                if suite.require_operation(id, capability).is_err() {
+                    continue;
+                }
                 let response = client.get(&path).await;
                 check_eq!(response.status, 200, "GET {path}: {}", response.json())?;
             }
@@ -40,14 +43,21 @@ board_rules! {
         let absent = ThreadId::from(987_654_321);
         let api = suite.api();
         let client = api.as_member(&alice.id().to_string());
-        for rest in ["", "/posts", "/poll"] {
-            if rest == "/poll" && suite.require(Capability::Polls).is_err() {
+        for (id, capability, rest) in [
+            ("getThread", Capability::Threads, ""),
+            ("listPosts", Capability::Posts, "/posts"),
+            ("getPoll", Capability::Polls, "/poll"),
+        ] {
+            if suite.require_operation(id, capability).is_err() {
                 continue;
             }
             let one = client.get(&format!("/threads/{hidden}{rest}")).await;
             let other = client.get(&format!("/threads/{absent}{rest}")).await;
             check_eq!(comparable(&one), comparable(&other), "GET /threads/{{threadId}}{rest}")?;
             check_eq!(one.status, 404)?;
+        }
+        if suite.require_operation("createPost", Capability::Replies).is_err() {
+            return Ok(());
         }
         let post = json!({ "body": "Some words" });
         let one = client.post(&format!("/threads/{hidden}/posts"), &post).await;
@@ -60,6 +70,7 @@ board_rules! {
     async fn a_token_never_outlives_its_owners_access(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         suite.require(Capability::Bans)?;
+        suite.require_operation("getThread", Capability::Threads)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let path = format!("/threads/{}", suite.thread(&alice, &forum).await?.thread_id);
         let api = suite.api();
@@ -75,6 +86,7 @@ board_rules! {
     /// While the board is offline, all callers except administrators get 503 `board_offline`.
     async fn an_offline_board_serves_only_administrators(suite: &Suite) -> TestResult {
         suite.require(Capability::Offline)?;
+        suite.require_operation("listForums", Capability::Threads)?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
         suite.fixture.set_offline(true).await?;
         let api = suite.api();
@@ -87,6 +99,8 @@ board_rules! {
 
     /// Cursors lead from the first to the last page of a list.
     async fn cursors_reach_the_last_page(suite: &Suite) -> TestResult {
+        suite.require_operation("listThreads", Capability::Threads)?;
+        suite.require_operation("listPosts", Capability::Posts)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
         for _ in 0..4 {

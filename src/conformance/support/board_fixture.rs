@@ -25,8 +25,16 @@ pub trait BoardFactory: Send + Sync {
     /// If the board cannot be created. The rule fails.
     async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>>;
 
-    /// Returns the optional features that the board does not have. Empty by default.
+    /// Returns the optional features that the board does not have. The suite skips the rules that need one of them, also
+    /// if the board implements their methods. Empty by default.
     fn unsupported(&self) -> &[Capability] {
+        &[]
+    }
+
+    /// Returns the ids that the host passes to
+    /// [`Environment::omit_operations`](crate::Environment::omit_operations). The suite skips the rules that need one of
+    /// these operations. Empty by default.
+    fn omitted_operations(&self) -> &[&str] {
         &[]
     }
 

@@ -18,7 +18,7 @@ use crate::host::{Access, Host, RequestInfo};
 use crate::model::*;
 use crate::operation::Operation;
 use crate::runtime::{Clock, ManualClock, Runtime};
-use crate::scope::{Scope, Surface};
+use crate::scope::Scope;
 use crate::store::Stores;
 use crate::test_util::TestApi;
 
@@ -47,6 +47,8 @@ impl Suite {
         let fixture = factory.create(Arc::clone(&clock)).await?;
         let Host { authorizer, board } = fixture.board();
         let unsupported = factory.unsupported().to_vec();
+        let omitted = factory.omitted_operations().iter();
+        let omitted_operations = omitted.map(|id| (*id).to_owned()).collect();
         Ok(Self {
             fixture,
             inner: Arc::new(SuiteInner {
@@ -54,6 +56,7 @@ impl Suite {
                 board,
                 clock,
                 unsupported,
+                omitted_operations,
             }),
             runtime: factory.runtime(),
             texts: AtomicU32::new(0),
@@ -66,6 +69,11 @@ impl Suite {
     /// [`TestFailure::Unsupported`](super::TestFailure::Unsupported).
     pub fn require(&self, capability: Capability) -> TestResult {
         self.inner.require(capability)
+    }
+
+    /// Skips the rule if the API does not have the operation with this id, or if the host does not support its capability.
+    pub(crate) fn require_operation(&self, id: &str, capability: Capability) -> TestResult {
+        self.inner.require_operation(id, capability)
     }
 
     /// Advances the clock.
@@ -109,7 +117,10 @@ impl Suite {
     pub(crate) fn api_with(&self, operations: &[Operation]) -> TestApi {
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
         let environment = |environment: Environment| {
-            let is_own = |scope: &Scope| !Surface::Full.scopes().any(|other| other == *scope);
+            let environment = environment
+                .clock(clock)
+                .omit_operations(&self.inner.omitted_operations);
+            let is_own = |scope: &Scope| !environment.scopes().contains(*scope);
             let scopes = operations.iter().flat_map(|operation| {
                 let field_scope = operation.input().field_scope.map(|(_, scope)| scope);
                 [Some(operation.spec.scope), field_scope]
@@ -121,7 +132,7 @@ impl Suite {
             let own_scopes: BTreeMap<_, _> = own_scopes.collect();
             own_scopes
                 .into_values()
-                .fold(environment.clock(clock), Environment::scope)
+                .fold(environment, Environment::scope)
         };
         TestApi::with(
             self.fixture.board(),

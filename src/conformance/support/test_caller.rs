@@ -35,6 +35,8 @@ pub(crate) struct SuiteInner {
     pub(crate) board: Arc<dyn Board>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) unsupported: Vec<Capability>,
+    /// Ids of operations that the API does not have.
+    pub(crate) omitted_operations: Vec<String>,
 }
 
 impl SuiteInner {
@@ -42,6 +44,21 @@ impl SuiteInner {
         match self.unsupported.contains(&capability) {
             true => Err(TestFailure::Unsupported(capability)),
             false => Ok(()),
+        }
+    }
+
+    /// Skips the rule if the host does not support `capability`, or if the API does not have `operation`. The name of the
+    /// operation is its id or the name of its method.
+    pub(crate) fn require_operation(&self, operation: &str, capability: Capability) -> TestResult {
+        // Each board has these methods. `check_result` finds a board without them.
+        if ["list_forums", "containing_forum"].contains(&operation) {
+            return Ok(());
+        }
+        let id = operation.replace('_', "");
+        let mut omitted = self.omitted_operations.iter();
+        match omitted.any(|omitted| omitted.eq_ignore_ascii_case(&id)) {
+            true => Err(TestFailure::Unsupported(capability)),
+            false => self.require(capability),
         }
     }
 
@@ -92,6 +109,7 @@ macro_rules! calls {
                 let arguments: &[String] = &[$(format!("{:?}", $argument)),*];
                 let call = format!("{}({}) as {}", stringify!($name), arguments.join(", "), self.name);
                 let result = async {
+                    self.inner.require_operation(stringify!($name), Capability::$capability)?;
                     let (caller, admission) = self.$kind($($resource)?).await?;
                     let result = self.inner.board.$name(&caller, $($argument.clone().into(),)* $(<$params>::default())?);
                     let result = admission.check(&call, result).await?;

@@ -161,6 +161,7 @@ async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
         method,
         mutation,
         unsupported: Vec::new(),
+        omitted_operations: &[],
     };
     match case.run(Suite::new(&factory)).await {
         Err(TestFailure::Failed(text)) if !text.starts_with("the fixture failed") => None,
@@ -172,6 +173,7 @@ struct MutantFactory {
     method: &'static str,
     mutation: Mutation,
     unsupported: Vec<Capability>,
+    omitted_operations: &'static [&'static str],
 }
 
 #[async_trait]
@@ -203,6 +205,10 @@ impl BoardFactory for MutantFactory {
 
     fn unsupported(&self) -> &[Capability] {
         &self.unsupported
+    }
+
+    fn omitted_operations(&self) -> &[&str] {
+        self.omitted_operations
     }
 }
 

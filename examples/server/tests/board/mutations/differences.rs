@@ -63,6 +63,7 @@ fn different(unsupported: Vec<Capability>) -> MutantFactory {
         method: "",
         mutation: Mutation::Different,
         unsupported,
+        omitted_operations: &[],
     }
 }
 
@@ -101,6 +102,35 @@ async fn rules_on_concurrent_calls_are_skipped_without_atomic_commands() {
         );
         assert!(is_skipped, "{rule}: {result:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rules_of_omitted_operations_are_skipped() {
+    let unsupported = DIFFERENCES.map(|(capability, _)| capability).to_vec();
+    let factory = MutantFactory {
+        omitted_operations: &["getPoll", "vote", "updatePoll", "getMember", "deletePost"],
+        ..different(unsupported)
+    };
+    let report = run_all(&factory).await;
+    assert_eq!(report.failed().collect::<Vec<_>>(), [""; 0]);
+    for rule in [
+        "votes::one_of_concurrent_votes_counts",
+        "deletion::one_of_concurrent_deletions_succeeds",
+        "members::a_member_is_found_by_id_and_by_name",
+    ] {
+        assert!(report.skipped().any(|skipped| skipped == rule), "{rule}");
+    }
+}
+
+/// A rule needs the capability of each method that it calls, even if the board has the method.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_of_an_unsupported_method_is_skipped() {
+    let rule = "deletion::one_of_concurrent_deletions_succeeds";
+    let result = check(rule, &different(vec![Capability::Deletion])).await;
+    assert!(
+        matches!(result, Err(TestFailure::Unsupported(Capability::Deletion))),
+        "{result:?}"
+    );
 }
 
 async fn check(rule: &str, factory: &MutantFactory) -> Result<(), TestFailure> {
