@@ -66,6 +66,8 @@ struct Data {
     /// The last id that was assigned to a resource of any kind.
     last_id: i64,
     offline: bool,
+    /// Whether a deleted reply that was visible leaves a place.
+    leaves_places: bool,
     accounts: BTreeMap<UserId, Account>,
     sections: BTreeMap<ForumId, Section>,
     threads: BTreeMap<ThreadId, Thread>,
@@ -260,14 +262,27 @@ impl Data {
         })
     }
 
-    /// Returns a post and the forum that contains it.
+    /// Returns whether a post of a visible thread is the place of a deleted reply.
+    fn is_place(&self, post: &Post) -> bool {
+        let was_visible = self.deleted.get(&post.post_id) == Some(&ContentState::Visible);
+        self.leaves_places && was_visible && post.number > 1
+    }
+
+    /// Returns a post, which is not the place of a deleted one, and the forum that contains it.
     fn post(&self, viewer: &Viewer, path: &PostPath) -> BoardResult<InForum<Post>> {
+        let post = self.listed_post(viewer, path)?;
+        let is_place = post.value.state == ContentState::Deleted && !post.value.can_read_deleted;
+        found((!is_place).then_some(post))
+    }
+
+    /// Returns a post or the place of a deleted one, and the forum that contains it.
+    fn listed_post(&self, viewer: &Viewer, path: &PostPath) -> BoardResult<InForum<Post>> {
         let visible = self.visible_thread(viewer, &path.thread_id)?;
         let (thread, is_moderator) = (visible.thread, visible.is_moderator);
         let find = |id: &PostId| {
             let post = self.posts.get(id);
             let post = post.filter(|post| post.thread_id == path.thread_id);
-            post.filter(|post| viewer.can_see(post, is_moderator))
+            post.filter(|post| viewer.can_see(post, is_moderator) || self.is_place(post))
         };
         let post = found(find(&path.post_id))?;
         let is_recent = self.now < post.created_at.saturating_add(EDIT_WINDOW);
@@ -279,6 +294,7 @@ impl Data {
             in_reply_to: in_reply_to.filter(|id| find(id).is_some()),
             can_edit: can_change && visible.section.is_writable(viewer),
             can_delete: can_change && (post.number > 1 || is_moderator),
+            can_read_deleted: is_moderator,
             ..post.clone()
         };
         Ok(InForum::new(thread.forum_id.clone(), post))
@@ -437,6 +453,7 @@ impl Data {
             can_delete: false,
             version: 1,
             extra: None,
+            can_read_deleted: false,
         };
         self.posts.insert(post_id, post);
         if new.subscribe {
@@ -579,9 +596,13 @@ impl Data {
 }
 
 impl MemoryBoard {
-    /// Creates a board without members and forums.
-    fn new(clock: Arc<dyn Clock>) -> Self {
-        let data = Mutex::default();
+    /// Creates a board without members and forums. With `leaves_places` a deleted reply leaves a place.
+    fn new(clock: Arc<dyn Clock>, leaves_places: bool) -> Self {
+        let data = Data {
+            leaves_places,
+            ..Data::default()
+        };
+        let data = Mutex::new(data);
         Self { clock, data }
     }
 
@@ -798,7 +819,8 @@ impl Board for MemoryBoard {
         let (data, viewer) = self.read(caller);
         let forum_id = data.thread(&viewer, &id)?.forum_id;
         let posts = data.posts_of(&id);
-        let posts = posts.filter_map(|post| Some(data.post(&viewer, &post.path()).ok()?.value));
+        let posts =
+            posts.filter_map(|post| Some(data.listed_post(&viewer, &post.path()).ok()?.value));
         let posts: Vec<_> = posts.collect();
         let first = match &list.filter.from {
             Some(from) => posts.iter().position(|post| post.post_id == *from),
@@ -1278,7 +1300,7 @@ fn score(query: &SearchQuery, text: &str) -> Option<f64> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let board = Arc::new(MemoryBoard::new(Arc::new(SystemClock)));
+    let board = Arc::new(MemoryBoard::new(Arc::new(SystemClock), false));
     let alice = board.add_member("alice", Role::Administrator);
     board.add_member("bob", Role::Member);
     let forum = board.add_forum("General", None, Role::Guest, Role::Newcomer);
@@ -1317,16 +1339,24 @@ pub(crate) mod tests {
 
     use super::*;
 
-    pub(crate) struct Factory;
+    #[derive(Default)]
+    pub(crate) struct Factory {
+        pub(crate) leaves_places: bool,
+    }
 
     #[async_trait]
     impl BoardFactory for Factory {
         async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
-            Ok(Box::new(Fixture(Arc::new(MemoryBoard::new(clock)))))
+            let board = MemoryBoard::new(clock, self.leaves_places);
+            Ok(Box::new(Fixture(Arc::new(board))))
         }
 
         fn unsupported(&self) -> &[Capability] {
-            &[Capability::TokenLoader, Capability::BatchAccess]
+            use Capability::{BatchAccess, HiddenDeletedPosts, TokenLoader};
+            match self.leaves_places {
+                true => &[TokenLoader, BatchAccess, HiddenDeletedPosts],
+                false => &[TokenLoader, BatchAccess],
+            }
         }
 
         fn runtime(&self) -> Arc<dyn Runtime> {
@@ -1476,5 +1506,15 @@ pub(crate) mod tests {
         tokio::runtime::Runtime::new().unwrap().block_on(case)
     }
 
-    forum_api::conformance::board_tests!(Factory, block_on);
+    forum_api::conformance::board_tests!(Factory::default(), block_on);
+
+    pub(crate) const PLACES: Factory = Factory {
+        leaves_places: true,
+    };
+
+    mod with_places {
+        use super::*;
+
+        forum_api::conformance::board_tests!(PLACES, block_on);
+    }
 }

@@ -208,7 +208,8 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /threads/{threadId}/posts`: lists the thread's posts, oldest first.
     ///
-    /// Returns an empty page, not [`BoardError::PathNotFound`], if the thread exists and no post matches.
+    /// Returns an empty page, not [`BoardError::PathNotFound`], if the thread exists and no post matches. A board of trees
+    /// can return the places of deleted replies: see [`Post`](crate::model::Post#places-of-deleted-posts).
     ///
     /// Rules: [posts](crate::conformance::rules::posts).
     ///
@@ -274,8 +275,8 @@ pub trait Board: Send + Sync + 'static {
     /// Rules: [deletion](crate::conformance::rules::deletion), [counters](crate::conformance::rules::counters).
     ///
     /// # Errors
-    /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread. Only
-    ///   moderators can see deleted posts.
+    /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread; also if it is
+    ///   deleted and the member is not a moderator.
     /// - [`BoardError::Forbidden`] if the member may not delete the post or, for a first post, the thread.
     /// - [`BoardError::Conflict`] if the post is already deleted and the member is a moderator.
     async fn delete_post(

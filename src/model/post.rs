@@ -1,7 +1,7 @@
 //! Posts (`docs/protocol.md`, sections 11 and 12.2).
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, Timestamp};
 
@@ -9,8 +9,33 @@ use super::{Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, 
 ///
 /// [`list_posts`](crate::host::Board::list_posts) returns it in the requested [`BodyFormat`]; the other methods return
 /// both formats. The board must sanitise `body_html`, because the library sends it unchanged.
+///
+/// # Places of deleted posts
+/// A board of trees can return a deleted reply to every caller who sees its thread, so that other replies keep the post
+/// that they answer. The JSON of such a post is a place: `author`, `editedBy`, `body`, `bodyHtml` and `extra` are null.
+/// Serialization removes them from each deleted post whose [`can_read_deleted`](Self::can_read_deleted) is `false`:
+///
+/// ```
+/// use forum_api::model::{ContentState, Extra, Post};
+/// # fn post() -> Post {
+/// #     serde_json::from_str(r#"{"postId": "41", "threadId": "17", "number": 2, "inReplyTo": "40", "author": null,
+/// #         "state": "visible", "createdAt": "2026-01-31T12:00:00Z", "editedAt": null, "editedBy": null,
+/// #         "body": "Green, *always*.", "bodyHtml": null, "canEdit": false, "canDelete": false, "version": 1,
+/// #         "extra": null}"#).unwrap()
+/// # }
+///
+/// let mut post: Post = post();
+/// post.state = ContentState::Deleted;
+/// post.can_read_deleted = false; // the caller is not a moderator
+/// let place = serde_json::to_value(&post)?;
+/// assert!(place["body"].is_null() && place["inReplyTo"] == "40");
+///
+/// post.can_read_deleted = true;
+/// assert_eq!(serde_json::to_value(&post)?["body"], "Green, *always*.");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", remote = "Self")]
 #[schemars(description = "A post of a thread: the first post, or a reply.")]
 pub struct Post {
     /// The post's id.
@@ -29,7 +54,7 @@ pub struct Post {
         description = "Id of the post in the same thread that this post replies to; null if it replies to the thread itself, or if the caller cannot see that post."
     )]
     pub in_reply_to: Option<PostId>,
-    /// The author; null if the account no longer exists.
+    /// The author; null if the account no longer exists, and in a deleted post for callers who are not moderators.
     pub author: Option<Author>,
     /// Publication state.
     pub state: ContentState,
@@ -37,12 +62,14 @@ pub struct Post {
     pub created_at: Timestamp,
     /// Time of the last edit; null if the post was not edited.
     pub edited_at: Option<Timestamp>,
-    /// The last editor; null if the post was not edited or the account no longer exists.
+    /// The last editor; null if the post was not edited or the account no longer exists, and in a deleted post for callers
+    /// who are not moderators.
     pub edited_by: Option<Author>,
-    /// The source markup; null in lists with `body=html`, in events of deletions, and on boards that do not store it.
+    /// The source markup; null in lists with `body=html`, in events of deletions, in a deleted post for callers who are
+    /// not moderators, and on boards that do not store it.
     pub body: Option<String>,
-    /// The markup rendered to sanitised HTML; null in lists with `body=source`, in events of deletions, and on boards that
-    /// do not render it.
+    /// The markup rendered to sanitised HTML; null in lists with `body=source`, in events of deletions, in a deleted post
+    /// for callers who are not moderators, and on boards that do not render it.
     pub body_html: Option<String>,
     /// `true` if the caller may edit the post.
     pub can_edit: bool,
@@ -50,11 +77,32 @@ pub struct Post {
     pub can_delete: bool,
     /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
-    /// Fields that only this board has; null if there are none.
+    /// Fields that only this board has; null if there are none, and in a deleted post for callers who are not moderators.
     pub extra: Option<Extra>,
+    /// `true` if the caller may read the author and the texts of the post when it is deleted, as the moderators of the
+    /// forum may. Without effect in other states. The JSON does not contain it.
+    #[serde(skip, default = "can_read_received")]
+    pub can_read_deleted: bool,
+}
+
+/// A received post contains only what its receiver may read.
+fn can_read_received() -> bool {
+    true
 }
 
 impl Post {
+    /// Removes the fields that the caller may not read from a deleted post.
+    pub(crate) fn redact(&mut self) {
+        if self.is_place() {
+            (self.author, self.edited_by) = (None, None);
+            (self.body, self.body_html, self.extra) = (None, None, None);
+        }
+    }
+
+    fn is_place(&self) -> bool {
+        self.state == ContentState::Deleted && !self.can_read_deleted
+    }
+
     /// Returns the path of the post.
     pub fn path(&self) -> PostPath {
         PostPath::new(self.thread_id.clone(), self.post_id.clone())
@@ -77,6 +125,7 @@ impl Post {
             can_delete: true,
             version: 1,
             extra: None,
+            can_read_deleted: true,
         }
     }
 
@@ -105,6 +154,23 @@ impl Post {
             version: 2,
             ..reply
         }
+    }
+}
+
+impl Serialize for Post {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.is_place() {
+            return Self::serialize(self, serializer);
+        }
+        let mut place = self.clone();
+        place.redact();
+        Self::serialize(&place, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Post {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
     }
 }
 

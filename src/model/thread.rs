@@ -13,7 +13,11 @@ pub enum ContentState {
     Visible,
     /// Visible to its author and to moderators.
     AwaitingApproval,
-    /// Soft-deleted; visible to moderators.
+    /// Soft-deleted; visible to moderators. On a board that leaves places, a reply in this state is also visible to
+    /// other callers who see its thread, without author and texts ([`Post`](super::Post)).
+    #[schemars(
+        description = "Soft-deleted; visible to moderators. On some boards other callers see a deleted reply without author and texts."
+    )]
     Deleted,
 }
 

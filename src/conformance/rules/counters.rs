@@ -63,7 +63,7 @@ board_rules! {
         let before = counts(&alice, &reply.thread_id).await?;
         mia.delete_post(&first).await.expect_ok()?;
         suite.fixture.restore(&first.post_id).await?;
-        check_eq!(alice.post_state(&reply).await?, None)?;
+        check_eq!(alice.post_state(&reply).await?, suite.deleted_state())?;
         check_eq!(counts(&alice, &reply.thread_id).await?, before)
     }
 

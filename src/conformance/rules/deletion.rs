@@ -6,18 +6,65 @@ use crate::host::ResourceRef;
 board_rules! {
     mod deletion;
 
-    /// Only moderators see a deleted post. For moderators a second deletion is a conflict. Other callers do not find
-    /// the post.
+    /// Only moderators see a deleted post, except for its place on a board that leaves places. For moderators a second
+    /// deletion is a conflict. Other callers do not find the post.
     async fn only_moderators_see_a_deleted_post(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let (bob, mia) = (suite.member("bob").await?, suite.moderator("mia", &forum).await?);
         alice.delete_post(&reply).await.expect_ok()?;
         for caller in [&alice, &bob] {
-            check_eq!(caller.post_state(&reply).await?, None, "the post for {caller:?}")?;
+            let state = caller.post_state(&reply).await?;
+            check_eq!(state, suite.deleted_state(), "the post for {caller:?}")?;
             caller.delete_post(&reply).await.expect_path_not_found()?;
         }
         check_eq!(mia.post_state(&reply).await?, Some(ContentState::Deleted))?;
         mia.delete_post(&reply).await.expect_conflict()
+    }
+
+    /// Callers who are not moderators see a deleted reply without author and texts, and cannot change it. It keeps its
+    /// number, its time and the post that it answers. It is not counted, and a list can begin with it. A moderator sees
+    /// it with its texts. The rule has no effect on boards that leave no places.
+    async fn a_place_has_no_author_and_no_texts(suite: &Suite) -> TestResult {
+        let (ThreadFixture { otto, alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
+        suite.post(&otto, &reply.thread_id).await?;
+        let before = alice.fetch_post(&reply).await?;
+        let mut callers = vec![otto, alice.clone()];
+        callers.extend(suite.guest());
+        alice.delete_post(&reply).await.expect_ok()?;
+        let moderated = mia.fetch_post(&reply).await?;
+        check_eq!((&moderated.author, &moderated.body_html), (&before.author, &before.body_html))?;
+        if suite.deleted_state().is_none() {
+            return Ok(());
+        }
+        for caller in callers {
+            let place = caller.fetch_post(&reply).await?;
+            check_eq!((&place.author, &place.edited_by), (&None, &None), "the authors for {caller:?}")?;
+            check_eq!((&place.body, &place.body_html), (&None, &None), "the texts for {caller:?}")?;
+            check_eq!(place.extra, None, "the extra fields for {caller:?}")?;
+            check_eq!((place.can_edit, place.can_delete), (false, false), "permissions of {caller:?}")?;
+            let kept = (place.number, place.created_at, place.in_reply_to);
+            check_eq!(kept, (before.number, before.created_at, before.in_reply_to.clone()))?;
+            check_eq!(caller.fetch_thread(&first.thread_id).await?.reply_count, 1)?;
+            let from = PostFilter { from: Some(reply.post_id.clone()), ..PostFilter::default() };
+            let page = caller.list_posts(&first.thread_id, &List::new(from)).await.expect_ok()?.value;
+            check_eq!(page.items.first().map(|post| &post.post_id), Some(&reply.post_id))?;
+        }
+        Ok(())
+    }
+
+    /// A reply that no other caller saw before its deletion leaves no place, nor does a deleted thread.
+    async fn hidden_content_leaves_no_place(suite: &Suite) -> TestResult {
+        let (ThreadFixture { otto, alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
+        if suite.require(Capability::Approval).is_ok() {
+            let nora = suite.newcomer("nora").await?;
+            let pending = suite.post(&nora, &reply.thread_id).await?;
+            mia.delete_post(&pending).await.expect_ok()?;
+            for caller in [&otto, &nora] {
+                check_eq!(caller.post_state(&pending).await?, None, "{pending:?} for {caller:?}")?;
+            }
+        }
+        mia.delete_post(&first).await.expect_ok()?;
+        alice.first_page(&first.thread_id).await.expect_path_not_found()
     }
 
     /// The author of a reply and the moderators of its forum can delete it. Other members are forbidden. `canDelete`

@@ -45,6 +45,7 @@ board_rules! {
 
     /// A deleted post is not found by callers who cannot see it. A moderator can answer it.
     async fn a_deleted_post_is_answered_only_by_moderators(suite: &Suite) -> TestResult {
+        suite.require(Capability::HiddenDeletedPosts)?;
         let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
         let ada = suite.admin("ada").await?;
         alice.delete_post(&reply).await.expect_ok()?;
@@ -59,6 +60,7 @@ board_rules! {
     /// `inReplyTo` is null for callers who cannot see the answered post. A deleted post is invisible to all callers
     /// except moderators until it is restored.
     async fn a_deleted_answered_post_is_null(suite: &Suite) -> TestResult {
+        suite.require(Capability::HiddenDeletedPosts)?;
         let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
         let ada = suite.admin("ada").await?;
         let answer = otto.answer(&reply).await.expect_ok()?.path();
@@ -70,6 +72,18 @@ board_rules! {
         check_eq!(otto.edit(&answer, "New words").await.expect_ok()?.in_reply_to, None)?;
         suite.fixture.restore(&reply.post_id).await?;
         check_eq!(otto.fetch_post(&answer).await?.in_reply_to, answered)
+    }
+
+    /// `inReplyTo` names a deleted post that leaves a place, for every caller.
+    async fn the_place_of_an_answered_post_is_named(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
+        let answer = otto.answer(&reply).await.expect_ok()?.path();
+        alice.delete_post(&reply).await.expect_ok()?;
+        let expected = suite.deleted_state().map(|_| reply.post_id);
+        for caller in [&otto, &alice] {
+            check_eq!(caller.fetch_post(&answer).await?.in_reply_to, expected, "for {caller:?}")?;
+        }
+        Ok(())
     }
 
     /// `inReplyTo` of a reply to a post that awaits approval is null, except for the answered post's author and for
@@ -97,6 +111,7 @@ board_rules! {
         otto.answer(&reply).await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
         check_eq!(event.value("/post/inReplyTo"), &json!(reply.post_id))?;
+        suite.require(Capability::HiddenDeletedPosts)?;
         alice.delete_post(&reply).await.expect_ok()?;
         suite.recorded().await?;
         ada.answer(&reply).await.expect_ok()?;

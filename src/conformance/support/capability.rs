@@ -51,6 +51,9 @@ capabilities! {
     TitleEdits: "edits of titles",
     /// Soft deletion. Without it `delete_post` returns `NotImplemented`.
     Deletion: "deletion",
+    /// Deleted posts that only moderators see. Without them a deleted reply that was visible leaves a place:
+    /// `list_posts` returns it to every caller who sees its thread, and `inReplyTo` names it.
+    HiddenDeletedPosts: "deleted posts that only moderators see",
     /// Polls. Without them `get_poll`, `vote` and `update_poll` return `NotImplemented`, and `pollId` is always null.
     Polls: "polls",
     /// Poll totals that every caller sees. Without them `totalVotes` and `votes` are null for some callers or at some

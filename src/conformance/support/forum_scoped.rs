@@ -7,15 +7,23 @@ use crate::model::*;
 pub trait ForumScoped {
     /// Returns the forums whose content the result shows.
     fn forums(&self) -> Vec<&ForumId>;
+
+    /// Removes the fields that a response to the caller does not contain.
+    fn redact(&mut self) {}
 }
 
 macro_rules! forum_scoped {
-    ($($name:ty: |$result:ident| $forums:expr;)+) => {$(
+    ($($name:ty: |$result:ident| $forums:expr $(, $redact:expr)?;)+) => {$(
         impl ForumScoped for $name {
             fn forums(&self) -> Vec<&ForumId> {
                 let $result = self;
                 $forums
             }
+
+            $(fn redact(&mut self) {
+                let redact: fn(&mut Self) = $redact;
+                redact(self);
+            })?
         }
     )+};
 }
@@ -30,8 +38,8 @@ forum_scoped! {
     SubscribeOutcome: |outcome| match outcome {
         SubscribeOutcome::Created(item) | SubscribeOutcome::Existing(item) => vec![&item.forum_id],
     };
-    InForum<Page<Post>>: |page| vec![&page.forum_id];
-    InForum<Post>: |post| vec![&post.forum_id];
+    InForum<Page<Post>>: |page| vec![&page.forum_id], |page| page.value.items.iter_mut().for_each(Post::redact);
+    InForum<Post>: |post| vec![&post.forum_id], |post| post.value.redact();
     InForum<Poll>: |poll| vec![&poll.forum_id];
     Page<MessageSummary>: |_page| Vec::new();
     Message: |_message| Vec::new();

@@ -297,6 +297,12 @@ impl Suite {
         Ok(PostPath::new(thread_id, post_id))
     }
 
+    /// Returns the state of a deleted reply for callers who are not moderators; `None` if they do not see the reply.
+    pub(crate) fn deleted_state(&self) -> Option<ContentState> {
+        let is_place = self.require(Capability::HiddenDeletedPosts).is_err();
+        is_place.then_some(ContentState::Deleted)
+    }
+
     /// Writes a reply a minute after the previous write. Needs [`Capability::Posts`].
     pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostPath> {
         self.require(Capability::Posts)?;

@@ -69,7 +69,7 @@ impl SuiteInner {
         call: &str,
         capability: Capability,
         access: &Access,
-        result: BoardResult<T>,
+        mut result: BoardResult<T>,
     ) -> TestResult<BoardResult<T>> {
         let is_hidden = |forum: &&&ForumId| !access.visible_forums().contains(forum);
         let expected = match &result {
@@ -80,7 +80,10 @@ impl SuiteInner {
             Err(BoardError::Internal(_)) => "no internal error".into(),
             Err(_) => return Ok(result),
             Ok(value) => match value.forums().iter().find(is_hidden) {
-                None => return Ok(result),
+                None => {
+                    result.iter_mut().for_each(T::redact);
+                    return Ok(result);
+                }
                 Some(forum) => format!("nothing in forum {forum}, which the caller cannot see"),
             },
         };

@@ -117,6 +117,7 @@ fn without_text(post: &Post) -> PublicView<'_, Post> {
         body: None,
         body_html: None,
         extra: None,
+        can_read_deleted: true,
         ..post.clone()
     }))
 }

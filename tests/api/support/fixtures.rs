@@ -139,6 +139,7 @@ pub(crate) fn post(thread: &str, number: usize, body: &str) -> Post {
         can_delete: true,
         version: 1,
         extra: extra(),
+        can_read_deleted: true,
     }
 }
 

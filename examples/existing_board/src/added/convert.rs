@@ -71,6 +71,7 @@ pub fn post(entry: &Entry, format: BodyFormat) -> Post {
         can_delete: false,
         version: 1,
         extra: None,
+        can_read_deleted: false,
     }
 }
 

@@ -269,6 +269,7 @@ impl PostView {
             in_reply_to: answered.map(|answered| answered.post_id),
             can_edit: self.may(PostChange::Edit, &post),
             can_delete: self.may(PostChange::Delete, &post),
+            can_read_deleted: self.access.moderate,
             ..post
         }
     }
@@ -329,6 +330,7 @@ impl PublicPost {
             can_edit: false,
             can_delete: false,
             extra: None,
+            can_read_deleted: false,
         };
         let (id, state, author) = (row.maybe_id()?, row.maybe_state()?, row.maybe_id()?);
         let answered = id.zip(state).map(|(post_id, state)| AnsweredPost {
@@ -476,6 +478,7 @@ fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) -> Boa
         can_edit: false,
         can_delete: false,
         extra: None,
+        can_read_deleted: false,
     })
 }
 

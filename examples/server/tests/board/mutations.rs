@@ -27,6 +27,7 @@ use tokio::sync::Mutex;
 
 use crate::backend::Backend;
 use crate::board::actor::Actor;
+use crate::model::memory;
 
 /// Fault of a mutated method.
 #[derive(Clone, Copy)]
@@ -45,6 +46,8 @@ enum Mutation {
     OutdatedPermissions(fn(&BoardError, &Caller) -> bool),
     /// Pages begin at an offset from the start of the list.
     Offset,
+    /// On a board that leaves places, each caller may read deleted posts.
+    ReadablePlaces,
     /// The board lacks some capabilities, without a fault: see [`differences`].
     Different,
 }
@@ -121,6 +124,10 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
         Offset,
         &["list_threads threads::pagination_finds_each_thread_once_during_writes"],
     ),
+    (
+        ReadablePlaces,
+        &["list_posts deletion::a_place_has_no_author_and_no_texts"],
+    ),
 ];
 
 fn could_see(refusal: &BoardError, by: &Caller) -> bool {
@@ -160,7 +167,10 @@ async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
     let factory = MutantFactory {
         method,
         mutation,
-        unsupported: Vec::new(),
+        unsupported: match mutation {
+            ReadablePlaces => vec![Capability::HiddenDeletedPosts],
+            _ => Vec::new(),
+        },
         omitted_operations: &[],
     };
     match case.run(Suite::new(&factory)).await {
@@ -183,13 +193,18 @@ impl BoardFactory for MutantFactory {
             Different => differences::SETTINGS,
             _ => &[],
         };
-        let fixture = Backend::Memory
-            .create_with_settings(clock, settings)
-            .await?;
+        let fixture: Box<dyn BoardFixture> = match self.mutation {
+            ReadablePlaces => memory::tests::PLACES.create(clock).await?,
+            _ => {
+                Backend::Memory
+                    .create_with_settings(clock, settings)
+                    .await?
+            }
+        };
         let host = fixture.board();
         Ok(Box::new(Mutant(Arc::new(Inner {
             root: fixture.add_member("root", Role::Administrator).await?,
-            stores: fixture.stores()?,
+            stores: fixture.stores().unwrap_or_else(|_| Stores::in_memory()),
             fixture,
             authorizer: host.authorizer().clone(),
             board: host.board().clone(),
@@ -298,6 +313,9 @@ impl Mutant {
             }
             (None, run, _) => run.await,
         };
+        if let (ReadablePlaces, Ok(page)) = (self.0.mutation, &mut result) {
+            make_readable(page);
+        }
         if let (Some(offset), Ok(page)) = (offset, &mut result) {
             select_page(page, offset);
         }
@@ -397,6 +415,13 @@ fn request_all(arguments: &mut dyn Any) -> Option<(usize, usize)> {
     let limit = list.limit.get();
     list.limit = PageLimit::new(100).unwrap();
     Some((start.unwrap_or(0), limit))
+}
+
+/// Lets the caller read the deleted posts of a page.
+fn make_readable(page: &mut dyn Any) {
+    let page: &mut InForum<Page<Post>> = page.downcast_mut().unwrap();
+    let posts = page.value.items.iter_mut();
+    posts.for_each(|post| post.can_read_deleted = true);
 }
 
 /// Changes the whole list to a page.

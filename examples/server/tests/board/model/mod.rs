@@ -8,7 +8,7 @@ mod action;
 mod action_runner;
 #[allow(dead_code, reason = "the example has a `main`")]
 #[path = "../../../../memory.rs"]
-mod memory;
+pub mod memory;
 
 use std::env;
 use std::sync::Arc;
@@ -62,7 +62,9 @@ async fn first_difference(actions: &[Action]) -> Option<String> {
     let backend = Backend::Memory.or_from_environment();
     let board = backend.create_with_settings(clock.clone(), SETTINGS).await;
     let mut board = ActionRunner::new(board.unwrap(), &clock).await;
-    let model = memory::tests::Factory.create(clock.clone()).await;
+    let model = memory::tests::Factory::default()
+        .create(clock.clone())
+        .await;
     let mut model = ActionRunner::new(model.unwrap(), &clock).await;
     for action in actions {
         clock.advance(action.wait());
