@@ -10,6 +10,7 @@ use super::deliveries;
 use super::endpoints::{URL, checked_topics, entered_url, state, topic_boxes};
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
+use super::password::{self, check_password, locked_alert};
 use super::response::{PageResponse, PageResult, PanelError};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::DeliveryFilter;
@@ -29,6 +30,9 @@ const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Time between two look-ups of the result.
 const PING_POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+const PASSWORD: TextField =
+    password::PASSWORD.with_hint("Required to change the URL or the owner.");
 
 const OWNER: TextField = TextField::text(
     "owner",
@@ -147,6 +151,7 @@ fn settings_form(context: &PageContext, endpoint: &Endpoint, owner: &str, form: 
                 (URL.render(form))
                 (OWNER.render(form))
                 (topic_boxes(context, form))
+                (PASSWORD.render(form))
                 div.actions { button type="submit" { "Save changes" } }
             }
         }
@@ -222,12 +227,21 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         false => context.owner(&mut form).await?,
     };
     let url = entered_url(&mut form);
+    let is_new_url = url != endpoint.url && !equals_initial_value(&form, "opened_url", &url);
+    if (is_new_url || owner.as_ref() != Some(&endpoint.owner))
+        && let Err(wait) = check_password(context, &mut form).await?
+    {
+        let main = html! {
+            (locked_alert("The changes were not saved", wait))
+            (page(context, &endpoint, &owner_name, &form).await?)
+        };
+        let response = context.render(StatusCode::TOO_MANY_REQUESTS, TITLE, main);
+        return Ok(response.retry_after(wait));
+    }
     if let (Some(topics), Some(owner), false) = (topics, owner, form.has_errors()) {
         let new_owner_name = context.name(&owner).await?;
         let changes = EndpointUpdate {
-            url: Some(url).filter(|url| {
-                *url != endpoint.url && !equals_initial_value(&form, "opened_url", url)
-            }),
+            url: Some(url).filter(|_| is_new_url),
             topics: Some(topics).filter(|topics| {
                 let is_unchanged =
                     equals_initial_value(&form, "opened_topics", &topics.to_string());

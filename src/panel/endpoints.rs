@@ -1,6 +1,7 @@
 //! List of webhook endpoints, the form that adds an endpoint, and the checkboxes of topics.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use http::StatusCode;
 use maud::{Markup, html};
@@ -8,6 +9,7 @@ use maud::{Markup, html};
 use super::components::{TableRow, badge, breakable, empty, secret_field, table};
 use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
+use super::password::{PASSWORD, check_password, locked_alert};
 use super::response::{PageResult, PanelError};
 use crate::error_chain::ErrorChain;
 use crate::model::{DAY, UserId};
@@ -155,6 +157,7 @@ fn add_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
                 (OWNER.render(form))
                 (topic_boxes(context, form))
                 (SECRET.render(form))
+                (PASSWORD.render(form))
                 div.actions { button type="submit" { "Add endpoint" } }
             }
         }
@@ -210,6 +213,9 @@ pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
 }
 
 async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
+    if let Err(wait) = check_password(context, &mut form).await? {
+        return show_locked(context, &form, wait).await;
+    }
     let topics = checked_topics(&mut form);
     let url = entered_url(&mut form);
     let owner = match form.get("owner").trim() {
@@ -246,6 +252,15 @@ async fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
         (list_with_form(context, form).await?)
     };
     Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, TITLE, main))
+}
+
+async fn show_locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
+    let main = html! {
+        (locked_alert("The endpoint was not added", wait))
+        (list_with_form(context, form).await?)
+    };
+    let response = context.render(StatusCode::TOO_MANY_REQUESTS, TITLE, main);
+    Ok(response.retry_after(wait))
 }
 
 fn show_added(context: &PageContext, added: &EndpointWithSecret) -> PageResult {

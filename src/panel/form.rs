@@ -96,6 +96,10 @@ pub(super) struct TextField {
 }
 
 impl TextField {
+    pub(super) const fn with_hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+
     pub(super) const fn text(name: &'static str, label: &'static str, hint: &'static str) -> Self {
         Self {
             name,

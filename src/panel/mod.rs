@@ -65,7 +65,7 @@
 //! | 404 | an unknown id or page |
 //! | 409 | the current state does not allow the change, such as a ping to a disabled endpoint; or a form whose response shows a secret was submitted a second time; or "Activate new secret" of a page that shows a secret that another rotation has replaced |
 //! | 422 | an unusable value of a form, or a wrong password; the form is shown again with the entered values, without the password |
-//! | 429 | five wrong passwords within five minutes: this administrator cannot issue tokens for five minutes; has `retry-after` |
+//! | 429 | five wrong passwords within five minutes: this administrator can change nothing that requires the password for five minutes; has `retry-after` |
 //!
 //! Nodes that share the stores share the count of wrong passwords and the record of submitted forms.
 //!
@@ -81,6 +81,8 @@
 //!
 //! # Webhooks and deliveries
 //!
+//! - Adding an endpoint, and changing its URL or owner, require the administrator's password, because an endpoint receives
+//!   what its owner may see. Wrong passwords count to the same limit as those of tokens.
 //! - The last delivery of an endpoint is the most recently queued delivery that has a finished attempt. The success rate
 //!   is the share of `delivered` deliveries among those that were queued in the last 24 hours and are `delivered`,
 //!   `retrying`, `dead` or `gone`.
@@ -110,6 +112,7 @@ mod endpoints;
 mod form;
 mod intervals;
 mod page_context;
+mod password;
 mod password_throttle;
 mod pretty_json;
 mod response;

@@ -1,4 +1,5 @@
-//! Limit of password attempts: five wrong passwords within five minutes lock the issuing of tokens for five minutes.
+//! Limit of password attempts: five wrong passwords within five minutes lock the forms that require a password for five
+//! minutes.
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use crate::model::{Timestamp, UserId};
 use crate::rate_limit::{Budget, RateLimitKey};
 use crate::store::RateLimitStore;
 
-/// Number of wrong passwords that lock issuing.
+/// Number of wrong passwords that lock the forms.
 const MAX_ATTEMPTS_PER_WINDOW: u8 = 5;
 
 /// Budget of one slot. A wrong password occupies a slot for five minutes.
@@ -18,12 +19,12 @@ const SLOT: Budget = Budget {
 
 /// Password attempts of administrators, counted in the rate limit store, which the nodes share.
 ///
-/// Each administrator has [`MAX_ATTEMPTS_PER_WINDOW`] slots. An attempt occupies the first free slot, so issuing is locked
-/// exactly while the last slot is occupied.
+/// Each administrator has [`MAX_ATTEMPTS_PER_WINDOW`] slots. An attempt occupies the first free slot, so the forms are
+/// locked exactly while the last slot is occupied.
 pub(super) struct PasswordThrottle<'a>(pub(super) &'a dyn RateLimitStore);
 
 impl PasswordThrottle<'_> {
-    /// Begins an attempt. Returns its slot, or the time until issuing is unlocked.
+    /// Begins an attempt. Returns its slot, or the time until the forms are unlocked.
     ///
     /// The attempt counts as wrong until it is [released](Self::release), so concurrent attempts cannot exceed the limit.
     pub(super) async fn begin(

@@ -8,10 +8,9 @@ use maud::{Markup, html};
 use super::components::{copyable_text, secret_field};
 use super::form::{Form, TextField, checkboxes_with};
 use super::page_context::PageContext;
-use super::password_throttle::PasswordThrottle;
+use super::password::{PASSWORD, check_password, locked_alert};
 use super::response::{PageResult, PanelError};
 use super::tokens::page_path;
-use crate::error_chain::ErrorChain;
 use crate::scope::{Scope, Scopes};
 use crate::token::{self, Expiry, IssueError, PlainToken, TokenRecord, TokenRequest};
 
@@ -39,13 +38,6 @@ const EXPIRY: TextField = TextField::text(
     "A whole number of days from 1 to 36500. Leave empty for a token that never expires.",
 )
 .inputmode("numeric");
-
-const PASSWORD: TextField = TextField::text(
-    "password",
-    "Your password",
-    "Re-enter your password to confirm.",
-)
-.password("current-password");
 
 /// Name of the buttons that set the scopes.
 const SCOPE_PRESET: &str = "scope_preset";
@@ -137,36 +129,6 @@ fn apply_preset(context: &PageContext, form: &mut Form) -> bool {
     true
 }
 
-/// Adds an error to the password field if the password is empty or incorrect. If issuing is locked, returns the time
-/// until it is unlocked. An empty password does not count as an attempt.
-async fn check_password(
-    context: &PageContext,
-    form: &mut Form,
-) -> Result<Result<(), Duration>, PanelError> {
-    let (panel, member) = (&context.panel, &context.session.user_id);
-    let password = form.get("password");
-    if password.is_empty() {
-        form.add_error("password", "Enter your password.");
-        return Ok(Ok(()));
-    }
-    let throttle = PasswordThrottle(&*panel.stores.rate_limits);
-    let clock = &panel.environment.clock;
-    let slot = match throttle.begin(member, clock.now()).await? {
-        Ok(slot) => slot,
-        Err(wait) => return Ok(Err(wait)),
-    };
-    let session = &context.session;
-    let is_correct = panel.admin_auth.verify_password(session, password).await;
-    if let Ok(false) = is_correct {
-        tracing::warn!(admin = %member, "token not issued: incorrect password");
-        form.add_error("password", "Incorrect password.");
-    } else if let Err(error) = throttle.release(&slot, clock.now()).await {
-        tracing::error!(error = %ErrorChain(&error), "failed to refund password attempt");
-    }
-    is_correct?;
-    Ok(Ok(()))
-}
-
 async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     if let Err(wait) = check_password(context, &mut form).await? {
         return show_locked(context, &form, wait);
@@ -231,13 +193,8 @@ fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
 }
 
 fn show_locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
-    let minutes = wait.as_secs().div_ceil(60).max(1);
-    let plural = if minutes == 1 { "" } else { "s" };
     let main = html! {
-        p.alert role="alert" {
-            "The token was not issued: too many incorrect passwords. Try again in "
-            (minutes) " minute" (plural) "."
-        }
+        (locked_alert("The token was not issued", wait))
         (issue_form(context, form)?)
     };
     let response = context.render(StatusCode::TOO_MANY_REQUESTS, ISSUE, main);

@@ -29,7 +29,7 @@ def run(page: Page, server: Server, receiver: Receiver) -> None:
     empty(page)
     for name, text in TEXTS.items():
         token(page, server, name, text)
-        endpoint(page, receiver, name, text)
+        endpoint(page, server, receiver, name, text)
     lists(page)
     secrets_and_removal(page)
 
@@ -82,17 +82,20 @@ def token(page: Page, server: Server, name: str, text: str) -> None:
     check_page(page, f"token-revoke-{name}")
 
 
-def endpoint(page: Page, receiver: Receiver, name: str, text: str) -> None:
+def endpoint(page: Page, server: Server, receiver: Receiver, name: str, text: str) -> None:
     """A rejected form keeps its values. A delivery shows the response of the receiver."""
     go(page, "/panel/webhooks")
     for field in ("URL", "Owner"):
         page.get_by_label(field, exact=True).fill(text)
+    page.get_by_label(PASSWORD, exact=True).fill("wrong")
     send(page, "Add endpoint", 422)
+    assert reason(page, PASSWORD) == "Incorrect password."
+    expect(page.get_by_label(PASSWORD, exact=True)).to_have_value("")
     for field in ("URL", "Owner"):
         expect(page.get_by_label(field, exact=True)).to_have_value(text)
     check_page(page, f"webhooks-{name}")
     receiver.answers(410, text)
-    secret = add_endpoint(page, f"{receiver.address}/{text}".replace(" ", "-")[:2000])
+    secret = add_endpoint(page, server.password, f"{receiver.address}/{text}".replace(" ", "-")[:2000])
     check_page(page, f"endpoint-{name}")
     send(page, "Send ping", 200)
     receiver.next_ping(secret)

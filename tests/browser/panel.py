@@ -50,10 +50,11 @@ def revealed(page: Page) -> str:
     return text
 
 
-def add_endpoint(page: Page, address: str) -> str:
+def add_endpoint(page: Page, password: str, address: str) -> str:
     """Adds an endpoint with all topics and opens its page. Returns its secret."""
     go(page, "/panel/webhooks")
     page.get_by_label("URL", exact=True).fill(address)
+    page.get_by_label(PASSWORD, exact=True).fill(password)
     send(page, "Add endpoint", 200)
     secret = revealed(page)
     page.get_by_role("link", name="Done").click()

@@ -6,7 +6,7 @@ from time import monotonic
 from playwright.sync_api import Page, expect
 
 from accessibility import check_page
-from panel import add_endpoint, delivery_becomes, fill_in_token, go, revealed, send, sign_in
+from panel import PASSWORD, add_endpoint, delivery_becomes, fill_in_token, go, revealed, send, sign_in
 from receiver import Receiver
 from server import Server
 
@@ -51,7 +51,7 @@ def run(page: Page, server: Server, receiver: Receiver) -> None:
     check_page(page, "workflow-token")
     done("the page of the token shows 4 requests, 1 of them refused")
     receiver.answers(401, REASON)
-    receiver.secret = add_endpoint(page, f"{receiver.address}/wrong")
+    receiver.secret = add_endpoint(page, server.password, f"{receiver.address}/wrong")
     send(page, "Send ping", 200)
     first = receiver.next_ping(receiver.secret)
     expect(page.get_by_role("alert")).to_have_text("Ping failed. The endpoint responded with 401.")
@@ -75,6 +75,7 @@ def run(page: Page, server: Server, receiver: Receiver) -> None:
     receiver.answers(200, "thank you")
     page.locator("dl a").click()
     page.get_by_label("URL", exact=True).fill(f"{receiver.address}/right")
+    page.get_by_label(PASSWORD, exact=True).fill(server.password)
     send(page, "Save changes", 200)
     done("receiver and URL are corrected")
     go(page, f"/panel/deliveries/{first}")

@@ -32,7 +32,7 @@ async fn an_endpoint_is_added_and_its_secret_shown_once() {
         ("topics", "message.sent"),
         ("secret", ""),
     ];
-    let added = fixture.post("/panel/webhooks", &form).await;
+    let added = fixture.post_confirmed("/panel/webhooks", &form).await;
     assert_eq!(added.status, 200);
     assert!(added.after("whsec_").len() == 43 && added.contains("aria-readonly=\"true\""));
     let stored = &fixture.webhooks.endpoints.list().await.unwrap()[0];
@@ -60,7 +60,7 @@ async fn each_invalid_field_is_marked() {
         ("secret", "short"),
     ] {
         let form = valid.map(|(name, value)| (name, if name == field { text } else { value }));
-        let page = fixture.post("/panel/webhooks", &form).await;
+        let page = fixture.post_confirmed("/panel/webhooks", &form).await;
         let error = format!("id=\"{field}-error\"");
         assert!(
             page.status == 422 && page.contains(&error),
@@ -68,7 +68,7 @@ async fn each_invalid_field_is_marked() {
         );
         assert!(!page.contains("value=\"a secret") && !page.contains("\"short\""));
     }
-    let no_topics = fixture.post("/panel/webhooks", &valid[..2]).await;
+    let no_topics = fixture.post_confirmed("/panel/webhooks", &valid[..2]).await;
     assert!(no_topics.status == 422 && no_topics.contains("id=\"topics-error\""));
     assert!(fixture.webhooks.endpoints.list().await.unwrap().is_empty());
 }
@@ -85,7 +85,7 @@ const CHANGED: [(&str, &str); 4] = [
 async fn url_owner_and_topics_are_changed_together() {
     let fixture = PanelFixture::with_content().await;
     let path = fixture.endpoint_path("");
-    let saved = fixture.post(&path, &CHANGED).await;
+    let saved = fixture.post_confirmed(&path, &CHANGED).await;
     let page = fixture.get(saved.header("location")).await;
     assert!(page.contains("Changes saved."));
     assert!(
@@ -99,7 +99,7 @@ async fn url_owner_and_topics_are_changed_together() {
     let log = fixture.get("/panel/audit?action=endpoint.updated").await;
     let details = "url https://93.184.215.14; topics poll.voted,post.created; owner alice";
     assert!(log.contains(details));
-    let again = fixture.post(&path, &CHANGED).await;
+    let again = fixture.post_confirmed(&path, &CHANGED).await;
     assert_eq!(again.status, 303);
     assert_eq!(fixture.stored_endpoint().await.unwrap(), stored);
 }
@@ -111,7 +111,7 @@ async fn an_outdated_form_does_not_undo_another_change() {
     let opened = fixture.get(&path).await;
     let owner = opened.after("name=\"opened_owner\" value=\"").to_owned();
     let before = fixture.stored_endpoint().await.unwrap();
-    fixture.post(&path, &CHANGED).await;
+    fixture.post_confirmed(&path, &CHANGED).await;
     let topics = before.topics.to_string();
     let stale = [
         ("opened_url", before.url.as_str()),
@@ -121,7 +121,7 @@ async fn an_outdated_form_does_not_undo_another_change() {
         ("owner", &owner),
         ("topics", &topics),
     ];
-    assert_eq!(fixture.post(&path, &stale).await.status, 303);
+    assert_eq!(fixture.post_confirmed(&path, &stale).await.status, 303);
     let stored = fixture.stored_endpoint().await.unwrap();
     assert_eq!(stored.url, "https://93.184.215.14/newer");
     assert_eq!(stored.owner, 2.into());
@@ -141,7 +141,7 @@ async fn an_invalid_change_is_shown_with_the_entered_values() {
         ("topics", "no.such"),
     ] {
         let form = CHANGED.map(|(name, value)| (name, if name == field { text } else { value }));
-        let page = fixture.post(&path, &form).await;
+        let page = fixture.post_confirmed(&path, &form).await;
         let error = format!("id=\"{field}-error\"");
         assert!(
             page.status == 422 && page.contains(&error),
@@ -150,9 +150,85 @@ async fn an_invalid_change_is_shown_with_the_entered_values() {
         assert!(field == "topics" || page.contains(&format!("value=\"{text}\"")));
         assert!(field == "owner" || page.contains("value=\"alice\""));
     }
-    let page = fixture.post(&path, &CHANGED[..2]).await;
+    let page = fixture.post_confirmed(&path, &CHANGED[..2]).await;
     assert!(page.status == 422 && page.contains("id=\"topics-error\""));
     assert_eq!(fixture.stored_endpoint().await, before);
+}
+
+#[tokio::test]
+async fn adding_an_endpoint_requires_the_password() {
+    let fixture = PanelFixture::new().await;
+    let url = "https://93.184.215.14/hook";
+    for password in ["", "wrong"] {
+        let form = [("url", url), ("topics", "*"), ("password", password)];
+        let page = fixture.post("/panel/webhooks", &form).await;
+        assert!(page.status == 422 && page.contains("id=\"password-error\""));
+        assert!(page.contains(&format!("value=\"{url}\"")));
+        assert!(!page.contains("value=\"wrong\"") && !page.contains("whsec_"));
+    }
+    assert!(fixture.webhooks.endpoints.list().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn only_a_change_of_url_or_owner_requires_the_password() {
+    let fixture = PanelFixture::with_content().await;
+    let path = fixture.endpoint_path("");
+    let before = fixture.stored_endpoint().await.unwrap();
+    let opened = fixture.get(&path).await;
+    assert!(opened.contains("Required to change the URL or the owner."));
+    let owner = opened.after("name=\"opened_owner\" value=\"").to_owned();
+    let unchanged = [
+        ("opened_url", before.url.as_str()),
+        ("opened_owner", owner.as_str()),
+        ("opened_topics", "*"),
+        ("url", before.url.as_str()),
+        ("owner", owner.as_str()),
+        ("topics", "post.created"),
+    ];
+    for (field, text) in [("url", "https://93.184.215.14/new"), ("owner", "alice")] {
+        let form = unchanged.map(|(name, value)| (name, if name == field { text } else { value }));
+        for password in ["", "wrong"] {
+            let form = [&form[..], &[("password", password)]].concat();
+            let page = fixture.post(&path, &form).await;
+            assert!(page.status == 422 && page.contains("id=\"password-error\""));
+            assert!(page.contains(&format!("value=\"{text}\"")), "{field}");
+        }
+    }
+    assert_eq!(fixture.stored_endpoint().await.unwrap(), before);
+    assert_eq!(fixture.post(&path, &unchanged).await.status, 303);
+    let stored = fixture.stored_endpoint().await.unwrap();
+    assert_eq!(stored.topics.to_string(), "post.created");
+}
+
+#[tokio::test]
+async fn wrong_passwords_of_tokens_and_endpoints_have_one_limit() {
+    let fixture = PanelFixture::with_content().await;
+    let before = fixture.snapshot().await;
+    for _ in 0..2 {
+        fixture.issue(&[("password", "wrong")]).await;
+    }
+    let add = [("url", "https://93.184.215.14/"), ("topics", "*")];
+    let wrong = [("password", "wrong")];
+    for (path, form) in [
+        ("/panel/webhooks", &add[..]),
+        (&fixture.endpoint_path(""), &CHANGED),
+        ("/panel/webhooks", &add),
+    ] {
+        assert_eq!(
+            fixture.post(path, &[form, &wrong].concat()).await.status,
+            422
+        );
+    }
+    for (path, form) in [
+        ("/panel/webhooks", &add[..]),
+        (&fixture.endpoint_path(""), &CHANGED),
+    ] {
+        let locked = fixture.post_confirmed(path, form).await;
+        assert_eq!((locked.status, locked.header("retry-after")), (429, "300"));
+        assert!(locked.contains("too many incorrect passwords. Try again in 5 minutes."));
+    }
+    assert_eq!(fixture.issue(&[]).await.status, 429);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
 #[tokio::test]
@@ -243,22 +319,22 @@ async fn a_secret_is_rotated_once_and_activated() {
     let page = fixture.get(&fixture.endpoint_path("")).await;
     let path = fixture.endpoint_path("/rotate");
     let form = [("once", page.nonce())];
-    let shown = fixture.post(&path, &form).await;
+    let shown = fixture.post_confirmed(&path, &form).await;
     assert!(shown.status == 200 && shown.contains("whsec_"));
-    assert_eq!(fixture.post(&path, &form).await.status, 409);
+    assert_eq!(fixture.post_confirmed(&path, &form).await.status, 409);
     let rotated = fixture.stored_endpoint().await.unwrap();
     assert_eq!(rotated.secret, before.secret);
     assert_ne!(rotated.pending_secret, before.pending_secret);
     let page = fixture.get(&fixture.endpoint_path("")).await;
     let path = fixture.endpoint_path("/activate");
     let form = [("activates_at", page.after("name=\"activates_at\" value=\""))];
-    let response = fixture.post(&path, &form).await;
+    let response = fixture.post_confirmed(&path, &form).await;
     assert_eq!(response.status, 303);
     let page = fixture.get(response.header("location")).await;
     assert!(page.contains("The new secret is active.") && !page.contains("activates_at"));
     let activated = fixture.stored_endpoint().await.unwrap();
     assert_eq!(activated.secret, rotated.pending_secret.unwrap().secret);
-    let page = fixture.post(&path, &form).await;
+    let page = fixture.post_confirmed(&path, &form).await;
     assert!(page.status == 409 && page.contains("no secret is pending"));
 }
 
@@ -280,7 +356,7 @@ async fn a_stale_page_does_not_activate_the_secret_of_a_later_rotation() {
         (&[], outdated),
         (&[("activates_at", "x")], outdated),
     ] {
-        let page = fixture.post(&path, form).await;
+        let page = fixture.post_confirmed(&path, form).await;
         assert!(page.status == 409 && page.contains(reason), "{form:?}");
         assert_eq!(fixture.stored_endpoint().await, rotated, "{form:?}");
     }
@@ -288,7 +364,7 @@ async fn a_stale_page_does_not_activate_the_secret_of_a_later_rotation() {
     let page = fixture.get(&fixture.endpoint_path("")).await;
     fixture.run_action("/disable").await;
     let form = [("activates_at", page.after("name=\"activates_at\" value=\""))];
-    assert_eq!(fixture.post(&path, &form).await.status, 303);
+    assert_eq!(fixture.post_confirmed(&path, &form).await.status, 303);
 }
 
 #[tokio::test]

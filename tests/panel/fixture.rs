@@ -201,7 +201,7 @@ impl PanelFixture {
         let mut fixture = Self::new().await;
         fixture.token = fixture.add_token("<script>alert(1)</script>").await;
         let form = [("url", URL), ("owner", NAMES[2]), ("topics", "*")];
-        let added = fixture.post("/panel/webhooks", &form).await;
+        let added = fixture.post_confirmed("/panel/webhooks", &form).await;
         fixture.endpoint = added.after("/panel/webhooks/").to_owned();
         fixture.post(&fixture.endpoint_path("/rotate"), &[]).await;
         let environment = Environment::new(TokioRuntime).clock(fixture.clock.clone());
@@ -288,6 +288,12 @@ impl PanelFixture {
             ("sec-fetch-site", "same-origin"),
         ];
         self.send("POST", path, &headers, &form).await
+    }
+
+    /// Sends a form with the administrator's password.
+    pub async fn post_confirmed(&self, path: &str, form: &Fields<'_>) -> Response {
+        self.post(path, &[form, &[("password", PASSWORD)]].concat())
+            .await
     }
 
     /// Sends a form and follows its redirect.

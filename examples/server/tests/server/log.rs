@@ -299,8 +299,9 @@ impl Scenario {
         self.secrets.0.push(id.into());
         let issue =
             format!("owner=bob&label=x&scopes=members%3Aread&expires_in_days=1&password={typed}");
-        let add =
-            format!("owner=admin&topics=post.created&url=http%3A%2F%2F127.0.0.1%3A1%2F{MARK}");
+        let add = format!(
+            "owner=admin&topics=post.created&url=http%3A%2F%2F127.0.0.1%3A1%2F{MARK}&password={typed}"
+        );
         for (path, form, prefix) in [
             ("/panel/tokens/new", issue, "forum_pat_"),
             ("/panel/webhooks", add, "whsec_"),
