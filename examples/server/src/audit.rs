@@ -10,6 +10,7 @@ use rustix::process::getuid;
 pub const BOARD_OFFLINE: AuditAction = AuditAction::from_static("board.offline");
 pub const BOARD_ONLINE: AuditAction = AuditAction::from_static("board.online");
 pub const CONTENT_GENERATED: AuditAction = AuditAction::from_static("content.generated");
+pub const DATABASE_COPIED: AuditAction = AuditAction::from_static("database.copied");
 pub const DATABASE_RESTORED: AuditAction = AuditAction::from_static("database.restored");
 pub const FORUM_ADDED: AuditAction = AuditAction::from_static("forum.added");
 pub const FORUM_MODERATOR_ADDED: AuditAction = AuditAction::from_static("forum.moderator_added");

@@ -113,7 +113,7 @@ pub fn weaknesses(database: &str, option: Option<&Path>) -> Vec<&'static str> {
 }
 
 /// Returns the key file that the option names, or else the default key file if it exists.
-fn path_in_use(database: &str, option: Option<&Path>) -> Option<PathBuf> {
+pub fn path_in_use(database: &str, option: Option<&Path>) -> Option<PathBuf> {
     let default = || default_path(database).filter(|path| path.exists());
     option.map(Into::into).or_else(default)
 }

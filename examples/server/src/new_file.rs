@@ -20,7 +20,22 @@ impl NewFile {
         // The name is random, because processes in two containers can have the same id.
         let mut partial = path.as_os_str().to_owned();
         partial.push(format!(".partial-{}", random_hex::<8>()?));
+        Self::create_at(path, partial.into())
+    }
+
+    /// Creates an empty file beside `path`, with the name `path` followed by `suffix`. Replaces the file of a process
+    /// that was killed: no other process may use the name.
+    pub fn replace(path: &Path, suffix: &str) -> io::Result<Self> {
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(suffix);
         let partial = PathBuf::from(partial);
+        match fs::remove_file(&partial) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => Self::create_at(path, partial),
+        }
+    }
+
+    fn create_at(path: &Path, partial: PathBuf) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let options = options.write(true).create_new(true).mode(0o600);
         options.open(&partial)?;

@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod actor;
 mod authorizer;
 mod commands;
+pub mod copy;
 pub mod db;
 pub mod demo;
 mod edit_rules;

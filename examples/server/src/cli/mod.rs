@@ -28,6 +28,7 @@ use crate::commands::board::{
     BoardCommand, ForumCommand, GenerateCommand, PostCommand, SettingCommand, ThreadCommand,
 };
 use crate::commands::config::ConfigCommand;
+use crate::commands::copy::CopyCommand;
 use crate::commands::delivery::DeliveryCommand;
 use crate::commands::member::MemberCommand;
 use crate::commands::restore::RestoreCommand;
@@ -70,6 +71,8 @@ enum Command {
     Backup(BackupCommand),
     /// Replace a SQLite database by a backup, while no process uses the database
     Restore(RestoreCommand),
+    /// Copy the board into an empty database of the other kind: from SQLite to Postgres, or from Postgres to SQLite
+    Copy(CopyCommand),
     /// Check the options of `serve` and show their values
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -174,6 +177,7 @@ impl Cli {
             Some(Command::Worker(command)) => command.run(&common).await?,
             Some(Command::Backup(command)) => command.run(&common.database)?,
             Some(Command::Restore(command)) => command.run(&common.database).await?,
+            Some(Command::Copy(command)) => command.run(&common.database).await?,
             Some(Command::Config(command)) => command.run(&common, self.effective).await?,
             Some(Command::Completions { shell }) => {
                 let mut script = Vec::new();

@@ -11,6 +11,7 @@ pub mod backup;
 pub mod board;
 pub mod config;
 mod content;
+pub mod copy;
 pub mod delivery;
 pub mod member;
 pub mod restore;

@@ -9,7 +9,7 @@ use super::db::{self, Connection, Driver, Transaction, bind};
 /// Name of the table that records the applied migrations.
 const TABLE: &str = "board_migrations";
 
-const SQLITE: Migrations = Migrations {
+pub(super) const SQLITE: Migrations = Migrations {
     table: TABLE,
     all: &[Migration {
         name: "0001_init",
@@ -17,7 +17,7 @@ const SQLITE: Migrations = Migrations {
     }],
 };
 
-const POSTGRES: Migrations = Migrations {
+pub(super) const POSTGRES: Migrations = Migrations {
     table: TABLE,
     all: &[Migration {
         name: "0001_init",

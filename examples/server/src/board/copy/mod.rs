@@ -1,0 +1,250 @@
+//! Copy of a board into an empty database of the other kind.
+//!
+//! The rows of each table are a stream: one thread reads, the other one writes, and a few batches are in memory. The
+//! source is read in one transaction, so that all tables are of the same state. The target becomes a board in one step
+//! at the end: with a commit on Postgres, and with the name of a complete file on SQLite.
+//!
+//! Indexes, foreign keys and the search index of the target are built after the rows are there. Then the rows of the
+//! target are read again and compared with the rows that were read from the source.
+
+mod postgres;
+mod row;
+mod sqlite;
+mod tables;
+
+use std::fmt::Display;
+use std::path::Path;
+
+use deadpool_postgres::Pool;
+use forum_api::audit::AuditEntry;
+use forum_api::host::{BoardError, BoardResult};
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, spawn_blocking};
+
+use super::db::{DbError, DbResult};
+pub use row::Checksum;
+use tables::Table;
+
+/// Number of batches that wait between the thread that reads and the thread that writes.
+const WAITING_BATCHES: usize = 4;
+
+/// Error of a source that is online.
+const IS_ONLINE: &str = "the board is online; run `forum-server board offline` first, or pass --online for a rehearsal, \
+                         in which later changes are missing";
+
+/// Takes the copy offline, also if the source is online.
+const TAKE_OFFLINE: &str = "INSERT INTO setting (key, value) VALUES ('board.offline', 'true') ON CONFLICT (key) DO NOTHING";
+
+/// Selects whether the board is offline.
+const IS_OFFLINE: &str = "SELECT EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline')";
+
+/// A table of the copy, after its comparison with the source.
+#[derive(Debug)]
+pub struct CopiedTable {
+    pub name: String,
+    pub checksum: Checksum,
+}
+
+/// Part of a copy.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    Copying,
+    Indexing,
+    Comparing,
+}
+
+/// Receiver of the progress of a copy.
+pub trait Progress: Sync {
+    /// Called at the beginning of a step, which processes this number of rows.
+    fn begin(&self, step: Step, rows: u64);
+
+    /// Called after further rows of the step.
+    fn advance(&self, rows: u64);
+}
+
+/// Conditions and entry of a copy.
+#[derive(Debug)]
+pub struct CopySettings {
+    /// Whether a board that is online is copied.
+    pub allow_online: bool,
+    /// Entry for the audit log of the target.
+    pub entry: AuditEntry,
+}
+
+/// Copies the board in a SQLite file into a Postgres database, in one transaction.
+///
+/// # Errors
+/// If the board is online, the target has tables, a value cannot be stored, or a database fails. The target is then
+/// unchanged, unless the connection breaks during the commit.
+pub async fn to_postgres(
+    source: &Path,
+    target: &Pool,
+    settings: &CopySettings,
+    progress: &dyn Progress,
+) -> BoardResult<Vec<CopiedTable>> {
+    let path = source.to_owned();
+    let opened = blocking(move || sqlite::open_source(&path)).await;
+    let (mut source, is_offline) = opened.map_err(failed(SOURCE))?;
+    check_offline(is_offline, settings)?;
+    let mut client = target.get().await.map_err(failed(TARGET))?;
+    let tx = client.transaction().await.map_err(failed(TARGET))?;
+    let table = postgres::begin_target(&tx).await.map_err(failed(TARGET))?;
+    if let Some(table) = table {
+        return Err(BoardError::conflict(match &*table {
+            "board_migrations" => "the target contains a board already".to_owned(),
+            table => format!("the target is not empty: it contains the table \"{table}\""),
+        }));
+    }
+    let columns = postgres::tables(&tx).await.map_err(failed(TARGET))?;
+    let names = sqlite::tables(&source).map_err(failed(SOURCE))?;
+    let tables = tables::pair(names, columns)?;
+    let rows = sqlite::count(&source, &tables).map_err(failed(SOURCE))?;
+    let indexes = postgres::drop_indexes(&tx).await.map_err(failed(TARGET))?;
+
+    progress.begin(Step::Copying, rows);
+    let mut copied = Vec::with_capacity(tables.len());
+    for table in &tables {
+        let (sender, receiver) = mpsc::channel(WAITING_BATCHES);
+        let reader = blocking({
+            let table = table.clone();
+            move || {
+                let checksum = sqlite::read_batches(&source, &table, &sender)?;
+                let last_id = sqlite::last_id(&source, &table)?;
+                Ok((source, checksum, last_id))
+            }
+        });
+        let reader = tokio::spawn(reader);
+        let written = postgres::write(&tx, table, receiver, progress).await;
+        // The reader ends without an error if the writer has failed.
+        let (connection, checksum, last_id) = joined(reader.await).map_err(failed_table(table))?;
+        written.map_err(failed_table(table))?;
+        source = connection;
+        let set = postgres::set_sequence(&tx, table, last_id).await;
+        set.map_err(failed_table(table))?;
+        copied.push(checksum);
+    }
+
+    progress.begin(Step::Indexing, rows);
+    let built = postgres::build_indexes(&tx, &indexes).await;
+    built.map_err(failed(INDEXES))?;
+
+    progress.begin(Step::Comparing, rows);
+    let mut compared = Vec::with_capacity(tables.len());
+    for (table, expected) in tables.into_iter().zip(copied) {
+        let found = postgres::checksum(&tx, &table, progress).await;
+        let found = found.map_err(failed_table(&table))?;
+        compared.push(compare(table, expected, found)?);
+    }
+    let finished = postgres::finish(&tx, &settings.entry).await;
+    finished.map_err(failed(TARGET))?;
+    tx.commit().await.map_err(failed(TARGET))?;
+    Ok(compared)
+}
+
+/// Copies the board in a Postgres database into an empty file, which becomes a SQLite database that is not synced.
+///
+/// # Errors
+/// If the board is online, a value cannot be stored, or a database fails.
+pub async fn to_sqlite(
+    source: &Pool,
+    target: &Path,
+    settings: &CopySettings,
+    progress: &dyn Progress,
+) -> BoardResult<Vec<CopiedTable>> {
+    let mut client = source.get().await.map_err(failed(SOURCE))?;
+    let begun = postgres::begin_source(&mut client).await;
+    let (tx, is_offline) = begun.map_err(failed(SOURCE))?;
+    check_offline(is_offline, settings)?;
+    let path = target.to_owned();
+    let created = blocking(move || sqlite::create_target(&path)).await;
+    let (mut target, indexes) = created.map_err(failed(TARGET))?;
+    let columns = postgres::tables(&tx).await.map_err(failed(SOURCE))?;
+    let names = sqlite::tables(&target).map_err(failed(TARGET))?;
+    let tables = tables::pair(names, columns)?;
+    let rows = postgres::count(&tx, &tables).await;
+    let rows = rows.map_err(failed(SOURCE))?;
+
+    progress.begin(Step::Copying, rows);
+    let mut copied = Vec::with_capacity(tables.len());
+    for table in &tables {
+        let last_id = postgres::last_id(&tx, table).await;
+        let last_id = last_id.map_err(failed_table(table))?;
+        let (sender, receiver) = mpsc::channel(WAITING_BATCHES);
+        let writer = blocking({
+            let table = table.clone();
+            move || sqlite::write(&target, &table, receiver, last_id).map(|()| target)
+        });
+        let writer = tokio::spawn(writer);
+        let read = postgres::read_batches(&tx, table, sender, progress).await;
+        // The reader ends without an error if the writer has failed.
+        target = joined(writer.await).map_err(failed_table(table))?;
+        copied.push(read.map_err(failed_table(table))?);
+    }
+
+    progress.begin(Step::Indexing, rows);
+    let built = blocking(move || sqlite::build_indexes(&target, &indexes).map(|()| target));
+    target = built.await.map_err(failed(INDEXES))?;
+
+    progress.begin(Step::Comparing, rows);
+    let mut compared = Vec::with_capacity(tables.len());
+    for (table, expected) in tables.into_iter().zip(copied) {
+        let read = blocking({
+            let table = table.clone();
+            move || sqlite::checksum(&target, &table).map(|checksum| (target, checksum))
+        });
+        let (connection, found) = read.await.map_err(failed_table(&table))?;
+        target = connection;
+        progress.advance(found.rows);
+        compared.push(compare(table, expected, found)?);
+    }
+    let entry = settings.entry.insert_parameters(1);
+    let finished = blocking(move || sqlite::finish(&target, entry.into())).await;
+    finished.map_err(failed(TARGET))?;
+    Ok(compared)
+}
+
+const SOURCE: &str = "cannot read the source";
+
+const TARGET: &str = "cannot write the target";
+
+const INDEXES: &str = "cannot build the indexes of the target";
+
+fn check_offline(is_offline: bool, settings: &CopySettings) -> BoardResult<()> {
+    match is_offline || settings.allow_online {
+        true => Ok(()),
+        false => Err(BoardError::conflict(IS_ONLINE)),
+    }
+}
+
+fn compare(table: Table, expected: Checksum, found: Checksum) -> BoardResult<CopiedTable> {
+    if expected != found {
+        return Err(BoardError::internal(format!(
+            "the table \"{}\" of the target differs from the source: {found} instead of {expected}",
+            table.name
+        )));
+    }
+    let name = table.name;
+    Ok(CopiedTable {
+        name,
+        checksum: found,
+    })
+}
+
+/// Runs work with SQLite on a thread that may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> DbResult<T> + Send + 'static,
+) -> DbResult<T> {
+    joined(spawn_blocking(work).await)
+}
+
+fn joined<T>(result: Result<DbResult<T>, JoinError>) -> DbResult<T> {
+    result.map_err(|_| DbError::Invalid("a thread of the copy failed"))?
+}
+
+fn failed<E: Display>(what: &str) -> impl Fn(E) -> BoardError {
+    move |error| BoardError::internal(format!("{what}: {error}"))
+}
+
+fn failed_table(table: &Table) -> impl Fn(DbError) -> BoardError {
+    move |error| BoardError::internal(format!("cannot copy the table \"{}\": {error}", table.name))
+}

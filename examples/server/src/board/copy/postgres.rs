@@ -1,0 +1,254 @@
+//! Reading and writing of a copy in Postgres.
+
+use std::future::ready;
+use std::pin::pin;
+
+use deadpool_postgres::{Client, Transaction};
+use forum_api::audit::AuditEntry;
+use forum_api::store::postgres::{self, apply_migrations};
+use futures_util::{Stream, TryStreamExt};
+use tokio::sync::mpsc;
+use tokio_postgres::IsolationLevel;
+use tokio_postgres::binary_copy::{BinaryCopyInWriter, BinaryCopyOutStream};
+use tokio_postgres::types::{ToSql, Type};
+
+use super::super::db::DbResult;
+use super::super::schema;
+use super::row::{Batches, Checksum, Row};
+use super::tables::{LEFT_OUT, Table};
+use super::{IS_OFFLINE, Progress, TAKE_OFFLINE};
+
+/// Removes the timeouts of the connection's statements for this transaction.
+const WITHOUT_TIMEOUTS: &str = "
+    SET LOCAL statement_timeout = 0;
+    SET LOCAL idle_in_transaction_session_timeout = 0";
+
+/// Settings for writing many rows: the search index is built after them.
+const WRITE_IN_BULK: &str = "
+    SET LOCAL board.together = on;
+    SET LOCAL maintenance_work_mem = '256MB'";
+
+/// Selects a table in the current schema that does not belong to an extension, first one of the board.
+const FIND_TABLE: &str = "
+    SELECT relname FROM pg_class
+    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+        AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')
+    ORDER BY relname = 'board_migrations' DESC, relname LIMIT 1";
+
+const FIND_COLUMNS: &str = "
+    SELECT relname, attname, atttypid, attidentity <> ''
+    FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+        AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+    ORDER BY relname, attnum";
+
+/// Selects the statements that remove and create the foreign keys and the indexes, except those of primary keys and
+/// unique constraints.
+///
+/// Statements that remove foreign keys are first, because a foreign key depends on an index.
+const FIND_INDEXES: &str = "
+    SELECT
+        format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
+        format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)),
+        1 AS place
+    FROM pg_constraint WHERE connamespace = current_schema()::regnamespace AND contype = 'f'
+    UNION ALL
+    SELECT format('DROP INDEX %s', indexrelid::regclass), pg_get_indexdef(indexrelid), 2
+    FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+    WHERE relnamespace = current_schema()::regnamespace
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
+    ORDER BY place";
+
+const INDEX_POSTS: &str = "INSERT INTO post_text SELECT * FROM indexed_post ORDER BY post_id";
+
+/// Creates the tables in an empty database. Returns the name of a table if the database has one.
+pub async fn begin_target(tx: &Transaction<'_>) -> DbResult<Option<String>> {
+    tx.batch_execute(WITHOUT_TIMEOUTS).await?;
+    if let Some(row) = tx.query_opt(FIND_TABLE, &[]).await? {
+        return Ok(Some(row.try_get(0)?));
+    }
+    for migrations in [&postgres::MIGRATIONS, &schema::POSTGRES] {
+        // Another process that creates a board at the same time is waited for.
+        if apply_migrations(tx, migrations).await? > 0 {
+            return Ok(Some(migrations.table.into()));
+        }
+    }
+    tx.batch_execute(WRITE_IN_BULK).await?;
+    Ok(None)
+}
+
+/// Begins a read of the current state. Returns whether the board is offline.
+pub async fn begin_source(client: &mut Client) -> DbResult<(Transaction<'_>, bool)> {
+    let begin = client.build_transaction();
+    let begin = begin.isolation_level(IsolationLevel::RepeatableRead);
+    let tx = begin.read_only(true).start().await?;
+    tx.batch_execute(WITHOUT_TIMEOUTS).await?;
+    let is_offline = tx.query_one(IS_OFFLINE, &[]).await?.try_get(0)?;
+    Ok((tx, is_offline))
+}
+
+/// Returns all tables of the schema, except those that are not copied.
+pub async fn tables(tx: &Transaction<'_>) -> DbResult<Vec<Table>> {
+    let mut tables: Vec<Table> = Vec::new();
+    for row in tx.query(FIND_COLUMNS, &[]).await? {
+        let (name, column): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        let kind = Type::from_oid(row.try_get(2)?).unwrap_or(Type::UNKNOWN);
+        let identity = row.try_get::<_, bool>(3)?.then(|| column.clone());
+        if LEFT_OUT.contains(&&*name) {
+            continue;
+        }
+        match tables.last_mut().filter(|table| table.name == name) {
+            Some(table) => {
+                table.columns.push((column, kind));
+                table.identity = table.identity.take().or(identity);
+            }
+            None => tables.push(Table {
+                name,
+                columns: vec![(column, kind)],
+                identity,
+            }),
+        }
+    }
+    Ok(tables)
+}
+
+/// Returns the number of rows of all tables.
+pub async fn count(tx: &Transaction<'_>, tables: &[Table]) -> DbResult<u64> {
+    let mut all = 0;
+    for table in tables {
+        let count = format!("SELECT count(*) FROM {}", table.quoted_name());
+        all += tx.query_one(&count, &[]).await?.try_get::<_, i64>(0)?;
+    }
+    Ok(all.unsigned_abs())
+}
+
+/// Returns the largest id that the sequence of a table has generated.
+pub async fn last_id(tx: &Transaction<'_>, table: &Table) -> DbResult<Option<i64>> {
+    let Some(identity) = &table.identity else {
+        return Ok(None);
+    };
+    let find =
+        "SELECT pg_sequence_last_value(pg_get_serial_sequence(quote_ident($1), $2)::regclass)";
+    Ok(tx
+        .query_one(find, &[&table.name, identity])
+        .await?
+        .try_get(0)?)
+}
+
+/// Continues the ids of a table after its largest id, and after `last_id`.
+pub async fn set_sequence(
+    tx: &Transaction<'_>,
+    table: &Table,
+    last_id: Option<i64>,
+) -> DbResult<()> {
+    if let (Some(identity), Some(last_id)) = (&table.identity, last_id) {
+        let set = "SELECT setval(pg_get_serial_sequence(quote_ident($1), $2), $3)";
+        tx.execute(set, &[&table.name, identity, &last_id]).await?;
+    }
+    Ok(())
+}
+
+/// Reads the rows of a table.
+async fn rows(
+    tx: &Transaction<'_>,
+    table: &Table,
+) -> DbResult<impl Stream<Item = Result<Row, tokio_postgres::Error>>> {
+    let (name, columns) = (table.quoted_name(), table.column_list());
+    let copy = format!("COPY {name} ({columns}) TO STDOUT (FORMAT binary)");
+    let stream = tx.copy_out(&copy).await?;
+    let rows = BinaryCopyOutStream::new(stream, &types(table));
+    let columns = table.columns.len();
+    Ok(rows.and_then(move |row| ready((0..columns).map(|place| row.try_get(place)).collect())))
+}
+
+/// Sends all rows of a table, unless the receiver is gone. Returns their checksum.
+pub async fn read_batches(
+    tx: &Transaction<'_>,
+    table: &Table,
+    sender: mpsc::Sender<Vec<Row>>,
+    progress: &dyn Progress,
+) -> DbResult<Checksum> {
+    let (mut rows, mut batches) = (pin!(rows(tx, table).await?), Batches::default());
+    while let Some(row) = rows.try_next().await? {
+        progress.advance(1);
+        if let Some(batch) = batches.add(row)
+            && sender.send(batch).await.is_err()
+        {
+            break;
+        }
+    }
+    let (last, checksum) = batches.finish();
+    // The error of the writer is reported if the receiver is gone.
+    sender.send(last).await.ok();
+    Ok(checksum)
+}
+
+pub async fn checksum(
+    tx: &Transaction<'_>,
+    table: &Table,
+    progress: &dyn Progress,
+) -> DbResult<Checksum> {
+    let (mut rows, mut checksum) = (pin!(rows(tx, table).await?), Checksum::default());
+    while let Some(row) = rows.try_next().await? {
+        checksum.add(&row);
+        progress.advance(1);
+    }
+    Ok(checksum)
+}
+
+/// Writes all rows of a table.
+pub async fn write(
+    tx: &Transaction<'_>,
+    table: &Table,
+    mut batches: mpsc::Receiver<Vec<Row>>,
+    progress: &dyn Progress,
+) -> DbResult<()> {
+    let (name, columns) = (table.quoted_name(), table.column_list());
+    let copy = format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary, FREEZE)");
+    let sink = tx.copy_in(&copy).await?;
+    let mut copy = pin!(BinaryCopyInWriter::new(sink, &types(table)));
+    while let Some(batch) = batches.recv().await {
+        for row in &batch {
+            let values = row.iter().map(|value| value as &(dyn ToSql + Sync));
+            copy.as_mut().write(&values.collect::<Vec<_>>()).await?;
+        }
+        progress.advance(batch.len() as u64);
+    }
+    copy.finish().await?;
+    Ok(())
+}
+
+fn types(table: &Table) -> Vec<Type> {
+    table.columns.iter().map(|(_, kind)| kind.clone()).collect()
+}
+
+/// Removes the indexes and the foreign keys. Returns the statements that create them.
+pub async fn drop_indexes(tx: &Transaction<'_>) -> DbResult<Vec<String>> {
+    let mut create = Vec::new();
+    let mut drop = String::new();
+    for row in tx.query(FIND_INDEXES, &[]).await? {
+        drop += row.try_get(0)?;
+        drop += ";";
+        create.push(row.try_get(1)?);
+    }
+    tx.batch_execute(&drop).await?;
+    Ok(create)
+}
+
+/// Indexes the posts for the search, and creates the indexes and the foreign keys.
+pub async fn build_indexes(tx: &Transaction<'_>, indexes: &[String]) -> DbResult<()> {
+    tx.batch_execute(INDEX_POSTS).await?;
+    for index in indexes {
+        tx.batch_execute(index).await?;
+    }
+    Ok(())
+}
+
+/// Takes the copy offline, writes the entry of the audit log and updates the statistics.
+pub async fn finish(tx: &Transaction<'_>, entry: &AuditEntry) -> DbResult<()> {
+    tx.batch_execute(TAKE_OFFLINE).await?;
+    let entry = entry.insert_parameters(1);
+    let entry = entry.each_ref().map(|text| text as &(dyn ToSql + Sync));
+    tx.execute(AuditEntry::INSERT_SQL, &entry).await?;
+    Ok(tx.batch_execute("ANALYZE").await?)
+}

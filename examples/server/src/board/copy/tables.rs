@@ -1,0 +1,68 @@
+//! The tables of a copy, from the catalogs of both databases: a later table is copied without further code.
+
+use forum_api::host::{BoardError, BoardResult};
+use tokio_postgres::types::Type;
+
+use super::row;
+
+/// Tables that are not copied. The target writes its migrations, and members sign in again.
+pub const LEFT_OUT: [&str; 3] = ["board_migrations", "forum_api_migrations", "session"];
+
+/// The name of a table and the names of its columns, without generated columns.
+pub type TableColumns = (String, Vec<String>);
+
+/// A table that both databases have.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub name: String,
+    /// Columns with their types in Postgres.
+    pub columns: Vec<(String, Type)>,
+    /// The column whose values a sequence of Postgres generates.
+    pub identity: Option<String>,
+}
+
+impl Table {
+    /// Returns the quoted name.
+    pub fn quoted_name(&self) -> String {
+        quote(&self.name)
+    }
+
+    /// Returns the quoted names of the columns, separated by commas.
+    pub fn column_list(&self) -> String {
+        let names = self.columns.iter().map(|(name, _)| quote(name));
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+pub fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Returns the tables of SQLite with the types of their columns in Postgres. Further tables of Postgres, which belong to
+/// other programs or to the search index, are not copied.
+///
+/// # Errors
+/// If Postgres does not have a table of SQLite, or its columns differ or have a type that cannot be copied.
+pub fn pair(sqlite: Vec<TableColumns>, mut postgres: Vec<Table>) -> BoardResult<Vec<Table>> {
+    let pairs = sqlite.into_iter().map(|(name, mut columns)| {
+        let place = postgres.iter().position(|table| table.name == name);
+        let table = place.map(|place| postgres.swap_remove(place));
+        let is_same = table.as_ref().is_some_and(|table| {
+            let mut others: Vec<_> = table.columns.iter().map(|(column, _)| column).collect();
+            columns.sort();
+            others.sort();
+            others.into_iter().eq(&columns)
+                && table
+                    .columns
+                    .iter()
+                    .all(|(_, column)| row::is_supported(column))
+        });
+        let different = || {
+            BoardError::conflict(format!(
+                "the table \"{name}\" differs between SQLite and Postgres"
+            ))
+        };
+        table.filter(|_| is_same).ok_or_else(different)
+    });
+    pairs.collect()
+}

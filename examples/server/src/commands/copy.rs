@@ -1,0 +1,264 @@
+//! Command `copy`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use deadpool_postgres::Pool;
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::store::sqlite::DatabasePath;
+use forum_api::webhook::{KeyId, KeyMismatchError};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::audit;
+use crate::board::copy::{self, CopiedTable, CopySettings, Progress, Step};
+use crate::cli::{DatabaseOptions, without_password};
+use crate::connect::{self, DatabaseUrl, Migrations};
+use crate::database_lock::DatabaseLock;
+use crate::keys::{self, WebhookCipher};
+use crate::new_file::NewFile;
+use crate::output::{self, Output, Table};
+
+/// Suffix of the file of a SQLite target until the copy is complete.
+const PARTIAL: &str = ".copying";
+
+/// Interval at which the progress bar is drawn during a step without progress.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Copies the board into an empty database of the other kind. Members sign in again after the copy.
+#[derive(Debug, Args)]
+pub struct CopyCommand {
+    /// URL of the empty database: postgres://… to copy a SQLite database, sqlite:PATH to copy a Postgres database
+    #[arg(long, value_name = "URL")]
+    to: String,
+    /// Copy a board that is online, as a rehearsal: later changes are missing in the copy
+    #[arg(long)]
+    online: bool,
+    /// File of the key that encrypts the webhook secrets of the board [default: the path of a SQLite database followed by .key]
+    #[arg(long, value_name = "PATH")]
+    secret_key_file: Option<PathBuf>,
+}
+
+impl CopyCommand {
+    /// Copies the board in the database at `url`.
+    pub async fn run(self, url: &str) -> BoardResult<Output> {
+        let options = &DatabaseOptions::COMMAND;
+        let source = DatabaseUrl::parse(url, options, false)?;
+        let target = DatabaseUrl::parse(&self.to, options, false)?;
+        let _lock = DatabaseLock::shared(url)?;
+        let direction = Direction::of(source, target)?;
+        let (database, _) = connect::existing(url, options, Migrations::Require).await?;
+        let key = database.webhooks().endpoints.key_id().await?;
+        database.close().await;
+        let key = self.key(url, key.filter(|key| *key != KeyId::plaintext()))?;
+        if self.online {
+            output::warn(
+                "changes of the board after the beginning of the copy are missing in the copy",
+            );
+        }
+        let entry = audit::entry(audit::DATABASE_COPIED, without_password(url))?;
+        let settings = CopySettings {
+            allow_online: self.online,
+            entry: entry.with_details(format_args!("to {}", without_password(&self.to))),
+        };
+        let progress = TerminalProgress::new();
+        let (tables, key) = match direction {
+            Direction::ToPostgres(source, target) => {
+                let tables = copy::to_postgres(&source, &target, &settings, &progress).await?;
+                (tables, key.as_ref().map(WebhookKey::for_postgres))
+            }
+            Direction::ToSqlite(source, target) => {
+                self.copy_to_sqlite(&source, &target, &settings, &progress, key)
+                    .await?
+            }
+        };
+        progress.0.finish_and_clear();
+        self.report(&tables, key)
+    }
+
+    /// Finds the file of the key that encrypts the secrets of the source.
+    fn key(&self, source: &str, id: Option<KeyId>) -> BoardResult<Option<WebhookKey>> {
+        let option = self.secret_key_file.as_deref();
+        let path = keys::path_in_use(source, option);
+        let cipher = WebhookCipher::read_or_plaintext(path.as_deref())?;
+        let given = cipher.0.key_id();
+        let Some(id) = id else {
+            return Ok(None);
+        };
+        if option.is_some() && given != id {
+            return Err(refused(&KeyMismatchError::new(id, given).to_string()));
+        }
+        let path = path.filter(|_| given == id);
+        Ok(Some(WebhookKey { id, path }))
+    }
+
+    async fn copy_to_sqlite(
+        &self,
+        source: &Pool,
+        target: &Path,
+        settings: &CopySettings,
+        progress: &TerminalProgress,
+        key: Option<WebhookKey>,
+    ) -> BoardResult<(Vec<CopiedTable>, Option<String>)> {
+        let shown = target.display();
+        let failed = |error| {
+            BoardError::internal(format!("cannot create the database \"{shown}\": {error}"))
+        };
+        let _lock = DatabaseLock::exclusive(&self.to)?;
+        if fs::symlink_metadata(target).is_ok() {
+            return Err(refused(&match crate::board::db::holds_board(target) {
+                Ok(true) => format!("the target \"{shown}\" contains a board already"),
+                _ => format!("the file \"{shown}\" already exists"),
+            }));
+        }
+        let key_file = keys::default_path(&self.to).unwrap_or_default();
+        let found = key_file.exists();
+        if found {
+            let found = WebhookCipher::read(&key_file)?.0.key_id();
+            if key.as_ref().is_none_or(|key| key.id != found) {
+                let key_file = key_file.display();
+                return Err(refused(&format!(
+                    "the key file \"{key_file}\" contains another key than the key of the board; move it to another path"
+                )));
+            }
+        }
+        let file = NewFile::replace(target, PARTIAL).map_err(failed)?;
+        let tables = copy::to_sqlite(source, file.partial(), settings, progress).await?;
+        let copied = match &key {
+            Some(key) if !found => key.copy_to(&key_file)?,
+            _ => false,
+        };
+        file.publish().map_err(failed).inspect_err(|_| {
+            if copied {
+                drop(fs::remove_file(&key_file));
+            }
+        })?;
+        let key = key.map(|key| key.for_sqlite(&key_file, found || copied));
+        Ok((tables, key))
+    }
+
+    fn report(&self, tables: &[CopiedTable], key: Option<String>) -> BoardResult<Output> {
+        let mut table = Table::new(["TABLE", "ROWS", "CHECKSUM"]);
+        for CopiedTable { name, checksum } in tables {
+            table.row([name.clone(), checksum.rows.to_string(), checksum.digits()]);
+        }
+        let target = without_password(&self.to);
+        let key = key.unwrap_or_else(|| "The new database needs no key file.".into());
+        Output::message(format_args!(
+            "{table}Copied the board to {target}. The copy is offline: start its server, then run `board online`.\n{key}"
+        ))
+    }
+}
+
+/// The paths and pools of the source and the target.
+enum Direction {
+    ToPostgres(PathBuf, Pool),
+    ToSqlite(Pool, PathBuf),
+}
+
+impl Direction {
+    fn of(source: DatabaseUrl, target: DatabaseUrl) -> BoardResult<Self> {
+        let same = "the databases are of the same kind; use `backup` and `restore` for SQLite, and pg_dump for Postgres";
+        match (source, target) {
+            (DatabaseUrl::Sqlite(source, _), DatabaseUrl::Postgres(target)) => match source {
+                DatabasePath::File { path, .. } => Ok(Self::ToPostgres(path, target)),
+                DatabasePath::Memory => Err(refused("an in-memory database cannot be copied")),
+            },
+            (DatabaseUrl::Postgres(source), DatabaseUrl::Sqlite(target, _)) => match target {
+                DatabasePath::File { path, .. } => Ok(Self::ToSqlite(source, path)),
+                DatabasePath::Memory => Err(refused(
+                    "an in-memory database cannot be the target of a copy",
+                )),
+            },
+            _ => Err(refused(same)),
+        }
+    }
+}
+
+/// The key that encrypts the webhook secrets of the board.
+struct WebhookKey {
+    id: KeyId,
+    /// File of the key; `None` if no option names it.
+    path: Option<PathBuf>,
+}
+
+impl WebhookKey {
+    /// Copies the file of the key. Returns `false` if its path is unknown.
+    fn copy_to(&self, target: &Path) -> BoardResult<bool> {
+        let Some(path) = &self.path else {
+            return Ok(false);
+        };
+        let failed = |error| {
+            let target = target.display();
+            BoardError::internal(format!("cannot create the key file \"{target}\": {error}"))
+        };
+        let file = NewFile::create(target).map_err(failed)?;
+        let key = fs::read(path).map_err(failed)?;
+        fs::write(file.partial(), key).map_err(failed)?;
+        file.publish().map_err(failed)?;
+        Ok(true)
+    }
+
+    fn for_postgres(&self) -> String {
+        let id = &self.id;
+        match &self.path {
+            Some(path) => format!(
+                "Its webhook secrets are encrypted with the key {id}: start each server and each worker of the new database \
+                 with --secret-key-file {}.",
+                path.display()
+            ),
+            None => format!(
+                "Its webhook secrets are encrypted with the key {id}: pass the file of this key with --secret-key-file to each \
+                 server and each worker of the new database."
+            ),
+        }
+    }
+
+    fn for_sqlite(&self, path: &Path, exists: bool) -> String {
+        let (id, path) = (&self.id, path.display());
+        match exists {
+            true => format!(
+                "Its webhook secrets are encrypted with the key {id} in the file \"{path}\", which the server reads."
+            ),
+            false => format!(
+                "Its webhook secrets are encrypted with the key {id}: copy the file of this key to \"{path}\", or pass it with \
+                 --secret-key-file."
+            ),
+        }
+    }
+}
+
+/// Progress bar on a terminal.
+struct TerminalProgress(ProgressBar);
+
+impl TerminalProgress {
+    fn new() -> Self {
+        let template = "{msg:9} {bar:40} {human_pos} of {human_len} rows, {per_sec}, {eta} left";
+        let style = ProgressStyle::with_template(template);
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::new(0).with_style(style);
+        bar.enable_steady_tick(TICK);
+        Self(bar)
+    }
+}
+
+impl Progress for TerminalProgress {
+    fn begin(&self, step: Step, rows: u64) {
+        self.0.set_message(match step {
+            Step::Copying => "Copying",
+            Step::Indexing => "Indexing",
+            Step::Comparing => "Comparing",
+        });
+        self.0.set_length(rows);
+        self.0.reset();
+    }
+
+    fn advance(&self, rows: u64) {
+        self.0.inc(rows);
+    }
+}
+
+fn refused(reason: &str) -> BoardError {
+    BoardError::conflict(reason)
+}
