@@ -52,11 +52,6 @@ impl CopyCommand {
         let key = database.webhooks().endpoints.key_id().await?;
         database.close().await;
         let key = self.key(url, key.filter(|key| *key != KeyId::plaintext()))?;
-        if self.online {
-            output::warn(
-                "changes of the board after the beginning of the copy are missing in the copy",
-            );
-        }
         let entry = audit::entry(audit::DATABASE_COPIED, without_password(url))?;
         let settings = CopySettings {
             allow_online: self.online,
@@ -74,6 +69,11 @@ impl CopyCommand {
             }
         };
         progress.0.finish_and_clear();
+        if self.online {
+            output::warn(
+                "changes of the board after the beginning of the copy are missing in the copy",
+            );
+        }
         self.report(&tables, key)
     }
 

@@ -2,11 +2,12 @@
 //!
 //! `cargo test` builds the program. To run only this binary, run `cargo build -p forum-server` first.
 
-use forum_test_support::{client, node, postgres, program, receiver};
+use forum_test_support::{client, node, postgres, program, random, receiver};
 
 mod commands;
 mod config;
 mod connections;
+mod copy;
 mod deliveries;
 mod deploy;
 mod faults;

@@ -12,7 +12,6 @@ mod row;
 mod sqlite;
 mod tables;
 
-use std::fmt::Display;
 use std::path::Path;
 
 use deadpool_postgres::Pool;
@@ -86,8 +85,10 @@ pub async fn to_postgres(
     let opened = blocking(move || sqlite::open_source(&path)).await;
     let (mut source, is_offline) = opened.map_err(failed(SOURCE))?;
     check_offline(is_offline, settings)?;
-    let mut client = target.get().await.map_err(failed(TARGET))?;
-    let tx = client.transaction().await.map_err(failed(TARGET))?;
+    let client = target.get().await.map_err(DbError::from);
+    let mut client = client.map_err(failed(TARGET))?;
+    let tx = client.transaction().await.map_err(DbError::from);
+    let tx = tx.map_err(failed(TARGET))?;
     let table = postgres::begin_target(&tx).await.map_err(failed(TARGET))?;
     if let Some(table) = table {
         return Err(BoardError::conflict(match &*table {
@@ -137,7 +138,8 @@ pub async fn to_postgres(
     }
     let finished = postgres::finish(&tx, &settings.entry).await;
     finished.map_err(failed(TARGET))?;
-    tx.commit().await.map_err(failed(TARGET))?;
+    let committed = tx.commit().await.map_err(DbError::from);
+    committed.map_err(failed(TARGET))?;
     Ok(compared)
 }
 
@@ -151,7 +153,8 @@ pub async fn to_sqlite(
     settings: &CopySettings,
     progress: &dyn Progress,
 ) -> BoardResult<Vec<CopiedTable>> {
-    let mut client = source.get().await.map_err(failed(SOURCE))?;
+    let client = source.get().await.map_err(DbError::from);
+    let mut client = client.map_err(failed(SOURCE))?;
     let begun = postgres::begin_source(&mut client).await;
     let (tx, is_offline) = begun.map_err(failed(SOURCE))?;
     check_offline(is_offline, settings)?;
@@ -241,7 +244,7 @@ fn joined<T>(result: Result<DbResult<T>, JoinError>) -> DbResult<T> {
     result.map_err(|_| DbError::Invalid("a thread of the copy failed"))?
 }
 
-fn failed<E: Display>(what: &str) -> impl Fn(E) -> BoardError {
+fn failed(what: &str) -> impl Fn(DbError) -> BoardError {
     move |error| BoardError::internal(format!("{what}: {error}"))
 }
 
