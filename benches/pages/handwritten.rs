@@ -33,7 +33,7 @@ pub fn config(database: String) -> Config {
             actor::LOAD_TOKEN[usize::from(is_postgres)],
         ),
         ("thread", &threads::ONE),
-        ("posts", &posts::PAGE),
+        ("posts", &posts::PAGE[usize::from(is_postgres)]),
     ];
     let statement = |(name, sql): (&str, &'static str)| {
         let parsed = named_params(&[sql]);

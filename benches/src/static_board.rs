@@ -67,6 +67,7 @@ fn page() -> Page<Post> {
         body_html: Some("<p>Short.</p>\n".into()),
         can_edit: false,
         can_delete: false,
+        can_read_deleted: false,
         version: 1,
         extra: None,
     };

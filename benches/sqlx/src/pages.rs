@@ -144,20 +144,21 @@ impl Item for Thread {
 impl Item for Post {
     fn read(row: &impl Columns) -> Self {
         Self {
-            post_id: row.id(7),
-            thread_id: row.id(8),
-            number: row.count(9),
-            in_reply_to: row.optional_id(22),
-            author: row.author(10),
-            state: row.state(13),
-            created_at: row.time(14),
-            edited_at: row.optional_number(15).map(Timestamp::from_millis),
-            edited_by: row.author(16),
-            body: row.optional_text(19).map(Into::into),
-            body_html: row.optional_text(20).map(Into::into),
-            version: row.number(21),
+            post_id: row.id(6),
+            thread_id: row.id(7),
+            number: row.count(8),
+            in_reply_to: row.optional_id(21),
+            author: row.author(9),
+            state: row.state(12),
+            created_at: row.time(13),
+            edited_at: row.optional_number(14).map(Timestamp::from_millis),
+            edited_by: row.author(15),
+            body: row.optional_text(18).map(Into::into),
+            body_html: row.optional_text(19).map(Into::into),
+            version: row.number(20),
             can_edit: false,
             can_delete: false,
+            can_read_deleted: false,
             extra: None,
         }
     }
