@@ -224,7 +224,7 @@ fn reads(server: &Server, token: &str, ids: i64) -> Vec<(String, u16, String)> {
     paths.extend(each("threads", "/posts?limit=10"));
     paths.extend(each("threads", "/poll"));
     paths.extend(each("members", ""));
-    let time = Regex::new(r#""lastSeenAt":"[^"]*""#).unwrap();
+    let own = Regex::new(r#""(lastSeenAt|requestId)":"[^"]*""#).unwrap();
     let (mut reads, mut next) = (Vec::new(), 0);
     while let Some(path) = paths.get(next).cloned() {
         next += 1;
@@ -244,8 +244,8 @@ fn reads(server: &Server, token: &str, ids: i64) -> Vec<(String, u16, String)> {
             let (list, _) = path.split_once("&after=").unwrap_or((&path, ""));
             paths.push(format!("{list}&after={after}"));
         }
-        // Each read of a server changes the time at which the member was last seen.
-        let body = time.replace_all(&read.body, "").into_owned();
+        // A request has its own id, and changes the time at which its member was last seen.
+        let body = own.replace_all(&read.body, "").into_owned();
         reads.push((path, read.status, body));
     }
     reads

@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use crate::client::{Response, get, send};
+use crate::postgres::Database;
 use crate::program::{Server, ServerDirectory};
 
 const POSTS: &str = "/threads/1/posts";
@@ -216,6 +217,31 @@ fn a_restore_on_a_full_disk_leaves_the_database() {
     let restored = directory.run(&restore, "");
     assert_eq!(restored.status, 0, "{restored:?}");
     assert_eq!(forums(), ["Kept"]);
+}
+
+#[test]
+fn a_copy_to_a_full_disk_leaves_no_database() {
+    let source = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]).stop();
+    source.run(&["board", "offline"], "");
+    let database = Database::new();
+    let there = source.run(&["copy", "--to", &database.url()], "");
+    assert_eq!(there.status, 0, "{there:?}");
+    let disk = SmallDisk::mount();
+    let filling = disk.fill();
+    let file = File::options().write(true).open(&filling).unwrap();
+    file.set_len(file.metadata().unwrap().len() - 128 * 1024)
+        .unwrap();
+    let target = format!("sqlite:{}/back.db", disk.path());
+    let copy = ["copy", "--database", &database.url(), "--to", &target];
+    let refused = source.run(&copy, "");
+    assert!(
+        refused.error_message().contains("disk is full"),
+        "{refused:?}"
+    );
+    assert_eq!(disk.0.files(), ["filling"]);
+    fs::remove_file(filling).unwrap();
+    let copied = source.run(&copy, "");
+    assert_eq!(copied.status, 0, "{copied:?}");
 }
 
 #[test]
