@@ -224,7 +224,7 @@ fn reads(server: &Server, token: &str, ids: i64) -> Vec<(String, u16, String)> {
     paths.extend(each("threads", "/posts?limit=10"));
     paths.extend(each("threads", "/poll"));
     paths.extend(each("members", ""));
-    let own = Regex::new(r#""(lastSeenAt|requestId)":"[^"]*""#).unwrap();
+    let own = Regex::new(r#""(lastSeenAt|requestId)":(null|"[^"]*")"#).unwrap();
     let (mut reads, mut next) = (Vec::new(), 0);
     while let Some(path) = paths.get(next).cloned() {
         next += 1;

@@ -231,6 +231,7 @@ fn a_copy_to_a_full_disk_leaves_no_database() {
     let file = File::options().write(true).open(&filling).unwrap();
     file.set_len(file.metadata().unwrap().len() - 128 * 1024)
         .unwrap();
+    drop(file);
     let target = format!("sqlite:{}/back.db", disk.path());
     let copy = ["copy", "--database", &database.url(), "--to", &target];
     let refused = source.run(&copy, "");
