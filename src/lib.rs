@@ -54,6 +54,7 @@
 //! | [`audit`] | Entries of the audit log. |
 //! | [`webhook`] | Events, endpoints, deliveries and signatures. [`webhook::verify`] is for receivers. |
 //! | `worker`, `webhook_admin` | Delivery worker and administration of webhook endpoints (feature `webhooks`). |
+//! | `mcp` | The operations of the API as tools of the Model Context Protocol (feature `mcp`). |
 //! | `panel` | Control panel for the board's administrators (feature `panel`). |
 //! | `reference` | Reference page of the API (feature `reference`). |
 //! | `metrics` | Names, units and labels of the metrics (feature `metrics`). |
@@ -80,6 +81,7 @@
 //! - `panel`: the control panel. Enables `webhooks`.
 //! - `reference`: the reference page, rendered from the OpenAPI document.
 //! - `axum`: the original URI and the peer address of requests in an axum router.
+//! - `mcp`: the operations of the API as tools of the Model Context Protocol.
 //! - `metrics`: counters, gauges and histograms through the `metrics` facade.
 //! - `test-util`: an in-process client, and a deterministic executor with manually advanced time.
 //! - `conformance`: tests for a host's board and stores. Enables `test-util`.
@@ -164,6 +166,8 @@ mod html;
 mod http_util;
 mod lock;
 mod mask_secrets;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 #[cfg(not(feature = "metrics"))]
 mod metrics;
 #[cfg(feature = "metrics")]

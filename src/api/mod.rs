@@ -21,5 +21,7 @@ pub(crate) use client_ip::{PeerIp, peer_ip};
 #[cfg(feature = "panel")]
 pub(crate) use context::RequestIdGenerator;
 pub use openapi::document as openapi_document;
+#[cfg(feature = "mcp")]
+pub(crate) use pipeline::{ProtocolRequest, Target};
 pub use service::ForumApi;
 pub use settings::ApiSettings;

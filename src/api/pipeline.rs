@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::Response;
+#[cfg(feature = "mcp")]
+use http::StatusCode;
 use http::request::Parts;
 use tracing::Instrument;
 
@@ -15,14 +17,18 @@ use super::context::{RequestContext, RequestIdGenerator};
 use super::endpoints::{self, Route};
 use super::usage::UsageCounters;
 use super::{ApiSettings, access, response};
-use crate::http_util::{LazyBody, OriginalUri, ResponseBody, restore_uri, run};
+use crate::host::Caller;
+use crate::http_util::{LazyBody, OriginalUri, ResponseBody, run};
 use crate::metrics::recorder;
 use crate::model::{Expected, Timestamp};
+#[cfg(feature = "mcp")]
+use crate::operation::CachePolicy;
 use crate::operation::{
     ApiError, ApiResponse, AuthFailure, Call, InputError, MalformedRequest, Operation, Services,
     reject_query, require_scope,
 };
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
+use crate::scope::Scope;
 
 /// Label of the rate limit store in the metrics.
 const STORE: &str = "budgets";
@@ -59,21 +65,41 @@ impl Drop for PendingRequest<'_, '_> {
     }
 }
 
+/// Request to the service, besides its head.
+pub(crate) enum Target<'a> {
+    /// A request that routing assigns to an operation, with its body.
+    Route(LazyBody<'a>),
+    /// A request of another protocol that calls no operation.
+    #[cfg(feature = "mcp")]
+    Protocol(ProtocolRequest<'a>),
+}
+
+/// A request of another protocol that calls no operation, such as the list of its tools. It passes authentication, rate
+/// limiting, access and online check.
+#[cfg(feature = "mcp")]
+pub(crate) struct ProtocolRequest<'a> {
+    /// The protocol, in place of the path template in logs and metrics.
+    pub(crate) route: &'static str,
+    /// Units that the request is charged.
+    pub(crate) cost: u32,
+    /// Returns status and body of the response.
+    pub(crate) respond: &'a (dyn Fn(&Caller) -> (StatusCode, Bytes) + Send + Sync),
+}
+
 impl ApiInner {
     /// Creates the context of a request and returns the response.
     pub(super) async fn handle(
         self: &Arc<Self>,
-        mut head: Parts,
-        body: LazyBody<'_>,
+        head: Parts,
+        target: Target<'_>,
     ) -> Response<ResponseBody> {
-        restore_uri(&mut head, &*self.original_uri);
         let received_at = self.services.environment.clock.now();
         let id = self.request_ids.next(received_at);
         let client_ip = self.client_ip(&head);
         let guest_key = self.guest_key(client_ip);
         let context = RequestContext::new(&head, id, client_ip, guest_key, received_at);
         let span = context.span();
-        self.respond(context, body).instrument(span).await
+        self.respond(context, target).instrument(span).await
     }
 
     /// Runs the pipeline and converts its result to HTTP. Panics of the pipeline are caught here, except in requests with
@@ -81,7 +107,7 @@ impl ApiInner {
     async fn respond(
         self: &Arc<Self>,
         context: RequestContext<'_>,
-        body: LazyBody<'_>,
+        target: Target<'_>,
     ) -> Response<ResponseBody> {
         let mut pending = PendingRequest {
             api: self,
@@ -91,7 +117,7 @@ impl ApiInner {
         let context = &mut pending.context;
         let outcome = {
             // Pinned here, because a future that is passed by value would be stored twice.
-            let pipeline = pin!(self.run_pipeline(context, body));
+            let pipeline = pin!(self.run_target(context, target));
             let runtime = &*self.services.environment.runtime;
             run(runtime, self.settings.request_timeout, pipeline).await
         };
@@ -122,6 +148,21 @@ impl ApiInner {
         response
     }
 
+    async fn run_target(
+        self: &Arc<Self>,
+        context: &mut RequestContext<'_>,
+        target: Target<'_>,
+    ) -> Result<ApiResponse, ApiError> {
+        if let Some(MalformedRequest { header, expected }) = context.head.extensions.get() {
+            return Err(InputError::custom_expected(header, expected).into());
+        }
+        match target {
+            Target::Route(body) => self.run_pipeline(context, body).await,
+            #[cfg(feature = "mcp")]
+            Target::Protocol(request) => self.run_protocol(context, request).await,
+        }
+    }
+
     /// Runs steps 1 to 10. The first step that rejects the request determines the response.
     async fn run_pipeline(
         self: &Arc<Self>,
@@ -129,9 +170,6 @@ impl ApiInner {
         body: LazyBody<'_>,
     ) -> Result<ApiResponse, ApiError> {
         let head = context.head;
-        if let Some(MalformedRequest { header, expected }) = head.extensions.get() {
-            return Err(InputError::custom_expected(header, expected).into());
-        }
 
         // 1. Routing
         let (operations, base_path) = (&self.operations, &self.settings.base_path);
@@ -145,12 +183,39 @@ impl ApiInner {
         context.cache_policy = spec.cache_policy;
         context.is_conditional = spec.is_conditional();
 
+        let (needs_token, cost) = (handler.needs_token(), spec.cost);
+        let caller = self
+            .admit(context, needs_token, cost, Some(spec.scope))
+            .await?;
+
+        // 7. Input decoding, 8. visibility check, 9. idempotency, 10. handler
+        let call = Call {
+            services: &self.services,
+            head,
+            id: context.id,
+            reading_body: &mut context.reading_body,
+            operation: spec,
+            path,
+            caller,
+            body,
+        };
+        handler.call(call).await
+    }
+
+    /// Runs steps 2 to 6. `scope` is the scope that a token needs.
+    async fn admit(
+        &self,
+        context: &mut RequestContext<'_>,
+        needs_token: bool,
+        cost: u32,
+        scope: Option<Scope>,
+    ) -> Result<Caller, ApiError> {
         // 2. Authentication
-        let (headers, now) = (&head.headers, context.received_at);
+        let (headers, now) = (&context.head.headers, context.received_at);
         let scopes = &self.services.scopes;
         let (stores, known) = (&self.services.stores, &mut context.token);
         let token = match access::authenticate(headers, stores, scopes, now, known).await {
-            Ok(None) if handler.needs_token() => Err(AuthFailure::Absent.into()),
+            Ok(None) if needs_token => Err(AuthFailure::Absent.into()),
             result => result,
         };
         let token = match token {
@@ -167,26 +232,33 @@ impl ApiInner {
         // 3. Rate limiting
         let presented = token.as_ref().map(|token| &token.presented);
         let key = presented.map_or(context.guest_key, |token| RateLimitKey::Token(token.lookup));
-        self.charge_or_reject(context, key, spec.cost).await?;
+        self.charge_or_reject(context, key, cost).await?;
 
         // 4. Scope check, 5. access, 6. online check
-        require_scope(presented, spec.scope)?;
+        if let Some(scope) = scope {
+            require_scope(presented, scope)?;
+        }
         let (request, authorizer) = (context.request_info(), &*self.services.host.authorizer);
         let caller = access::resolve_caller(token, request, authorizer).await?;
         access::require_online(&caller)?;
+        Ok(caller)
+    }
 
-        // 7. Input decoding, 8. visibility check, 9. idempotency, 10. handler
-        let call = Call {
-            services: &self.services,
-            head,
-            id: context.id,
-            reading_body: &mut context.reading_body,
-            operation: spec,
-            path,
-            caller,
+    #[cfg(feature = "mcp")]
+    async fn run_protocol(
+        &self,
+        context: &mut RequestContext<'_>,
+        request: ProtocolRequest<'_>,
+    ) -> Result<ApiResponse, ApiError> {
+        context.route = Some(request.route);
+        context.cache_policy = CachePolicy::NoStore;
+        let caller = self.admit(context, false, request.cost, None).await?;
+        let (status, body) = (request.respond)(&caller);
+        Ok(ApiResponse {
+            status,
             body,
-        };
-        handler.call(call).await
+            ..ApiResponse::default()
+        })
     }
 
     /// Serves the OpenAPI document. Ignores the token and charges nothing; the headers show the address budget.

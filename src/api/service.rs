@@ -7,17 +7,25 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Buf;
+#[cfg(feature = "mcp")]
+use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use serde_json::Value;
 use tower_service::Service;
 
+#[cfg(feature = "mcp")]
+use super::ApiSettings;
 use super::openapi;
-use super::pipeline::ApiInner;
+use super::pipeline::{ApiInner, Target};
+#[cfg(feature = "mcp")]
+use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::host::{BackendResult, BoxError};
-use crate::http_util::{ResponseBody, ResponseFuture, read_body};
+use crate::http_util::{ResponseBody, ResponseFuture, read_body, restore_uri};
 use crate::metrics::recorder;
+#[cfg(feature = "mcp")]
+use crate::operation::Operation;
 #[cfg(feature = "test-util")]
 use crate::scope::Scopes;
 use crate::store::TokenUsage;
@@ -45,6 +53,27 @@ impl ForumApi {
             &self.0.settings,
             &self.0.services.environment,
         )
+    }
+
+    /// Runs the pipeline for a request of another protocol. The URI of a request to an operation begins with the base path.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn handle(&self, head: Parts, target: Target<'_>) -> Response<ResponseBody> {
+        self.0.handle(head, target).await
+    }
+
+    #[cfg(feature = "mcp")]
+    pub(crate) fn operations(&self) -> &[Operation] {
+        &self.0.operations
+    }
+
+    #[cfg(feature = "mcp")]
+    pub(crate) fn settings(&self) -> &ApiSettings {
+        &self.0.settings
+    }
+
+    #[cfg(feature = "mcp")]
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.0.services.environment
     }
 
     #[cfg(feature = "test-util")]
@@ -116,10 +145,11 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let inner = Arc::clone(&self.0);
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         ResponseFuture::new(async move {
+            restore_uri(&mut head, &*inner.original_uri);
             let body = pin!(read_body(body, inner.settings.body_limit));
-            inner.handle(head, body).await
+            inner.handle(head, Target::Route(body)).await
         })
     }
 }

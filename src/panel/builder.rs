@@ -33,6 +33,9 @@ pub struct PanelSettings {
     /// Absolute URL, or path from the root of the host, of the reference page, such as `/docs`. Default: empty,
     /// which omits the links to it.
     pub reference_url: String,
+    /// Absolute URL of the `McpServer` (feature `mcp`), such as `https://board.example/mcp`, for the configuration
+    /// of a client beside a new token. Default: empty, which omits the configuration.
+    pub mcp_url: String,
     /// Networks of the proxies whose `x-forwarded-for` header is trusted for the addresses in the audit log. Default: none.
     pub trusted_proxies: Vec<IpNet>,
 }
@@ -45,6 +48,7 @@ impl Default for PanelSettings {
             request_timeout: Duration::from_secs(30),
             api_url: String::new(),
             reference_url: String::new(),
+            mcp_url: String::new(),
             trusted_proxies: Vec::new(),
         }
     }
@@ -162,12 +166,16 @@ impl PanelBuilder {
         let is_path = url.starts_with('/') && !url.starts_with("//");
         let is_valid = url.is_empty() || is_path || is_http_url(url);
         BuildError::require(is_valid, "reference_url", REFERENCE_URL)?;
+        let is_valid = settings.mcp_url.is_empty() || is_http_url(&settings.mcp_url);
+        BuildError::require(is_valid, "mcp_url", MCP_URL)?;
         panel.environment.validate()?;
         Ok(Panel(Arc::new(panel)))
     }
 }
 
 const API_URL: &str = "an absolute URL such as `https://board.example/api/v1`, or an empty text";
+
+const MCP_URL: &str = "an absolute URL such as `https://board.example/mcp`, or an empty text";
 
 const REFERENCE_URL: &str = "an absolute URL, a path such as `/docs`, or an empty text";
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use maud::{Markup, html};
+use serde_json::json;
 
 use super::components::{copyable_text, secret_field};
 use super::form::{Form, TextField, checkboxes_with};
@@ -43,7 +44,11 @@ const EXPIRY: TextField = TextField::text(
 const SCOPE_PRESET: &str = "scope_preset";
 
 /// Values and texts of the buttons that set the scopes.
-const SCOPE_PRESETS: [(&str, &str); 2] = [("read", "Read only"), ("all", "All scopes")];
+const SCOPE_PRESETS: [(&str, &str); 3] = [
+    ("read", "Read only"),
+    ("agent", "Read only, for an agent"),
+    ("all", "All scopes"),
+];
 
 /// Name of the buttons that set the expiry.
 const EXPIRY_PRESET: &str = "expiry_preset";
@@ -117,8 +122,13 @@ fn apply_preset(context: &PageContext, form: &mut Form) -> bool {
     let scopes = context.panel.environment.scopes();
     let [scope_preset, days] = [SCOPE_PRESET, EXPIRY_PRESET].map(|name| form.get(name).to_owned());
     if !scope_preset.is_empty() {
-        let all = scope_preset != "read";
-        let chosen = scopes.iter().filter(|scope| all || scope.is_read_only());
+        let is_chosen = |scope: &Scope| match scope_preset.as_str() {
+            "read" => scope.is_read_only(),
+            // An agent that reads texts of other members does not also read private messages. Opening one has an effect.
+            "agent" => scope.is_read_only() && *scope != Scope::MESSAGES_READ,
+            _ => true,
+        };
+        let chosen = scopes.iter().filter(is_chosen);
         form.set("scopes", chosen.map(|scope| scope.as_str()));
     } else if !days.is_empty() {
         let days = days.parse::<u32>().map(|days| days.to_string());
@@ -205,6 +215,7 @@ fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) 
     tracing::info!(lookup = %record.lookup, admin = %context.session.user_id, "token issued");
     let api_url = context.panel.settings.api_url.as_str();
     let reference_url = context.panel.settings.reference_url.as_str();
+    let mcp_url = context.panel.settings.mcp_url.as_str();
     let token_text = token.expose_secret();
     let path = example_path(record).filter(|_| !api_url.is_empty());
     let command =
@@ -214,12 +225,22 @@ fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) 
         (secret_field("token", "Token", token_text))
         p { "Send it in the header " code { "Authorization: Bearer …" } " of each request." }
         @if let Some(command) = &command { (copyable_text("command", "Example request", command)) }
+        @if !mcp_url.is_empty() {
+            (copyable_text("mcp", "Configuration of an MCP client", &mcp_configuration(mcp_url, token_text)))
+        }
         @if !reference_url.is_empty() {
             p { "The " a href=(reference_url) { "API reference" } " describes all operations." }
         }
         p { a href=(context.url(&page_path(record))) { "Page of this token" } }
     };
     context.show_secret("Your new token", main, "/tokens")
+}
+
+/// Returns the configuration that connects a client of the Model Context Protocol with the token.
+fn mcp_configuration(url: &str, token: &str) -> String {
+    let headers = json!({ "Authorization": format!("Bearer {token}") });
+    let server = json!({ "type": "http", "url": url, "headers": headers });
+    format!("{:#}", json!({ "mcpServers": { "forum": server } }))
 }
 
 /// Returns the path of an operation without required parameters that the scopes permit.

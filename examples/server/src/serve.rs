@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::{BoardResult, OrInternal};
+use forum_api::mcp::McpServer;
 use forum_api::panel::{Panel, PanelSettings};
 use forum_api::rate_limit::Budget;
 use forum_api::reference::ReferencePage;
@@ -19,7 +20,7 @@ use crate::http::connections::{self, Limits};
 use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
 use crate::http::readiness::Readiness;
-use crate::http::router::{API, DOCS, Monitor, PANEL, ServerRouter};
+use crate::http::router::{API, DOCS, MCP, Monitor, PANEL, ServerRouter};
 use crate::keys::{self, WebhookCipher};
 use crate::log::Log;
 use crate::output::Output;
@@ -90,6 +91,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let banner = StartupBanner {
         base_url: base_url.clone(),
         monitor_url: operator.as_ref().map_or(base_url.clone(), Listener::url),
+        has_mcp: !options.no_mcp,
         new: bootstrap::create(&database, &board, options, password).await?,
     };
     if banner.new.is_some() {
@@ -132,6 +134,9 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     panel_settings.base_path = PANEL.into();
     panel_settings.api_url = format!("{base_url}{API}");
     panel_settings.reference_url = DOCS.into();
+    if !options.no_mcp {
+        panel_settings.mcp_url = format!("{base_url}{MCP}");
+    }
     panel_settings.trusted_proxies = options.trusted_proxies.clone();
     let panel =
         Panel::builder(host, stores.clone(), webhook_admin, &environment).settings(panel_settings);
@@ -144,8 +149,17 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         metrics,
         readiness: Readiness::new(database.clone(), board.clone()),
     };
+    let mcp = match options.no_mcp {
+        true => None,
+        false => Some(
+            McpServer::new(&api)
+                .or_internal()?
+                .allow_origins(options.cors_origin.clone()),
+        ),
+    };
     let router = ServerRouter {
         api: api.clone(),
+        mcp,
         cors_origins: options.cors_origin.clone(),
         panel: panel.build().or_internal()?,
         sign_in,

@@ -5,7 +5,7 @@ use std::fmt;
 use forum_api::token::PlainToken;
 use serde::Serialize;
 
-use crate::http::router::{API, DOCS, PANEL};
+use crate::http::router::{API, DOCS, MCP, PANEL};
 
 /// Name of the administrator.
 pub const ADMIN: &str = "admin";
@@ -17,6 +17,8 @@ pub struct StartupBanner {
     pub base_url: String,
     /// URL to which `/metrics` and `/health` are appended.
     pub monitor_url: String,
+    /// `true` if the server serves [`MCP`].
+    pub has_mcp: bool,
     /// Present for a new board only.
     pub new: Option<NewBoard>,
 }
@@ -78,6 +80,9 @@ impl fmt::Display for StartupBanner {
         writeln!(f, "API       {api}")?;
         writeln!(f, "docs      {}", self.at(DOCS))?;
         writeln!(f, "OpenAPI   {api}/openapi.json")?;
+        if self.has_mcp {
+            writeln!(f, "MCP       {}", self.at(MCP))?;
+        }
         writeln!(f, "panel     {}", self.at(PANEL))?;
         writeln!(f, "health    {}/health", self.monitor_url)?;
         writeln!(f, "metrics   {}/metrics", self.monitor_url)?;

@@ -95,6 +95,9 @@ pub struct ServeArgs {
     /// Do not send webhooks from this process
     #[arg(long)]
     pub no_worker: bool,
+    /// Do not serve the API as tools for language models (Model Context Protocol)
+    #[arg(long)]
+    pub no_mcp: bool,
     /// Read the administrator's password for a new database from the first line of standard input (at least 8 characters) [default: generate and print one]
     #[arg(long)]
     pub admin_password_stdin: bool,

@@ -6,14 +6,18 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 
-use super::router::{API, DOCS, PANEL};
+use super::router::{API, DOCS, MCP, PANEL};
 
-/// Returns the start page, which links to the reference page, the control panel and the OpenAPI document.
-pub async fn home_page() -> Response {
+/// Returns the start page, which links to the reference page, the control panel and the OpenAPI document, and names the
+/// path of the MCP server if there is one.
+pub async fn home_page(has_mcp: bool) -> Response {
     let links = html! {
         p { a href=(DOCS) { "API reference" } br; "Operations, code samples and forms to send requests" }
         p { a href=(PANEL) { "Control panel" } br; "Tokens, webhooks, usage and audit log, for administrators" }
         p { a href={ (API) "/openapi.json" } { "OpenAPI document" } br; "For code generators and other tools" }
+        @if has_mcp {
+            p { "MCP server: " code { (MCP) } br; "For assistants and agents that use the Model Context Protocol, with a token" }
+        }
     };
     page(StatusCode::OK, "Forum API", links)
 }

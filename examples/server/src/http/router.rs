@@ -6,6 +6,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{any, get};
+use forum_api::mcp::McpServer;
 use forum_api::panel::Panel;
 use forum_api::reference::ReferencePage;
 use forum_api::{ForumApi, MalformedRequest};
@@ -23,6 +24,8 @@ use crate::sign_in::SignIn;
 pub const API: &str = "/api/v1";
 /// Path of the control panel.
 pub const PANEL: &str = "/panel";
+/// Path of the API for clients of the Model Context Protocol.
+pub const MCP: &str = "/mcp";
 /// Path of the reference page.
 pub const DOCS: &str = "/docs";
 
@@ -31,6 +34,8 @@ pub const DOCS: &str = "/docs";
 pub struct ServerRouter {
     /// Serves everything below [`API`].
     pub api: ForumApi,
+    /// Serves [`MCP`].
+    pub mcp: Option<McpServer>,
     /// Origins whose pages may call the API.
     pub cors_origins: Vec<HeaderValue>,
     /// Serves everything below [`PANEL`].
@@ -76,15 +81,20 @@ impl Monitor {
 impl ServerRouter {
     /// Builds the router. The API receives paths as they were sent, and reports malformed requests itself.
     pub fn build(self) -> Router {
+        let has_mcp = self.mcp.is_some();
         let rest = mount(Router::new(), PANEL, self.panel);
         let rest = mount(rest, DOCS, self.docs)
-            .route("/", get(home_page))
+            .route("/", get(move || home_page(has_mcp)))
             .route("/openapi.json", get(openapi_document))
             .merge(self.sign_in.routes())
             .merge(self.monitor.routes(self.serves_metrics))
             .fallback(not_found)
             .method_not_allowed_fallback(not_found)
             .layer(from_fn(refuse_malformed));
+        let rest = match self.mcp {
+            Some(mcp) => rest.route_service(MCP, mcp),
+            None => rest,
+        };
         match cors::layer(&self.cors_origins) {
             Some(layer) => mount(rest, API, tower::Layer::layer(&layer, self.api)),
             None => mount(rest, API, self.api),

@@ -1,0 +1,242 @@
+//! Arguments of a tool call, as a request to the API.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, IF_NONE_MATCH};
+use http::request::Parts;
+use http::uri::Uri;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::tool::{IDEMPOTENCY_KEY, Tool};
+
+/// Characters to encode in a path segment or a query.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+const IDEMPOTENCY_KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Arguments of a call, in the order in which the client sent them. A name can be repeated.
+#[derive(Default)]
+pub(super) struct Arguments<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ArgumentsVisitor)
+    }
+}
+
+struct ArgumentsVisitor;
+
+impl<'de> Visitor<'de> for ArgumentsVisitor {
+    type Value = Arguments<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Arguments<'de>, A::Error> {
+        let mut arguments = Vec::with_capacity(4);
+        while let Some((Text(name), value)) = map.next_entry()? {
+            arguments.push((name, value));
+        }
+        Ok(Arguments(arguments))
+    }
+}
+
+/// A JSON string, borrowed if it has no escapes.
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(text.into()))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(text.to_owned().into()))
+            }
+
+            fn visit_string<E>(self, text: String) -> Result<Text<'de>, E> {
+                Ok(Text(text.into()))
+            }
+        }
+
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+/// Error of an argument, as a sentence for the client. It contains no value of the client.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ArgumentError {
+    /// A path variable is missing.
+    Missing(&'static str),
+    /// A path variable or the idempotency key is repeated.
+    Repeated(&'static str),
+    /// A path variable cannot be a segment of a path.
+    NoSegment(&'static str),
+    /// The idempotency key cannot be a header.
+    NoKey,
+    /// A path variable or query parameter is a list or an object.
+    NoScalar,
+    /// The arguments do not fit in the URI of a request.
+    TooLong,
+}
+
+impl fmt::Display for ArgumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(name) => write!(f, "{name}: a required argument is missing"),
+            Self::Repeated(name) => write!(f, "{name}: the argument is repeated"),
+            Self::NoSegment(name) => write!(f, "{name}: expected an id"),
+            Self::NoKey => write!(
+                f,
+                "{IDEMPOTENCY_KEY}: expected 1 to 64 visible ASCII characters"
+            ),
+            Self::NoScalar => f.write_str(
+                "arguments: expected a string, number or boolean for each path variable and parameter",
+            ),
+            Self::TooLong => f.write_str("arguments: the arguments are too long"),
+        }
+    }
+}
+
+impl Tool {
+    /// Converts the head of the client's request and the arguments to the request of the tool's operation.
+    pub(super) fn request(
+        &self,
+        base_path: &str,
+        mut head: Parts,
+        Arguments(mut arguments): Arguments<'_>,
+    ) -> Result<(Parts, Bytes), ArgumentError> {
+        let mut uri = base_path.to_owned();
+        self.write_path(&mut uri, &mut arguments)?;
+        let key = match self.accepts_idempotency_key() {
+            true => take(&mut arguments, IDEMPOTENCY_KEY)?,
+            false => None,
+        };
+        head.headers.remove(IF_NONE_MATCH);
+        head.headers.remove(IDEMPOTENCY_KEY_HEADER);
+        if let Some(key) = key.filter(|key| key.get() != "null") {
+            let key = scalar(key)?;
+            let key = HeaderValue::from_str(&key).map_err(|_| ArgumentError::NoKey)?;
+            head.headers.insert(IDEMPOTENCY_KEY_HEADER, key);
+        }
+        let body = if self.has_body {
+            head.headers.insert(CONTENT_TYPE, JSON);
+            // A model can send the arguments of a repeated call in another order.
+            arguments.sort_by(|(one, _), (other, _)| one.cmp(other));
+            body(&arguments)
+        } else {
+            write_query(&mut uri, &arguments)?;
+            Bytes::new()
+        };
+        head.uri = Uri::try_from(uri).map_err(|_| ArgumentError::TooLong)?;
+        head.method = self.method.clone();
+        Ok((head, body))
+    }
+
+    /// Appends the path with the values of its variables, and removes them from the arguments.
+    fn write_path(
+        &self,
+        uri: &mut String,
+        arguments: &mut Vec<(Cow<'_, str>, &RawValue)>,
+    ) -> Result<(), ArgumentError> {
+        let mut variables = self.variables.iter();
+        for (index, part) in self.path.split(['{', '}']).enumerate() {
+            // The parts are alternately fixed and variable.
+            if index % 2 == 0 {
+                uri.push_str(part);
+            } else if let Some(name) = variables.next() {
+                let value = take(arguments, name)?.ok_or(ArgumentError::Missing(name))?;
+                let value = scalar(value)?;
+                if value.is_empty() || value.contains('/') {
+                    return Err(ArgumentError::NoSegment(name));
+                }
+                uri.extend(utf8_percent_encode(&value, ENCODED));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes an argument.
+fn take<'a>(
+    arguments: &mut Vec<(Cow<'_, str>, &'a RawValue)>,
+    name: &'static str,
+) -> Result<Option<&'a RawValue>, ArgumentError> {
+    let Some(index) = arguments.iter().position(|(one, _)| one == name) else {
+        return Ok(None);
+    };
+    let (_, value) = arguments.swap_remove(index);
+    if arguments.iter().any(|(one, _)| one == name) {
+        return Err(ArgumentError::Repeated(name));
+    }
+    Ok(Some(value))
+}
+
+/// Returns the text of a string, a number or a boolean.
+fn scalar(value: &RawValue) -> Result<Cow<'_, str>, ArgumentError> {
+    let text = value.get();
+    match text.as_bytes().first() {
+        Some(b'"') => serde_json::from_str(text)
+            .map(|Text(text)| text)
+            .map_err(|_| ArgumentError::NoScalar),
+        Some(b'[' | b'{') => Err(ArgumentError::NoScalar),
+        _ => Ok(text.into()),
+    }
+}
+
+/// Appends the arguments as query parameters. Omits those that are null.
+fn write_query(
+    uri: &mut String,
+    arguments: &[(Cow<'_, str>, &RawValue)],
+) -> Result<(), ArgumentError> {
+    let mut separator = '?';
+    for (name, value) in arguments {
+        if value.get() == "null" {
+            continue;
+        }
+        uri.push(separator);
+        uri.extend(utf8_percent_encode(name, ENCODED));
+        uri.push('=');
+        uri.extend(utf8_percent_encode(&scalar(value)?, ENCODED));
+        separator = '&';
+    }
+    Ok(())
+}
+
+/// Returns a body with the arguments as its fields.
+fn body(arguments: &[(Cow<'_, str>, &RawValue)]) -> Bytes {
+    let len = arguments
+        .iter()
+        .map(|(name, value)| name.len() + value.get().len() + 4);
+    let mut body = Vec::with_capacity(len.sum::<usize>() + 2);
+    body.push(b'{');
+    for (index, (name, value)) in arguments.iter().enumerate() {
+        if index > 0 {
+            body.push(b',');
+        }
+        super::message::write_text(&mut body, name);
+        body.push(b':');
+        body.extend_from_slice(value.get().as_bytes());
+    }
+    body.push(b'}');
+    body.into()
+}

@@ -1,0 +1,166 @@
+//! Versions of the protocol, and the results that describe the server.
+
+use std::borrow::Cow;
+
+use http::HeaderMap;
+use serde_json::{Map, Value, json};
+
+use super::message::{Meta, Params, RpcError};
+
+const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+/// Version whose requests describe themselves in `_meta`, without `initialize`.
+const MODERN: &str = "2026-07-28";
+
+/// Versions that begin with `initialize`, newest first.
+const INITIALIZED: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Versions whose messages can be sent in batches.
+const BATCHED: [&str; 2] = ["2025-03-26", "2024-11-05"];
+
+const VERSION_HEADER: &str = "mcp-protocol-version";
+const METHOD_HEADER: &str = "mcp-method";
+const NAME_HEADER: &str = "mcp-name";
+
+/// Milliseconds for which a client can keep the list of tools. It depends on the scopes of the token, which do not change.
+const TOOLS_TTL: u32 = 300_000;
+
+/// Form of requests and results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Era {
+    /// The client begins with `initialize`.
+    Initialized,
+    /// Each request has its version in `_meta`.
+    Modern,
+}
+
+impl Era {
+    /// Returns the fields that each result has besides its own, as JSON that begins with a comma.
+    pub(super) fn result_fields(self) -> &'static str {
+        match self {
+            Self::Initialized => "",
+            Self::Modern => concat!(
+                r#","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"forum-api","version":""#,
+                env!("CARGO_PKG_VERSION"),
+                r#""}}"#
+            ),
+        }
+    }
+
+    /// Returns the fields of a list of tools besides the tools.
+    pub(super) fn list_fields(self) -> String {
+        match self {
+            Self::Initialized => String::new(),
+            Self::Modern => format!(
+                r#"{},"ttlMs":{TOOLS_TTL},"cacheScope":"private""#,
+                self.result_fields()
+            ),
+        }
+    }
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Returns `true` if the messages of a request can be in a batch. Without a header, the version is 2025-03-26.
+pub(super) fn accepts_batch(headers: &HeaderMap) -> bool {
+    header(headers, VERSION_HEADER).is_none_or(|version| BATCHED.contains(&version))
+}
+
+/// Checks the version of a request, and for the newest version that the headers match the message.
+pub(super) fn check_version(
+    headers: &HeaderMap,
+    method: &str,
+    params: &Params<'_>,
+) -> Result<Era, RpcError> {
+    let in_header = header(headers, VERSION_HEADER);
+    let Meta {
+        protocol_version,
+        client_capabilities,
+    } = &params.meta;
+    let in_meta = protocol_version.as_deref();
+    if let Some(version) = [in_meta, in_header]
+        .into_iter()
+        .flatten()
+        .find(|version| !is_known(version))
+    {
+        return Err(unsupported(version));
+    }
+    if in_meta.is_none() && in_header != Some(MODERN) {
+        return Ok(Era::Initialized);
+    }
+    if in_meta != Some(MODERN) || client_capabilities.is_none() {
+        let fields = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
+        return Err(RpcError::new(RpcError::INVALID_PARAMS, fields));
+    }
+    let name = (method == "tools/call")
+        .then_some(params.name.as_deref())
+        .flatten();
+    for (header_name, expected) in [
+        (VERSION_HEADER, in_meta),
+        (METHOD_HEADER, Some(method)),
+        (NAME_HEADER, name),
+    ] {
+        if expected.is_some() && header(headers, header_name) != expected {
+            let message = format!("the header {header_name} does not match the message");
+            return Err(RpcError::new(RpcError::HEADER_MISMATCH, message));
+        }
+    }
+    Ok(Era::Modern)
+}
+
+fn is_known(version: &str) -> bool {
+    version == MODERN || INITIALIZED.contains(&version)
+}
+
+fn supported() -> Vec<&'static str> {
+    [MODERN].into_iter().chain(INITIALIZED).collect()
+}
+
+fn unsupported(version: &str) -> RpcError {
+    let requested: String = version.chars().take(64).collect();
+    RpcError {
+        data: Some(json!({ "supported": supported(), "requested": requested })),
+        ..RpcError::new(
+            RpcError::UNSUPPORTED_VERSION,
+            "Unsupported protocol version",
+        )
+    }
+}
+
+fn server_info() -> Value {
+    json!({ "name": "forum-api", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// Returns the result of `initialize`. The version is the requested one, or the newest if the server does not know it.
+pub(super) fn initialize(requested: Option<&Cow<'_, str>>) -> Value {
+    let mut known = INITIALIZED.into_iter();
+    let [newest, ..] = INITIALIZED;
+    json!({
+        "protocolVersion": known.find(|version| requested.is_some_and(|one| one == version)).unwrap_or(newest),
+        "capabilities": { "tools": {} },
+        "serverInfo": server_info(),
+        "instructions": INSTRUCTIONS.trim_end(),
+    })
+}
+
+/// Returns the result of `server/discover`.
+pub(super) fn discover() -> Map<String, Value> {
+    let fields: [(&str, Value); 7] = [
+        ("resultType", "complete".into()),
+        ("supportedVersions", supported().into()),
+        ("capabilities", json!({ "tools": {} })),
+        ("instructions", INSTRUCTIONS.trim_end().into()),
+        ("ttlMs", TOOLS_TTL.into()),
+        ("cacheScope", "public".into()),
+        (
+            "_meta",
+            json!({ "io.modelcontextprotocol/serverInfo": server_info() }),
+        ),
+    ];
+    fields
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect()
+}

@@ -1,0 +1,170 @@
+//! Schemas of tools, from the OpenAPI document.
+
+use serde_json::{Map, Value, json};
+
+/// Path of the schemas in the OpenAPI document.
+const COMPONENTS: &str = "#/components/schemas/";
+
+/// Keywords that add no information for a model, or that the API itself checks.
+const OMITTED: [&str; 4] = ["examples", "format", "pattern", "writeOnly"];
+
+/// The OpenAPI document of the service.
+#[derive(Clone, Copy)]
+pub(super) struct Document<'a>(pub(super) &'a Value);
+
+impl Document<'_> {
+    /// Returns the schema of the arguments of an operation: path variables, query parameters, body fields and `more`, in
+    /// one object. Returns `None` if two of them have the same name.
+    pub(super) fn input(self, operation: &Value, more: Option<(&str, Value)>) -> Option<Value> {
+        let mut input = Input::default();
+        let parameters = operation.get("parameters").and_then(Value::as_array);
+        for parameter in parameters.into_iter().flatten() {
+            if let Some((name, is_required, schema)) = argument(parameter) {
+                input.add(name, schema, is_required)?;
+            }
+        }
+        let body = operation.pointer("/requestBody/content/application~1json/schema");
+        if let Some(body) = body.map(|schema| self.resolve(schema)) {
+            let required = body.get("required").and_then(Value::as_array);
+            let fields = body.get("properties").and_then(Value::as_object);
+            for (name, schema) in fields.into_iter().flatten() {
+                let mut required = required.into_iter().flatten();
+                input.add(name, schema.clone(), required.any(|one| one == name))?;
+            }
+        }
+        if let Some((name, schema)) = more {
+            input.add(name, schema, false)?;
+        }
+        let mut schema = json!({
+            "type": "object",
+            "properties": input.properties,
+            "additionalProperties": false,
+        });
+        if !input.required.is_empty() {
+            set(&mut schema, "required", input.required.into());
+        }
+        Some(self.close(schema, &OMITTED))
+    }
+
+    /// Returns the schema of the response of an operation; `None` for a response that is not an object.
+    pub(super) fn output(self, operation: &Value) -> Option<Value> {
+        let schema = ["200", "201"].iter().find_map(|status| {
+            let path = format!("/responses/{status}/content/application~1json/schema");
+            operation.pointer(&path)
+        })?;
+        let schema = self.resolve(schema).clone();
+        let is_object = schema.get("type") == Some(&"object".into());
+        let omitted = [&OMITTED[..], &["description", "minimum", "maximum"]].concat();
+        is_object.then(|| self.close(schema, &omitted))
+    }
+
+    /// Returns the schema that a reference names, or the schema itself.
+    fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        let component = reference.and_then(|reference| self.component(reference));
+        component.map_or(schema, |(_, schema)| schema)
+    }
+
+    /// Returns the name and the schema of a reference to a component.
+    fn component<'a>(&self, reference: &'a str) -> Option<(&'a str, &Value)> {
+        let name = reference.strip_prefix(COMPONENTS)?;
+        let schema = self.0.pointer("/components/schemas")?.get(name)?;
+        Some((name, schema))
+    }
+
+    /// Returns the schema without the keywords in `omitted`, and with the schemas that it refers to in `$defs`.
+    fn close(self, mut schema: Value, omitted: &[&str]) -> Value {
+        let mut definitions = Map::new();
+        self.localize(&mut schema, omitted, &mut definitions);
+        if !definitions.is_empty() {
+            set(&mut schema, "$defs", definitions.into());
+        }
+        schema
+    }
+
+    /// Replaces references to components by references to `definitions`, and adds the components to them.
+    fn localize(self, schema: &mut Value, omitted: &[&str], definitions: &mut Map<String, Value>) {
+        match schema {
+            Value::Array(schemas) => {
+                for schema in schemas {
+                    self.localize(schema, omitted, definitions);
+                }
+            }
+            Value::Object(keywords) => {
+                keywords.retain(|keyword, _| !omitted.contains(&keyword.as_str()));
+                for (keyword, value) in keywords {
+                    match (keyword.as_str(), value) {
+                        ("$ref", Value::String(reference)) => {
+                            self.localize_reference(reference, omitted, definitions);
+                        }
+                        // The names in it are not keywords.
+                        ("properties", Value::Object(properties)) => {
+                            for schema in properties.values_mut() {
+                                self.localize(schema, omitted, definitions);
+                            }
+                        }
+                        ("enum" | "const" | "required", _) => {}
+                        (_, value) => self.localize(value, omitted, definitions),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn localize_reference(
+        self,
+        reference: &mut String,
+        omitted: &[&str],
+        definitions: &mut Map<String, Value>,
+    ) {
+        let Some((name, schema)) = self.component(reference) else {
+            return;
+        };
+        if !definitions.contains_key(name) {
+            // A schema can refer to itself.
+            definitions.insert(name.to_owned(), Value::Null);
+            let mut schema = schema.clone();
+            self.localize(&mut schema, omitted, definitions);
+            definitions.insert(name.to_owned(), schema);
+        }
+        *reference = format!("#/$defs/{name}");
+    }
+}
+
+#[derive(Default)]
+struct Input {
+    properties: Map<String, Value>,
+    required: Vec<String>,
+}
+
+impl Input {
+    /// Adds an argument. Returns `None` if there is one with this name.
+    fn add(&mut self, name: &str, schema: Value, is_required: bool) -> Option<()> {
+        if is_required {
+            self.required.push(name.to_owned());
+        }
+        let former = self.properties.insert(name.to_owned(), schema);
+        former.is_none().then_some(())
+    }
+}
+
+/// Returns name, presence and schema of a parameter; `None` for a header.
+fn argument(parameter: &Value) -> Option<(&str, bool, Value)> {
+    let name = parameter.get("name")?.as_str()?;
+    let mut schema = parameter.get("schema")?.clone();
+    if let Some(description @ Value::String(_)) = parameter.get("description") {
+        set(&mut schema, "description", description.clone());
+    }
+    Some((
+        name,
+        parameter.get("required") == Some(&true.into()),
+        schema,
+    ))
+}
+
+fn set(schema: &mut Value, keyword: &str, value: Value) {
+    if let Some(keywords) = schema.as_object_mut() {
+        keywords.insert(keyword.to_owned(), value);
+    }
+}
