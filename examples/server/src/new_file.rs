@@ -30,7 +30,7 @@ impl NewFile {
         partial.push(suffix);
         let partial = PathBuf::from(partial);
         match fs::remove_file(&partial) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Self::create_at(path, partial),
         }
     }
