@@ -1,9 +1,14 @@
 //! Schemas of tools, from the OpenAPI document.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 /// Path of the schemas in the OpenAPI document.
 const COMPONENTS: &str = "#/components/schemas/";
+
+/// Path of the schemas in the schema of a tool.
+const DEFINITIONS: &str = "#/$defs/";
 
 /// Keywords that add no information for a model, or that the API itself checks.
 const OMITTED: [&str; 4] = ["examples", "format", "pattern", "writeOnly"];
@@ -46,14 +51,21 @@ impl Document<'_> {
         Some(self.close(schema, &OMITTED))
     }
 
-    /// Returns the schema of the response of an operation; `None` for a response that is not an object.
+    /// Returns the schema of the response of an operation or of an error; `None` for a response that is not an object.
+    ///
+    /// Some clients check the result of a refused call against it as well.
     pub(super) fn output(self, operation: &Value) -> Option<Value> {
         let schema = ["200", "201"].iter().find_map(|status| {
             let path = format!("/responses/{status}/content/application~1json/schema");
             operation.pointer(&path)
         })?;
-        let schema = self.resolve(schema).clone();
+        let mut schema = self.resolve(schema).clone();
         let is_object = schema.get("type") == Some(&"object".into());
+        let keywords = schema.as_object_mut()?;
+        if let Some(required) = keywords.remove("required") {
+            let either = json!([{ "required": required }, { "required": ["error"] }]);
+            keywords.insert("anyOf".into(), either);
+        }
         let omitted = [&OMITTED[..], &["description", "minimum", "maximum"]].concat();
         is_object.then(|| self.close(schema, &omitted))
     }
@@ -76,6 +88,18 @@ impl Document<'_> {
     fn close(self, mut schema: Value, omitted: &[&str]) -> Value {
         let mut definitions = Map::new();
         self.localize(&mut schema, omitted, &mut definitions);
+        let mut uses = HashMap::new();
+        count_uses(&schema, &mut uses);
+        definitions
+            .values()
+            .for_each(|definition| count_uses(definition, &mut uses));
+        inline(&mut schema, &uses, &mut definitions);
+        for name in definitions.keys().cloned().collect::<Vec<_>>() {
+            if let Some(mut definition) = definitions.remove(&name) {
+                inline(&mut definition, &uses, &mut definitions);
+                definitions.insert(name, definition);
+            }
+        }
         if !definitions.is_empty() {
             set(&mut schema, "$defs", definitions.into());
         }
@@ -128,8 +152,54 @@ impl Document<'_> {
             self.localize(&mut schema, omitted, definitions);
             definitions.insert(name.to_owned(), schema);
         }
-        *reference = format!("#/$defs/{name}");
+        *reference = format!("{DEFINITIONS}{name}");
     }
+}
+
+/// Counts the references to each definition.
+fn count_uses(schema: &Value, uses: &mut HashMap<String, usize>) {
+    match schema {
+        Value::Array(schemas) => schemas.iter().for_each(|schema| count_uses(schema, uses)),
+        Value::Object(keywords) => {
+            if let Some(name) = definition_name(keywords) {
+                *uses.entry(name.to_owned()).or_default() += 1;
+            }
+            keywords.values().for_each(|value| count_uses(value, uses));
+        }
+        _ => {}
+    }
+}
+
+/// Replaces the only reference to a definition by the definition.
+fn inline(schema: &mut Value, uses: &HashMap<String, usize>, definitions: &mut Map<String, Value>) {
+    match schema {
+        Value::Array(schemas) => {
+            for schema in schemas {
+                inline(schema, uses, definitions);
+            }
+        }
+        Value::Object(keywords) => {
+            let name = definition_name(keywords).filter(|name| uses.get(*name) == Some(&1));
+            let definition = name
+                .map(str::to_owned)
+                .and_then(|name| definitions.remove(&name));
+            if let Some(Value::Object(definition)) = definition {
+                keywords.remove("$ref");
+                for (keyword, value) in definition {
+                    keywords.entry(keyword).or_insert(value);
+                }
+            }
+            for value in keywords.values_mut() {
+                inline(value, uses, definitions);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns the name of the definition that a schema refers to.
+fn definition_name(keywords: &Map<String, Value>) -> Option<&str> {
+    keywords.get("$ref")?.as_str()?.strip_prefix(DEFINITIONS)
 }
 
 #[derive(Default)]

@@ -13,8 +13,7 @@ use crate::scope::Scope;
 pub(super) const IDEMPOTENCY_KEY: &str = "idempotencyKey";
 
 /// How to read further items of a list.
-const PAGING: &str = "To read further items, call the tool again with the same arguments and with `next` of the result as \
-     `after`. `next` is null on the last page.";
+const PAGING: &str = "To continue, call the tool again with `next` of the result as `after`; `next` is null on the last page.";
 
 /// A tool, and the operation that it calls.
 #[derive(Debug)]
@@ -41,10 +40,8 @@ impl Tool {
             item.get(spec.method.as_str().to_lowercase())
         });
         let object = object.unwrap_or(&Value::Null);
-        let key = spec.accepts_idempotency_key().then(|| {
-            let header = document.0.pointer("/components/parameters/IdempotencyKey");
-            (IDEMPOTENCY_KEY, idempotency_key(header))
-        });
+        let key = (IDEMPOTENCY_KEY, idempotency_key());
+        let key = spec.accepts_idempotency_key().then_some(key);
         let input = document.input(object, key).ok_or_else(|| {
             let expected = format!(
                 "path variables and body fields with different names, other than `{IDEMPOTENCY_KEY}`, in {}",
@@ -92,10 +89,13 @@ fn description(spec: &OperationSpec, is_list: bool) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the schema of the idempotency key from the header parameter of the document.
-fn idempotency_key(header: Option<&Value>) -> Value {
-    let description = header.and_then(|header| header.get("description"));
-    json!({ "type": "string", "minLength": 1, "maxLength": 64, "description": description })
+fn idempotency_key() -> Value {
+    json!({
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 64,
+        "description": "Makes a repeated call safe: with the same key and arguments it takes effect at most once.",
+    })
 }
 
 fn annotations(spec: &OperationSpec) -> Value {

@@ -240,7 +240,7 @@ fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) 
 fn mcp_configuration(url: &str, token: &str) -> String {
     let headers = json!({ "Authorization": format!("Bearer {token}") });
     let server = json!({ "type": "http", "url": url, "headers": headers });
-    format!("{:#}", json!({ "mcpServers": { "forum": server } }))
+    json!({ "mcpServers": { "forum": server } }).to_string()
 }
 
 /// Returns the path of an operation without required parameters that the scopes permit.

@@ -229,7 +229,7 @@ fn operations(links: &Arc<Links>) -> Vec<Operation> {
     ]
 }
 
-fn server() -> Server {
+pub(crate) fn server() -> Server {
     let environment = Environment::new(TokioRuntime).scope(LINKS_WRITE);
     server_in(environment)
 }

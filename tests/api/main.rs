@@ -15,6 +15,7 @@ mod idempotency;
 mod languages;
 mod log_contents;
 mod malformed_results;
+mod mcp;
 mod metrics;
 mod model;
 mod openapi;

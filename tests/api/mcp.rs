@@ -1,0 +1,647 @@
+//! Tools of the Model Context Protocol (`docs/protocol.md`, section 15).
+
+use bytes::Bytes;
+use forum_api::mcp::McpServer;
+use forum_api::runtime::TokioRuntime;
+use forum_api::scope::Surface;
+use forum_api::store::UsageCounts;
+use forum_api::test_util::TestResponse;
+use forum_api::{ApiSettings, Environment};
+use http::HeaderValue;
+use http_body_util::Full;
+use serde_json::{Map, Value, json};
+use tower::ServiceExt;
+
+use crate::support::rows::{FULL_SCOPES, rows};
+use crate::support::server::{read, settings};
+use crate::support::*;
+
+const MODERN: &str = "2026-07-28";
+
+/// An MCP client.
+struct Agent {
+    server: McpServer,
+    document: Value,
+    token: Option<String>,
+}
+
+impl Agent {
+    fn new(server: &Server, token: Option<&str>) -> Self {
+        Self {
+            server: McpServer::new(&server.api).unwrap(),
+            document: server.api.openapi(),
+            token: token.map(str::to_owned),
+        }
+    }
+
+    async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
+        let mut request = http::Request::builder().method(method).uri("/mcp");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let request = request
+            .body(Full::new(Bytes::from(body.to_owned())))
+            .unwrap();
+        let Ok(response) = self.server.clone().oneshot(request).await;
+        read(response).await
+    }
+
+    async fn post(&self, body: &str) -> TestResponse {
+        let json = ("content-type", "application/json");
+        self.send("POST", &[json], body).await
+    }
+
+    async fn request(&self, method: &str, params: Value) -> TestResponse {
+        let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
+        self.post(&message.to_string()).await
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> TestResponse {
+        let params = json!({ "name": name, "arguments": arguments });
+        self.request("tools/call", params).await
+    }
+
+    async fn tools(&self) -> Vec<Value> {
+        let response = self.request("tools/list", json!({})).await;
+        let mut response = response.json();
+        serde_json::from_value(response["result"]["tools"].take()).unwrap()
+    }
+
+    async fn names(&self) -> Vec<String> {
+        let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
+        self.tools().await.iter().map(name).collect()
+    }
+
+    fn name(&self, row: &Row) -> String {
+        let operation = &self.document["paths"][row.template][row.method.to_lowercase()];
+        operation["operationId"].as_str().unwrap().to_owned()
+    }
+
+    /// Sends the request of a row to another path as a tool call.
+    async fn call_at(&self, row: &Row, path: &str) -> TestResponse {
+        self.call(&self.name(row), arguments(row, path)).await
+    }
+}
+
+/// Returns the arguments of a row's request to a path.
+fn arguments(row: &Row, path: &str) -> Value {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let body = serde_json::from_str(row.body).unwrap_or_default();
+    let mut arguments: Map<String, Value> = body;
+    for (name, value) in row.template.split('/').zip(path.split('/')) {
+        if let Some(name) = name
+            .strip_prefix('{')
+            .and_then(|name| name.strip_suffix('}'))
+        {
+            arguments.insert(name.into(), value.into());
+        }
+    }
+    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+        arguments.insert(name.into(), value.into());
+    }
+    arguments.into()
+}
+
+/// Returns the error code of a refused call.
+fn code(response: &TestResponse) -> Option<String> {
+    assert_eq!(response.status, 200);
+    let result = &response.json()["result"];
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str()?).unwrap();
+    assert_eq!(text, result["structuredContent"]);
+    assert_eq!(result["isError"], text.get("error").is_some());
+    Some(text["error"]["code"].as_str()?.to_owned())
+}
+
+fn rpc_error(response: &TestResponse) -> (u16, i64) {
+    let error = &response.json()["error"]["code"];
+    (response.status, error.as_i64().unwrap())
+}
+
+/// Returns the body without the parts that differ between equal requests.
+fn comparable(mut body: Value) -> Value {
+    if let Some(error) = body.get_mut("error").and_then(Value::as_object_mut) {
+        error.remove("requestId");
+    }
+    body
+}
+
+#[tokio::test]
+async fn a_tool_call_is_one_request_for_every_operation() {
+    for surface in [Surface::Full, Surface::Compact] {
+        for row in rows(surface) {
+            let (direct, other) = (Server::on(surface), Server::on(surface));
+            let token = other.token("alice").await;
+            let agent = Agent::new(&other, Some(&token));
+            let expected = direct.token("alice").await;
+            let expected = direct.send(&Request::of(row).bearer(&expected)).await;
+
+            let found = agent.call_at(row, row.path).await;
+            assert_eq!(code(&found), None, "{row:?}");
+            let body = found.json()["result"]["structuredContent"].clone();
+            let expected_body = match row.success {
+                204 => json!({}),
+                _ => expected.json(),
+            };
+            assert_eq!(body, expected_body, "{row:?}");
+            let remaining = "x-ratelimit-remaining";
+            assert_eq!(number(&found, remaining), number(&expected, remaining));
+
+            other.api.flush_usage().await.unwrap();
+            let counts = other.stores.usage.most_used_tokens(Default::default(), 9);
+            let [
+                (
+                    _,
+                    UsageCounts {
+                        requests, units, ..
+                    },
+                ),
+            ] = counts.await.unwrap()[..]
+            else {
+                panic!("{row:?}");
+            };
+            assert_eq!((requests, units), (1, row.cost.into()), "{row:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn refusals_are_those_of_the_api_for_every_operation() {
+    let server = Server::new();
+    let member = server.token("alice").await;
+    for row in rows(Surface::Full) {
+        let others = FULL_SCOPES.into_iter().filter(|scope| *scope != row.scope);
+        let restricted = server
+            .token_with("alice", &others.collect::<Vec<_>>())
+            .await;
+        let hidden = row.path.replace("open", "staff");
+        let absent = row.path.replace("open", "absent");
+        for (token, path) in [
+            (None, row.path),
+            (Some(&restricted), row.path),
+            (Some(&member), &hidden),
+            (Some(&member), &absent),
+        ] {
+            let agent = Agent::new(&server, token.map(String::as_str));
+            let expected = server
+                .send(&Request::at(row, path).maybe_bearer(token))
+                .await;
+            let found = agent.call_at(row, path).await;
+            if expected.status == 401 {
+                assert_eq!(outcome(&found), outcome(&expected));
+                assert_eq!(found.header("www-authenticate"), Some("Bearer"));
+            } else if expected.status >= 400 {
+                let found = found.json()["result"]["structuredContent"].clone();
+                assert_eq!(
+                    comparable(found),
+                    comparable(expected.json()),
+                    "{row:?} {path}"
+                );
+            } else {
+                assert_eq!(code(&found), None, "{row:?} {path}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn tools_are_those_that_the_caller_can_call() {
+    let server = Server::new();
+    let token = server.token("alice").await;
+    let all = Agent::new(&server, Some(&token));
+    let response = all.request("tools/list", json!({})).await;
+    assert!(response.body.len() < 40_000, "{}", response.body.len());
+    let expected: Vec<_> = rows(Surface::Full).map(|row| all.name(row)).collect();
+    assert_eq!(all.names().await, expected);
+
+    let guest = Agent::new(&server, None);
+    let permitted = rows(Surface::Full).filter(|row| !row.needs_token);
+    let expected: Vec<_> = permitted.map(|row| guest.name(row)).collect();
+    assert_eq!(guest.names().await, expected);
+
+    for scope in FULL_SCOPES {
+        let token = server.token_with("alice", &[scope]).await;
+        let agent = Agent::new(&server, Some(&token));
+        let permitted = rows(Surface::Full).filter(|row| row.scope == scope);
+        let expected: Vec<_> = permitted.map(|row| agent.name(row)).collect();
+        assert_eq!(agent.names().await, expected, "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_describes_its_operation() {
+    let server = Server::new();
+    let token = server.token("alice").await;
+    let agent = Agent::new(&server, Some(&token));
+    let tools = agent.tools().await;
+    for row in rows(Surface::Full) {
+        let name = agent.name(row);
+        let tool = tools.iter().find(|tool| tool["name"] == *name).unwrap();
+        let input = &tool["inputSchema"];
+        let properties = input["properties"].as_object().unwrap();
+        for argument in arguments(row, row.path).as_object().unwrap().keys() {
+            assert!(properties.contains_key(argument), "{name} {argument}");
+        }
+        let is_post = row.method == "POST";
+        assert_eq!(properties.contains_key("idempotencyKey"), is_post, "{name}");
+        assert_eq!(input["type"], "object");
+        assert_eq!(tool.get("outputSchema").is_none(), row.success == 204);
+        let annotations = &tool["annotations"];
+        let is_read = row.method == "GET" && name != "openMessage";
+        assert_eq!(annotations["readOnlyHint"], is_read, "{name}");
+        assert_eq!(annotations["destructiveHint"], row.method == "DELETE");
+        assert_eq!(annotations["openWorldHint"], false);
+        let is_list = properties.contains_key("after");
+        let description = tool["description"].as_str().unwrap();
+        assert_eq!(description.contains("`next`"), is_list, "{name}");
+        assert_references(tool, tool);
+    }
+}
+
+/// Fails if a schema of a tool refers to something outside of it.
+fn assert_references(tool: &Value, part: &Value) {
+    match part {
+        Value::Array(items) => items.iter().for_each(|item| assert_references(tool, item)),
+        Value::Object(fields) => {
+            if let Some(name) = fields.get("$ref").and_then(Value::as_str) {
+                let name = name.strip_prefix('#').unwrap();
+                let schemas = [&tool["inputSchema"], &tool["outputSchema"]];
+                assert!(schemas.iter().any(|schema| schema.pointer(name).is_some()));
+            }
+            fields
+                .values()
+                .for_each(|value| assert_references(tool, value));
+        }
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_key_takes_effect_once() {
+    let server = Server::new();
+    let token = server.token("alice").await;
+    let agent = Agent::new(&server, Some(&token));
+    let call = |body: &str| {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"createPost","arguments":{body}}}}}"#
+        );
+        async { agent.post(&{ body }).await }
+    };
+    let first =
+        call(r#"{"threadId":"open-1","body":"Green.","subscribe":false,"idempotencyKey":"k"}"#)
+            .await;
+    let second =
+        call(r#"{"idempotencyKey":"k","subscribe":false,"body":"Green.","threadId":"open-1"}"#)
+            .await;
+    assert_eq!(code(&first), None);
+    assert_eq!(first.json(), second.json());
+    assert_eq!(second.header("idempotency-replayed"), Some("true"));
+    let other = call(r#"{"threadId":"open-1","body":"Black.","idempotencyKey":"k"}"#).await;
+    assert_eq!(code(&other).as_deref(), Some("CONFLICT"));
+    let invalid = call(r#"{"threadId":"open-1","body":"Black.","idempotencyKey":"a key"}"#).await;
+    assert_eq!(code(&invalid).as_deref(), Some("bad_request"));
+}
+
+#[tokio::test]
+async fn a_call_beyond_the_budget_is_a_refused_call() {
+    let mut settings = ApiSettings::default();
+    settings.token_budget.units = 3;
+    let server = Server::with(settings);
+    let token = server.token("alice").await;
+    let agent = Agent::new(&server, Some(&token));
+    assert_eq!(agent.request("initialize", json!({})).await.status, 200);
+    assert_eq!(agent.names().await.len(), 21);
+    assert_eq!(code(&agent.call("getMe", json!({})).await), None);
+    let refused = agent.call("getMe", json!({})).await;
+    assert_eq!(code(&refused).as_deref(), Some("rate_limited"));
+    let id = refused.json()["result"]["structuredContent"]["error"]["requestId"].clone();
+    assert_eq!(refused.header("x-request-id"), id.as_str());
+    assert!(refused.header("retry-after").is_some());
+    let list = agent.request("tools/list", json!({})).await;
+    assert_eq!(outcome(&list), RATE_LIMITED);
+}
+
+#[tokio::test]
+async fn an_invalid_token_is_the_same_401() {
+    let server = Server::new();
+    for token in server.invalid_tokens().await {
+        let expected = server.send(&Request::get("/me").bearer(&token)).await;
+        let agent = Agent::new(&server, Some(&token));
+        let ping = agent.request("ping", json!({})).await;
+        let batch = agent
+            .post(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#)
+            .await;
+        let tool = agent.call("getMe", json!({})).await;
+        for found in [ping, batch, tool] {
+            assert_eq!(outcome(&found), outcome(&expected));
+            assert_eq!(comparable(found.json()), comparable(expected.json()));
+            assert_eq!(found.header("www-authenticate"), Some("Bearer"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn malformed_messages_are_errors_of_the_protocol() {
+    let server = Server::new();
+    let token = server.token("alice").await;
+    let agent = Agent::new(&server, Some(&token));
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{deep}}}"#);
+    for (body, expected) in [
+        ("", (400, -32700)),
+        ("{", (400, -32700)),
+        ("\u{feff}{}", (400, -32700)),
+        ("null", (400, -32600)),
+        ("{}", (400, -32600)),
+        ("[]", (400, -32600)),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, (400, -32600)),
+        (r#"{"jsonrpc":"2.0","id":1}"#, (400, -32600)),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            (400, -32600),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+            (400, -32600),
+        ),
+        (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, (400, -32600)),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/drop"}"#,
+            (200, -32601),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
+            (200, -32602),
+        ),
+        (&deep, (200, -32602)),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#,
+            (200, -32602),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#,
+            (200, -32602),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop"}}"#,
+            (200, -32602),
+        ),
+    ] {
+        let text: String = body.chars().take(80).collect();
+        assert_eq!(rpc_error(&agent.post(body).await), expected, "{text}");
+    }
+    for (name, arguments) in [
+        ("getThread", json!([])),
+        ("getThread", json!("open-1")),
+        ("getThread", json!({})),
+        ("getThread", json!({ "threadId": "" })),
+        ("getThread", json!({ "threadId": "a/b" })),
+        ("getThread", json!({ "threadId": ["open-1"] })),
+        ("search", json!({ "q": { "tea": 1 } })),
+        ("search", json!({ "q": "tea".repeat(30_000) })),
+        (
+            "createPost",
+            json!({ "threadId": "open-1", "body": "x", "idempotencyKey": "\n" }),
+        ),
+    ] {
+        let found = agent.call(name, arguments.clone()).await;
+        let text: String = arguments.to_string().chars().take(80).collect();
+        assert_eq!(rpc_error(&found), (200, -32602), "{name} {text}");
+    }
+    for (name, arguments) in [
+        ("listForums", json!({ "unknown": 1 })),
+        ("listThreads", json!({ "forumId": "open", "limit": "many" })),
+        ("listThreads", json!({ "forumId": "open", "after": "x" })),
+        ("createPost", json!({ "threadId": "open-1", "body": 7 })),
+        (
+            "createPost",
+            json!({ "threadId": "open-1", "body": "x", "unknown": 1 }),
+        ),
+        (
+            "createPost",
+            json!({ "threadId": "open-1", "body": "x".repeat(1 << 20) }),
+        ),
+    ] {
+        let found = agent.call(name, arguments).await;
+        assert_eq!(code(&found).as_deref(), Some("bad_request"), "{name}");
+    }
+    let long = agent
+        .call("createPost", json!({ "body": "x".repeat(2 << 20) }))
+        .await;
+    assert_eq!(rpc_error(&long), (413, -32600));
+}
+
+#[tokio::test]
+async fn arguments_are_encoded_in_the_path_and_the_query() {
+    let server = Server::new();
+    let token = server.token("alice").await;
+    let agent = Agent::new(&server, Some(&token));
+    for id in ["?x=1", "#", "%2f", "..", "é ", "a&b"] {
+        let found = agent.call("getThread", json!({ "threadId": id })).await;
+        assert_eq!(code(&found).as_deref(), Some("not_found"), "{id}");
+    }
+    for q in ["tea & bread", "a=b", "100%", "é+", "tea#"] {
+        let found = agent.call("search", json!({ "q": q, "limit": 1 })).await;
+        assert_eq!(code(&found), None, "{q}");
+    }
+    let null = agent
+        .call("search", json!({ "q": "tea", "after": null }))
+        .await;
+    assert_eq!(code(&null), None);
+}
+
+#[tokio::test]
+async fn messages_without_a_response_are_accepted_without_a_charge() {
+    let server = Server::new();
+    let agent = Agent::new(&server, None);
+    for body in [
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+        r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#,
+    ] {
+        let response = agent.post(body).await;
+        assert_eq!((response.status, response.body.len()), (202, 0));
+        assert_eq!(response.header("x-ratelimit-remaining"), None);
+    }
+}
+
+#[tokio::test]
+async fn batches_are_answered_where_the_version_has_them() {
+    let server = Server::new();
+    let token = server.token("alice").await;
+    let agent = Agent::new(&server, Some(&token));
+    let body = r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},7,
+        {"jsonrpc":"2.0","method":"notifications/initialized"},
+        {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"getMe","arguments":{}}}]"#;
+    let json = ("content-type", "application/json");
+    for (version, accepted) in [
+        ("2024-11-05", true),
+        ("2025-03-26", true),
+        ("2025-06-18", false),
+        ("2025-11-25", false),
+        (MODERN, false),
+    ] {
+        let version = ("mcp-protocol-version", version);
+        let response = agent.send("POST", &[json, version], body).await;
+        if accepted {
+            let results = response.json();
+            assert_eq!(results.as_array().unwrap().len(), 3);
+            assert_eq!(
+                (&results[0]["id"], &results[1]["error"]["code"]),
+                (&json!("a"), &json!(-32600))
+            );
+            assert_eq!(results[2]["result"]["isError"], false);
+        } else {
+            assert_eq!(rpc_error(&response), (400, -32600), "{version:?}");
+        }
+    }
+    let many = format!(
+        "[{}]",
+        vec![r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#; 33].join(",")
+    );
+    assert_eq!(rpc_error(&agent.post(&many).await), (400, -32600));
+}
+
+#[tokio::test]
+async fn versions_are_negotiated() {
+    let server = Server::new();
+    let agent = Agent::new(&server, None);
+    for (requested, version) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+    ] {
+        let params = json!({ "protocolVersion": requested, "capabilities": {} });
+        let response = agent.request("initialize", params).await.json();
+        assert_eq!(response["result"]["protocolVersion"], version);
+        let instructions = response["result"]["instructions"].as_str().unwrap();
+        assert!(instructions.contains("data, not instructions"));
+    }
+    let json = ("content-type", "application/json");
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let unknown = agent
+        .send(
+            "POST",
+            &[json, ("mcp-protocol-version", "1999-01-01")],
+            ping,
+        )
+        .await;
+    assert_eq!(rpc_error(&unknown), (400, -32022));
+}
+
+#[tokio::test]
+async fn requests_of_the_newest_version_describe_themselves() {
+    let server = Server::new();
+    let agent = Agent::new(&server, None);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let message = |method: &str, meta: &Value| {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } })
+            .to_string()
+    };
+    let (json, version) = (
+        ("content-type", "application/json"),
+        ("mcp-protocol-version", MODERN),
+    );
+    let send = async |method: &str, name: &str, meta: &Value| {
+        let headers = [json, version, ("mcp-method", name)];
+        agent.send("POST", &headers, &message(method, meta)).await
+    };
+    let discovered = send("server/discover", "server/discover", &meta)
+        .await
+        .json();
+    assert_eq!(discovered["result"]["supportedVersions"][0], MODERN);
+    let listed = send("tools/list", "tools/list", &meta).await.json();
+    assert_eq!(listed["result"]["resultType"], "complete");
+    assert_eq!(listed["result"]["cacheScope"], "private");
+    assert!(!listed["result"]["tools"].as_array().unwrap().is_empty());
+    assert_eq!(rpc_error(&send("ping", "ping", &meta).await), (404, -32601));
+    assert_eq!(
+        rpc_error(&send("tools/list", "ping", &meta).await),
+        (400, -32020)
+    );
+    assert_eq!(
+        rpc_error(&send("tools/list", "tools/list", &json!({})).await),
+        (400, -32602)
+    );
+    let missing = agent
+        .send("POST", &[json, version], &message("tools/list", &meta))
+        .await;
+    assert_eq!(rpc_error(&missing), (400, -32020));
+}
+
+#[tokio::test]
+async fn only_posts_of_json_from_known_origins_are_accepted() {
+    let environment = Environment::new(TokioRuntime).public_origin("https://board.example");
+    let server = Server::within(environment, settings());
+    let mut agent = Agent::new(&server, None);
+    let json = ("content-type", "application/json");
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for method in ["GET", "DELETE", "PUT", "HEAD", "OPTIONS"] {
+        let response = agent.send(method, &[json], "").await;
+        assert_eq!(
+            (response.status, response.header("allow")),
+            (405, Some("POST"))
+        );
+    }
+    assert_eq!(agent.send("POST", &[], ping).await.status, 415);
+    assert_eq!(
+        agent
+            .send("POST", &[("content-type", "text/plain")], ping)
+            .await
+            .status,
+        415
+    );
+    let utf8 = ("content-type", "Application/JSON; charset=utf-8");
+    assert_eq!(agent.send("POST", &[utf8], ping).await.status, 200);
+    for (origin, status) in [
+        ("https://board.example", 200),
+        ("https://agent.example", 403),
+        ("http://board.example", 403),
+        ("null", 403),
+        ("", 403),
+    ] {
+        let response = agent.send("POST", &[json, ("origin", origin)], ping).await;
+        assert_eq!(response.status, status, "{origin}");
+    }
+    agent.server = agent
+        .server
+        .allow_origins([HeaderValue::from_static("https://agent.example")]);
+    let allowed = agent
+        .send("POST", &[json, ("origin", "https://agent.example")], ping)
+        .await;
+    assert_eq!(allowed.status, 200);
+}
+
+#[tokio::test]
+async fn operations_of_a_host_are_tools() {
+    let server = crate::host_operations::server();
+    let token = server
+        .token_with("alice", &["links:write", "threads:read"])
+        .await;
+    let agent = Agent::new(&server, Some(&token));
+    let names = agent.names().await;
+    for name in [
+        "bumpThread",
+        "addLink",
+        "listLinks",
+        "removeLink",
+        "countLinks",
+    ] {
+        assert!(names.contains(&name.to_owned()), "{name}");
+    }
+    let added = json!({ "threadId": "open-1", "url": "https://tea.example" });
+    assert_eq!(code(&agent.call("addLink", added).await), None);
+    let listed = agent
+        .call("listLinks", json!({ "threadId": "open-1" }))
+        .await
+        .json();
+    let url = &listed["result"]["structuredContent"]["items"][0]["url"];
+    assert_eq!(url, "https://tea.example");
+}
