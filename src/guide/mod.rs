@@ -13,6 +13,7 @@
 //! | [`board_rules`] | What the rules for boards have in common: permissions, states of content, events. |
 //! | [`testing`] | The in-process client and the conformance suite. |
 //! | [`mounting`] | axum, hyper, proxies, CORS, compression, settings. |
+//! | [`mcp`] | The API as tools for language models. |
 //! | [`stores`] | Tokens, rate limits, idempotency keys and webhooks in memory, SQLite, Postgres and Redis. |
 //! | [`outbox`] | Writing events in the board's own transactions. |
 //! | [`without_sql`] | Events of a board whose transactions cannot write to the library's tables. |
@@ -49,6 +50,9 @@ pub mod testing {}
 
 #[doc = include_str!("mounting.md")]
 pub mod mounting {}
+
+#[doc = include_str!("mcp.md")]
+pub mod mcp {}
 
 #[doc = include_str!("stores.md")]
 pub mod stores {}
