@@ -155,11 +155,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "fba63d7353b7a0ccd43a5fdae20f72918f3966b7cc6bd6703e89382972595932",
+                "ee7f851805b5721065609e7150d0b584836ba1d0f4454b8bfaeb24be6a935c9e",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "5cbfcea8de067b2d722a57e666b822e636cc0b94f333215789feea7f9e8bd663",
+                "5ec0f127e65cc41c1a012f660ab47183d0d26167f68dd684ee10557dc68831f0",
             ),
         ] {
             let name = "unchanged";
