@@ -378,6 +378,7 @@ mod tests {
             "x-forwarded-for",
             "retry-after",
             "--help",
+            "--online",
             "--password-stdin",
             "--yes",
         ];

@@ -1,0 +1,325 @@
+//! Instructions of whole requests, library and SQLite together: `cargo bench -p forum-benches --bench instructions`.
+//!
+//! Sends requests to the API over a board with 4,000 posts, in a process under callgrind, with a log line for each. One
+//! process sends 100 requests and another one 400, so that the difference excludes the start. Fails if a request needs 3 %
+//! more instructions than `instructions.tsv` records, or 15 % more if the record was made with another compiler, or if a
+//! call of a tool needs 1.5 times the instructions of its request. Writes the record with `-- --record`. Needs valgrind,
+//! and takes two minutes after compilation.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::{env, fs, io};
+
+use axum::body::Body;
+use forum_api::mcp::McpServer;
+use forum_api::model::{Timestamp, UserId};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
+use forum_api::scope::Surface;
+use forum_api::store::sqlite::{Database, DatabasePath};
+use forum_api::test_util::audit_entry;
+use forum_api::token::{TokenRequest, issue_token};
+use forum_api::{ApiSettings, ForumApi, Language};
+use forum_server::board::demo;
+use forum_server::board::generate::{self, ContentSize, words};
+use forum_server::board::{ReferenceBoard, db::BoardDatabase};
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.tsv");
+
+/// Environment variables of a process whose instructions are counted.
+const COUNTED: [&str; 4] = [
+    "BENCH_REQUEST",
+    "BENCH_COUNT",
+    "BENCH_DATABASE",
+    "BENCH_TOKEN",
+];
+
+/// Numbers of requests of two processes.
+const COUNTS: [u64; 2] = [100, 400];
+
+/// Maximum of a count, as a multiple of the recorded one.
+const TOLERANCE: f64 = 1.03;
+const TOLERANCE_OF_OTHER_COMPILER: f64 = 1.15;
+
+/// Maximum of a tool call, as a multiple of the same request over HTTP.
+const TOLERANCE_OF_TOOL: f64 = 1.5;
+
+const POSTS: &str = "page of 20 posts, token";
+const REPLY: &str = "reply, token";
+const POSTS_TOOL: &str = "page of 20 posts, tool call";
+
+const REQUESTS: [&str; 7] = [
+    POSTS,
+    POSTS_TOOL,
+    "forums, token",
+    "threads of a forum, guest",
+    "one thread, token",
+    "search, one word, token",
+    REPLY,
+];
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    if let [Some(request), Some(count), Some(database), Some(token)] =
+        COUNTED.map(|name| env::var(name).ok())
+    {
+        let service = Service::new(&request, &database, token).await;
+        for _ in 0..count.parse().unwrap() {
+            service.send(&request).await;
+        }
+        return ExitCode::SUCCESS;
+    }
+    let directory = TempDir::new().unwrap();
+    let database = directory.path().join("forum.db");
+    let database = database.to_str().unwrap();
+    let token = fill(database).await;
+    let counted = REQUESTS.map(|request| (request, count(request, database, &token)));
+    if env::args().any(|argument| argument == "--record") {
+        fs::write(RECORD, record(&counted)).unwrap();
+        return ExitCode::SUCCESS;
+    }
+    match compare(&counted, &fs::read_to_string(RECORD).unwrap()) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+/// Creates a board, and returns a token of alice with all scopes.
+async fn fill(path: &str) -> String {
+    let database = open(path, true).await;
+    let board = board(database.clone(), SystemClock);
+    board.migrate().await.unwrap();
+    let begin = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
+    let owner = UserId::from(begin.await.unwrap().unwrap().member);
+    let amount = ContentSize {
+        members: 100,
+        threads: 100,
+        posts: 4_000,
+    };
+    generate::run(&board, amount, 1, audit_entry(), |_| ())
+        .await
+        .unwrap();
+    let scopes: Vec<_> = Surface::Full.scopes().collect();
+    let wanted = TokenRequest::new(&owner, &scopes).label("bench");
+    let (tokens, now) = (board.stores().tokens, SystemClock.now());
+    let issued = issue_token(&*tokens, &OsRandom, Surface::Full, wanted, now);
+    let token = issued.await.unwrap().0.expose_secret().to_owned();
+    // Writes everything to the file, which is copied.
+    database.close().await;
+    token
+}
+
+async fn open(path: &str, create: bool) -> BoardDatabase {
+    let path = path.into();
+    let database = Database::open(&DatabasePath::File { path, create }).unwrap();
+    if create {
+        database.migrate().await.unwrap();
+    }
+    database.into()
+}
+
+/// A clock whose readings are ten minutes apart, so that no limit of posts per member is reached.
+#[derive(Debug, Default)]
+struct FastClock(AtomicI64);
+
+impl Clock for FastClock {
+    fn now(&self) -> Timestamp {
+        let readings = self.0.fetch_add(1, Ordering::Relaxed);
+        Timestamp::from_millis(SystemClock.now().as_millis() + readings * 600_000)
+    }
+}
+
+fn board(database: BoardDatabase, clock: impl Clock + 'static) -> ReferenceBoard {
+    ReferenceBoard::new(database, Arc::new(clock), Language::English)
+}
+
+/// The API and its tools over a board.
+struct Service {
+    api: ForumApi,
+    mcp: McpServer,
+    token: String,
+    /// Path of a thread with at least 20 posts.
+    thread: String,
+}
+
+impl Service {
+    async fn new(request: &str, database: &str, token: String) -> Self {
+        tracing_subscriber::fmt().with_writer(io::sink).init();
+        let database = open(database, false).await;
+        let board = match request {
+            REPLY => board(database, FastClock::default()),
+            _ => board(database, SystemClock),
+        };
+        let stores = board.stores();
+        let mut settings = ApiSettings::default();
+        settings.base_path = "/api/v1".into();
+        settings.token_budget.units = u32::MAX;
+        settings.guest_budget.units = u32::MAX;
+        let api = ForumApi::builder(Arc::new(board), stores)
+            .settings(settings)
+            .build()
+            .unwrap();
+        let mcp = McpServer::new(&api).unwrap();
+        let mut service = Self {
+            api,
+            mcp,
+            token,
+            thread: String::new(),
+        };
+        let threads = service.get("/forums/2/threads?limit=100", true).await;
+        let threads: Value = serde_json::from_slice(&threads).unwrap();
+        let mut threads = threads["items"].as_array().unwrap().iter();
+        let long = threads.find(|thread| thread["replyCount"].as_u64().unwrap() >= 20);
+        service.thread = long.unwrap()["threadId"].as_str().unwrap().to_owned();
+        service
+    }
+
+    /// Sends a request of the record.
+    async fn send(&self, request: &str) {
+        let thread = &self.thread;
+        match request {
+            POSTS => {
+                self.get(&format!("/threads/{thread}/posts?limit=20"), true)
+                    .await
+            }
+            POSTS_TOOL => {
+                let arguments = json!({ "threadId": thread, "limit": 20 });
+                let params = json!({ "name": "listPosts", "arguments": arguments });
+                let message =
+                    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+                self.post("/mcp", &message).await
+            }
+            "forums, token" => self.get("/forums", true).await,
+            "threads of a forum, guest" => self.get("/forums/2/threads", false).await,
+            "one thread, token" => self.get(&format!("/threads/{thread}"), true).await,
+            "search, one word, token" => {
+                self.get(&format!("/search?q={}", words::word(100)), true)
+                    .await
+            }
+            REPLY => {
+                let reply = json!({ "body": "The *second* loaf is better than the first one." });
+                self.post(&format!("/api/v1/threads/{thread}/posts"), &reply)
+                    .await
+            }
+            _ => panic!("{request}"),
+        };
+    }
+
+    async fn get(&self, path: &str, has_token: bool) -> Vec<u8> {
+        let mut request = Request::get(format!("/api/v1{path}"));
+        if has_token {
+            request = request.header("authorization", format!("Bearer {}", self.token));
+        }
+        self.answer(request.body(Body::empty()).unwrap()).await
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Vec<u8> {
+        let request = Request::post(path)
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", "application/json")
+            .body(Body::from(body.to_string()))
+            .unwrap();
+        self.answer(request).await
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Vec<u8> {
+        let Ok(response) = match request.uri().path() {
+            "/mcp" => self.mcp.clone().oneshot(request).await,
+            _ => self.api.clone().oneshot(request).await,
+        };
+        let is_success = [StatusCode::OK, StatusCode::CREATED].contains(&response.status());
+        let body = response
+            .into_body()
+            .collect()
+            .await
+            .unwrap()
+            .to_bytes()
+            .to_vec();
+        assert!(is_success, "{}", String::from_utf8_lossy(&body));
+        body
+    }
+}
+
+/// Returns the instructions of one request.
+fn count(request: &str, database: &str, token: &str) -> u64 {
+    let [few, many] = COUNTS;
+    let [of_few, of_many] = COUNTS.map(|count| {
+        let copy = TempDir::new().unwrap();
+        let path = copy.path().join("forum.db");
+        fs::copy(database, &path).unwrap();
+        let output = Command::new("valgrind")
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .arg(env::current_exe().unwrap())
+            .envs(COUNTED.into_iter().zip([
+                request,
+                &count.to_string(),
+                path.to_str().unwrap(),
+                token,
+            ]))
+            .output()
+            .expect("valgrind counts instructions");
+        let is_success = output.status.success();
+        let output = String::from_utf8(output.stderr).unwrap();
+        assert!(is_success, "{output}");
+        let collected = output.split("Collected : ").nth(1);
+        let collected: Option<u64> =
+            collected.and_then(|rest| rest.lines().next()?.trim().parse().ok());
+        collected.unwrap_or_else(|| panic!("{output}"))
+    });
+    let instructions = (of_many - of_few) / (many - few);
+    println!("{request}: {instructions}");
+    instructions
+}
+
+/// Names the compilers of the library and of SQLite.
+fn compilers() -> String {
+    let version = |program| {
+        let output = Command::new(program).arg("--version").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().next().unwrap().to_owned()
+    };
+    format!("{}; {}", version("rustc"), version("cc"))
+}
+
+fn record(counted: &[(&str, u64)]) -> String {
+    let mut record = format!("compilers\t{}\n", compilers());
+    for (request, instructions) in counted {
+        writeln!(record, "{request}\t{instructions}").unwrap();
+    }
+    record
+}
+
+/// Compares the counts with the record, prints what is too dear, and returns whether nothing is.
+fn compare(counted: &[(&str, u64)], record: &str) -> bool {
+    let record: BTreeMap<_, _> = record
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        .collect();
+    let tolerance = match record["compilers"] == compilers() {
+        true => TOLERANCE,
+        false => TOLERANCE_OF_OTHER_COMPILER,
+    };
+    let counted: BTreeMap<_, _> = counted
+        .iter()
+        .map(|(request, count)| (*request, *count as f64))
+        .collect();
+    let recorded =
+        REQUESTS.map(|request| (request, record[request].parse::<f64>().unwrap(), tolerance));
+    let tool = (POSTS_TOOL, counted[POSTS], TOLERANCE_OF_TOOL);
+    let mut is_met = true;
+    for (request, base, tolerance) in recorded.into_iter().chain([tool]) {
+        let ratio = counted[request] / base;
+        if ratio > tolerance {
+            println!("{request}: {ratio:.3} times {base} instructions, more than {tolerance}");
+            is_met = false;
+        }
+    }
+    is_met
+}
