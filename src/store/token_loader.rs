@@ -11,7 +11,7 @@ use crate::token::{Lookup, TokenRecord};
 
 /// Finds a token and the access of its owner with one query, for hosts whose tokens and members are in one database.
 ///
-/// Without a loader the library makes two calls for each request with a token: [`TokenStore::find`], and
+/// Without a loader the library makes two calls for each request with a token: [`TokenStore::find`](super::TokenStore::find), and
 /// [`Authorizer::member_access`](crate::host::Authorizer::member_access), which loads the owner. With a loader in
 /// [`Stores::token_loader`](super::Stores::token_loader) the library calls [`load_token`](Self::load_token) instead of `find`.
 /// The library then compares the digest of the secret, checks that the token is valid, and charges the request.

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 import forged
 import pages
+import reader
 import reference
 import script
 import token_and_webhook_workflow
@@ -44,6 +45,11 @@ def at_the_reference(browser: Browser) -> None:
         reference.run(page, server)
 
 
+def at_the_start_page(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Window(browser, server.address) as page:
+        reader.run(page, server)
+
+
 def with_forged_forms(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver:
         page = browser.new_page()
@@ -60,6 +66,7 @@ PARTS = (
     with_local_times,
     with_requests,
     at_the_reference,
+    at_the_start_page,
     with_forged_forms,
 )
 

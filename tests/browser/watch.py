@@ -14,8 +14,10 @@ DOCS = (
     "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 )
 
-# The content security policy of each response, by the first segment of its path.
-POLICIES = {"": PANEL, "panel": PANEL, "sign-in": PANEL, "sign-out": PANEL, "docs": DOCS}
+READER = PANEL.replace("img-src", "connect-src 'self'; img-src")
+
+# The content security policy of each response, by the first segment of its path. The API sends none.
+POLICIES = {"": READER, "reader.js": PANEL, "reader.css": PANEL, "panel": PANEL, "sign-in": PANEL, "sign-out": PANEL, "docs": DOCS}
 
 # The browser logs this for each page with a status of 4xx. The tasks assert the statuses themselves.
 REFUSED = "Failed to load resource: the server responded with a status of 4"

@@ -1,29 +1,97 @@
-//! The server's own pages. They use the style sheet of the control panel, and no script.
+//! The server's own pages. They use the style sheet of the control panel.
 
 use axum::response::{IntoResponse, Response};
 use forum_api::panel::security_headers;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 
 use super::router::{API, DOCS, MCP, PANEL};
 
-/// Returns the start page, which links to the reference page, the control panel and the OpenAPI document, and names the
-/// path of the MCP server if there is one.
+/// Path of the script of the start page.
+pub const READER_SCRIPT: &str = "/reader.js";
+
+/// Path of the style sheet that the start page has in addition to that of the panel.
+pub const READER_STYLE: &str = "/reader.css";
+
+/// Policy of the start page: a script and requests, both only of this origin.
+const READER_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+    form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+);
+
+/// Returns the start page: a reader of the board that sends requests to the API, and links to the other pages.
 pub async fn home_page(has_mcp: bool) -> Response {
     let links = html! {
-        p { a href=(DOCS) { "API reference" } br; "Operations, code samples and forms to send requests" }
-        p { a href=(PANEL) { "Control panel" } br; "Tokens, webhooks, usage and audit log, for administrators" }
-        p { a href={ (API) "/openapi.json" } { "OpenAPI document" } br; "For code generators and other tools" }
-        @if has_mcp {
-            p { "MCP server: " code { (MCP) } br; "For assistants and agents that use the Model Context Protocol, with a token" }
+        link rel="stylesheet" href=(READER_STYLE);
+        script type="module" src=(READER_SCRIPT) {}
+    };
+    let body = html! {
+        header {
+            div.bar {
+                p.name { a href="#/" { "Forum" } }
+                form #search role="search" {
+                    label.visually-hidden for="q" { "Search" }
+                    input #q name="q" type="search" placeholder="Search" required;
+                    button { "Search" }
+                }
+                form #access {
+                    label.visually-hidden for="token" { "Token" }
+                    input #token type="password" placeholder="Token, or none for a guest" autocomplete="off";
+                    button.quiet { "Use token" }
+                }
+            }
+        }
+        main aria-live="polite" {
+            noscript { h1 { "Forum" } p { "The reader of the board needs JavaScript. The pages below do not." } }
+        }
+        footer {
+            section aria-labelledby="requests" {
+                h2 #requests { "Requests of this view" }
+                ol #calls {}
+            }
+            nav aria-label="Pages" {
+                p { a href=(DOCS) { "API reference" } br; "Operations, code samples and forms to send requests" }
+                p { a href=(PANEL) { "Control panel" } br; "Tokens, webhooks, usage and audit log, for administrators" }
+                p { a href={ (API) "/openapi.json" } { "OpenAPI document" } br; "For code generators and other tools" }
+                @if has_mcp {
+                    p { "MCP server: " code { (MCP) } br; "For assistants and agents that use the Model Context Protocol, with a token" }
+                }
+            }
         }
     };
-    page(StatusCode::OK, "Forum API", links)
+    let mut response = document(StatusCode::OK, "Forum", links, body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, READER_POLICY);
+    response
+}
+
+/// Returns the script of the start page.
+pub async fn reader_script() -> impl IntoResponse {
+    asset("text/javascript; charset=utf-8", include_str!("reader.js"))
+}
+
+/// Returns the style sheet of the start page.
+pub async fn reader_style() -> impl IntoResponse {
+    asset("text/css; charset=utf-8", include_str!("reader.css"))
+}
+
+fn asset(content_type: &'static str, content: &'static str) -> Response {
+    let mut response = content.into_response();
+    let headers = response.headers_mut();
+    headers.extend(security_headers());
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
 }
 
 /// Returns a page with a heading.
 pub fn page(status: StatusCode, title: &str, content: Markup) -> Response {
+    let body = html! { main.narrow { h1 { (title) } (content) } };
+    document(status, title, html! {}, body)
+}
+
+fn document(status: StatusCode, title: &str, links: Markup, body: Markup) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -34,8 +102,9 @@ pub fn page(status: StatusCode, title: &str, content: Markup) -> Response {
                 title { (title) }
                 link rel="icon" href="data:,";
                 link rel="stylesheet" href={ (PANEL) "/style.css" };
+                (links)
             }
-            body { main.narrow { h1 { (title) } (content) } }
+            body { (body) }
         }
     };
     let html = HeaderValue::from_static("text/html; charset=utf-8");

@@ -16,7 +16,7 @@ use tower::Service;
 
 use super::cors;
 use super::metrics::{self, Metrics};
-use super::page::home_page;
+use super::page::{READER_SCRIPT, READER_STYLE, home_page, reader_script, reader_style};
 use super::readiness::Readiness;
 use crate::sign_in::SignIn;
 
@@ -85,6 +85,8 @@ impl ServerRouter {
         let rest = mount(Router::new(), PANEL, self.panel);
         let rest = mount(rest, DOCS, self.docs)
             .route("/", get(move || home_page(has_mcp)))
+            .route(READER_SCRIPT, get(reader_script))
+            .route(READER_STYLE, get(reader_style))
             .route("/openapi.json", get(openapi_document))
             .merge(self.sign_in.routes())
             .merge(self.monitor.routes(self.serves_metrics))
