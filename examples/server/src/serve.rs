@@ -10,8 +10,12 @@ use forum_api::panel::{Panel, PanelSettings};
 use forum_api::rate_limit::Budget;
 use forum_api::reference::ReferencePage;
 use forum_api::store::{RateLimitStore, Stores};
-use forum_api::{ApiSettings, ErrorMessages, ForumApi};
+use forum_api::worker::WorkerHandle;
+use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi};
+use tokio::net::TcpListener;
 
+use crate::board::ReferenceBoard;
+use crate::board::db::BoardDatabase;
 use crate::bootstrap;
 use crate::cli::{Common, ServeArgs, VERSION, without_password};
 use crate::connect::{self, DatabaseUrl};
@@ -51,158 +55,209 @@ impl ServerParts {
     }
 }
 
-/// Serves the board. Everything that can fail is checked before a database is created.
+/// Serves the board until the process is stopped.
 pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let _log = Log::start(options.log);
-    let metrics = Metrics::install()?;
-    let shutdown = Shutdown::listen(options.admin.drain_timeout).or_internal()?;
-    let listener = Listener::bind(options.listen).await?;
-    let operator = Listener::for_operator(options.admin).await?;
-    let ServerParts {
-        url,
-        mut cipher,
-        rate_limits,
-    } = ServerParts::new(common, options).await?;
-    let is_board = url.holds_board().await? == Some(true);
-    let password = bootstrap::password(options, is_board)?;
-    let _lock = DatabaseLock::shared_or_new(&common.database)?;
-    if is_board {
-        url.check_key(&cipher).await?;
+    Server::build(common, options).await?.run().await
+}
+
+/// A server that listens and has not yet accepted a connection.
+struct Server {
+    shutdown: Shutdown,
+    listener: TcpListener,
+    operator: Option<Listener>,
+    limits: Limits,
+    database: BoardDatabase,
+    board: ReferenceBoard,
+    api: ForumApi,
+    router: ServerRouter,
+    worker: Option<WorkerHandle>,
+    /// Held while the server runs.
+    _locks: (DatabaseLock, Option<ServerLock>),
+}
+
+impl Server {
+    /// Binds the listeners, opens or creates the board, and starts the worker. Everything that can fail is checked before
+    /// a database is created. Prints the greeting.
+    async fn build(common: &Common, options: &ServeArgs) -> BoardResult<Self> {
+        let metrics = Metrics::install()?;
+        let shutdown = Shutdown::listen(options.admin.drain_timeout).or_internal()?;
+        let listener = Listener::bind(options.listen).await?;
+        let operator = Listener::for_operator(options.admin).await?;
+        let ServerParts {
+            url,
+            mut cipher,
+            rate_limits,
+        } = ServerParts::new(common, options).await?;
+        let is_board = url.holds_board().await? == Some(true);
+        let password = bootstrap::password(options, is_board)?;
+        let lock = DatabaseLock::shared_or_new(&common.database)?;
+        if is_board {
+            url.check_key(&cipher).await?;
+        }
+        let (database, mut board) = url.open(options.language.into()).await?;
+        if !is_board {
+            cipher = cipher.create_if_missing(&common.database)?;
+        }
+        let base_url = base_url(options, &listener);
+        let environment = cipher
+            .environment()
+            .surface(options.surface.into())
+            .public_origin(&base_url);
+        let webhook_admin = options.webhooks.webhook_admin(&database, &environment);
+        webhook_admin.check_key().await.map_err(refusal)?;
+        let new = bootstrap::create(&database, &board, options, password).await?;
+        if new.is_some() {
+            tracing::info!(
+                database = without_password(&common.database),
+                "database created"
+            );
+        }
+        cipher.warn_about_plaintext(&common.database);
+        keys::warn_about_weakness(&common.database, &options.webhooks);
+        let Listener { listener, address } = listener;
+        let server_lock = register(&common.database, address, options.redis.is_some());
+        let worker = start_worker(options, &database, &board, &environment)?;
+        if let Some(worker) = worker.clone() {
+            board = board.with_wake(move || worker.wake());
+        }
+        let stores = Stores {
+            rate_limits,
+            ..board.stores()
+        };
+        let settings = settings(options);
+        let sign_in = SignIn::new(
+            board.clone(),
+            settings.clone(),
+            &base_url,
+            stores.rate_limits.clone(),
+        );
+        let host = Arc::new(sign_in.clone());
+        let panel = Panel::builder(host, stores.clone(), webhook_admin, &environment)
+            .settings(panel_settings(options, &base_url));
+        let api = ForumApi::builder(Arc::new(board.clone()), stores)
+            .environment(&environment)
+            .settings(settings);
+        let api = api.build().or_internal()?;
+        let router = ServerRouter {
+            api: api.clone(),
+            mcp: mcp(options, &api)?,
+            cors_origins: options.cors_origin.clone(),
+            panel: panel.build().or_internal()?,
+            sign_in,
+            docs: ReferencePage::new(DOCS, API, &api.openapi()).or_internal()?,
+            monitor: Monitor {
+                metrics,
+                readiness: Readiness::new(database.clone(), board.clone()),
+            },
+            serves_metrics: operator.is_none(),
+        };
+        let limits = Limits::new(
+            connections::raise_file_limit(options.max_connections),
+            options.client_timeout,
+        );
+        tracing::info!(
+            version = VERSION,
+            listen = %address,
+            admin_listen = operator.as_ref().map(|operator| tracing::field::display(operator.address)),
+            base_url,
+            database = without_password(&common.database),
+            redis = options.redis.as_deref().map(without_password),
+            worker = worker.is_some(),
+            "server started"
+        );
+        let banner = StartupBanner {
+            monitor_url: operator.as_ref().map_or(base_url.clone(), Listener::url),
+            base_url,
+            has_mcp: !options.no_mcp,
+            new,
+        };
+        Output::new(&banner, banner.info())?.print(common.json);
+        Ok(Self {
+            shutdown,
+            listener,
+            operator,
+            limits,
+            database,
+            board,
+            api,
+            router,
+            worker,
+            _locks: (lock, server_lock),
+        })
     }
-    let (database, mut board) = url.open(options.language.into()).await?;
-    if !is_board {
-        cipher = cipher.create_if_missing(&common.database)?;
+
+    /// Serves until the process is asked to stop, and writes what is collected in memory.
+    async fn run(self) -> BoardResult<()> {
+        let shutdown = &self.shutdown;
+        let monitoring = Listener::serve(self.operator, self.router.monitor.clone(), shutdown);
+        let router = self.router.build();
+        let requests = connections::serve(self.listener, router, self.limits, shutdown);
+        let deliveries = async {
+            shutdown.clone().requested().await;
+            if let Some(worker) = self.worker {
+                webhooks::stop(&worker, shutdown).await;
+            }
+        };
+        tokio::select! {
+            _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
+            () = self.board.flush_last_used_periodically() => {}
+            () = self.api.flush_usage_periodically() => {}
+        }
+        if let Err(error) = self.api.flush_usage().await {
+            tracing::error!(%error, "failed to record usage; counts lost");
+        }
+        self.board.flush_last_used().await;
+        self.database.close().await;
+        tracing::info!("server stopped");
+        Ok(())
     }
-    let base_url = options.base_url.clone();
-    let base_url = base_url.unwrap_or_else(|| listener.url());
-    let Listener { listener, address } = listener;
-    if options.base_url.is_none() && address.ip().is_unspecified() {
+}
+
+/// Returns the published URL of the server. Logs a warning if it is the URL of an unspecified address.
+fn base_url(options: &ServeArgs, listener: &Listener) -> String {
+    if let Some(base_url) = &options.base_url {
+        return base_url.clone();
+    }
+    let base_url = listener.url();
+    if listener.address.ip().is_unspecified() {
         tracing::warn!(
             base_url,
             "clients on other machines cannot use the published URLs; set --base-url"
         );
     }
-    let environment = cipher
-        .environment()
-        .surface(options.surface.into())
-        .public_origin(&base_url);
-    let webhook_admin = options.webhooks.webhook_admin(&database, &environment);
-    webhook_admin.check_key().await.map_err(refusal)?;
-    let banner = StartupBanner {
-        base_url: base_url.clone(),
-        monitor_url: operator.as_ref().map_or(base_url.clone(), Listener::url),
-        has_mcp: !options.no_mcp,
-        new: bootstrap::create(&database, &board, options, password).await?,
-    };
-    if banner.new.is_some() {
-        tracing::info!(
-            database = without_password(&common.database),
-            "database created"
-        );
-    }
-    cipher.warn_about_plaintext(&common.database);
-    keys::warn_about_weakness(&common.database, &options.webhooks);
-    let _server = register(&common.database, address, options.redis.is_some());
-    let worker = if options.no_worker {
-        None
-    } else {
-        let (webhooks, retries) = (&options.webhooks, &options.retries);
-        Some(webhooks::start(
-            &database,
-            &board,
-            &environment,
-            webhooks,
-            retries,
-        )?)
-    };
-    if let Some(worker) = worker.clone() {
-        board = board.with_wake(move || worker.wake());
-    }
-    let stores = Stores {
-        rate_limits,
-        ..board.stores()
-    };
-    let settings = settings(options);
-    let sign_in = SignIn::new(
-        board.clone(),
-        settings.clone(),
-        &base_url,
-        stores.rate_limits.clone(),
-    );
-    let host = Arc::new(sign_in.clone());
-    let mut panel_settings = PanelSettings::default();
-    panel_settings.base_path = PANEL.into();
-    panel_settings.api_url = format!("{base_url}{API}");
-    panel_settings.reference_url = DOCS.into();
-    if !options.no_mcp {
-        panel_settings.mcp_url = format!("{base_url}{MCP}");
-    }
-    panel_settings.trusted_proxies = options.trusted_proxies.clone();
-    let panel =
-        Panel::builder(host, stores.clone(), webhook_admin, &environment).settings(panel_settings);
-    let host = Arc::new(board.clone());
-    let api = ForumApi::builder(host, stores)
-        .environment(&environment)
-        .settings(settings);
-    let api = api.build().or_internal()?;
-    let monitor = Monitor {
-        metrics,
-        readiness: Readiness::new(database.clone(), board.clone()),
-    };
-    let mcp = match options.no_mcp {
-        true => None,
-        false => Some(
-            McpServer::new(&api)
-                .or_internal()?
-                .allow_origins(options.cors_origin.clone()),
-        ),
-    };
-    let router = ServerRouter {
-        api: api.clone(),
-        mcp,
-        cors_origins: options.cors_origin.clone(),
-        panel: panel.build().or_internal()?,
-        sign_in,
-        docs: ReferencePage::new(DOCS, API, &api.openapi()).or_internal()?,
-        monitor: monitor.clone(),
-        serves_metrics: operator.is_none(),
-    };
-    tracing::info!(
-        version = VERSION,
-        listen = %address,
-        admin_listen = operator.as_ref().map(|operator| tracing::field::display(operator.address)),
-        base_url,
-        database = without_password(&common.database),
-        redis = options.redis.as_deref().map(without_password),
-        worker = worker.is_some(),
-        "server started"
-    );
-    Output::new(&banner, banner.info())?.print(common.json);
+    base_url
+}
 
-    let limits = Limits::new(
-        connections::raise_file_limit(options.max_connections),
-        options.client_timeout,
-    );
-    let requests = connections::serve(listener, router.build(), limits, &shutdown);
-    let deliveries = async {
-        shutdown.clone().requested().await;
-        if let Some(worker) = worker {
-            webhooks::stop(&worker, &shutdown).await;
-        }
-    };
-    let monitoring = Listener::serve(operator, monitor, &shutdown);
-    tokio::select! {
-        _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
-        () = board.flush_last_used_periodically() => {}
-        () = api.flush_usage_periodically() => {}
+fn start_worker(
+    options: &ServeArgs,
+    database: &BoardDatabase,
+    board: &ReferenceBoard,
+    environment: &Environment,
+) -> BoardResult<Option<WorkerHandle>> {
+    let (webhooks, retries) = (&options.webhooks, &options.retries);
+    let start = || webhooks::start(database, board, environment, webhooks, retries);
+    (!options.no_worker).then(start).transpose()
+}
+
+fn mcp(options: &ServeArgs, api: &ForumApi) -> BoardResult<Option<McpServer>> {
+    if options.no_mcp {
+        return Ok(None);
     }
-    if let Err(error) = api.flush_usage().await {
-        tracing::error!(%error, "failed to record usage; counts lost");
+    let server = McpServer::new(api).or_internal()?;
+    Ok(Some(server.allow_origins(options.cors_origin.clone())))
+}
+
+fn panel_settings(options: &ServeArgs, base_url: &str) -> PanelSettings {
+    let mut settings = PanelSettings::default();
+    settings.base_path = PANEL.into();
+    settings.api_url = format!("{base_url}{API}");
+    settings.reference_url = DOCS.into();
+    if !options.no_mcp {
+        settings.mcp_url = format!("{base_url}{MCP}");
     }
-    board.flush_last_used().await;
-    database.close().await;
-    tracing::info!("server stopped");
-    Ok(())
+    settings.trusted_proxies = options.trusted_proxies.clone();
+    settings
 }
 
 /// Logs a warning if another server uses the SQLite database and charges budgets of its own.

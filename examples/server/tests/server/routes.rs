@@ -64,7 +64,10 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     assert_eq!(page.status, 200);
     let addresses = page_urls(&page.body);
     let expected = [
+        "/reader.js",
         "/panel/style.css",
+        "/reader.css",
+        "/",
         "/docs",
         "/panel",
         "/api/v1/openapi.json",
