@@ -67,7 +67,6 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
         "/reader.js",
         "/panel/style.css",
         "/reader.css",
-        "/",
         "/docs",
         "/panel",
         "/api/v1/openapi.json",
