@@ -1,7 +1,7 @@
 //! Connections to the databases that `--database` and `--redis` name.
 
 use std::io::ErrorKind;
-use std::path;
+use std::path::{self, Path};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -156,10 +156,8 @@ impl DatabaseUrl {
                 )
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let directory = path::absolute(path).or_internal()?;
-                if directory.parent().is_some_and(|parent| !parent.is_dir()) {
-                    format!("the directory of the database \"{shown}\" does not exist")
-                } else if keys::default_path(url).is_some_and(|key| key.exists()) {
+                check_directory(path)?;
+                if keys::default_path(url).is_some_and(|key| key.exists()) {
                     format!(
                         "the database \"{shown}\" does not exist, but its key file does; {remedy} the key file to create a new \
                          database"
@@ -239,6 +237,17 @@ impl DatabaseUrl {
         };
         Ok((database.clone(), board(database, language)))
     }
+}
+
+/// Checks that the directory of a SQLite database exists.
+pub fn check_directory(database: &Path) -> BoardResult<()> {
+    let path = path::absolute(database).or_internal()?;
+    if path.parent().is_some_and(|parent| !parent.is_dir()) {
+        let shown = database.display();
+        let reason = format!("the directory of the database \"{shown}\" does not exist");
+        return Err(BoardError::conflict(reason));
+    }
+    Ok(())
 }
 
 fn board(database: impl Into<BoardDatabase>, language: Language) -> ReferenceBoard {

@@ -15,7 +15,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args};
 use forum_api::host::{BoardError, BoardResult};
 use toml::{Table, Value};
 
-use super::options::{Common, ServeArgs};
+use super::options::{Common, CopyTarget, ServeArgs};
 use super::values::without_password;
 use crate::nearest::nearest;
 
@@ -50,10 +50,11 @@ impl fmt::Display for Source {
     }
 }
 
-/// Returns the options that can be configured: the options of `serve`, which include those of `worker`, and the options
-/// of every command.
-fn options() -> clap::Command {
-    ServeArgs::augment_args(Common::augment_args(clap::Command::new("options")))
+/// Returns the options that can be configured: the options of `serve`, which include those of `worker`, the options of
+/// every command, and the target of `copy`.
+pub fn options() -> clap::Command {
+    let options = Common::augment_args(clap::Command::new("options"));
+    CopyTarget::augment_args(ServeArgs::augment_args(options))
 }
 
 /// Returns the path of the configuration file: `named` from the command line, otherwise the value of `FORUM_CONFIG`.
@@ -159,7 +160,9 @@ impl Configuration {
         let default = |option: Arg| {
             let configured = option.get_long().and_then(|name| self.0.get(name));
             match configured {
-                Some(configured) => option.default_values(configured.values.clone()),
+                Some(configured) => option
+                    .required(false)
+                    .default_values(configured.values.clone()),
                 None => option,
             }
         };
@@ -173,7 +176,7 @@ impl Configuration {
         let options = options();
         let named = options.get_arguments().filter(|option| {
             let name = option.get_long();
-            name.is_some_and(|name| name != CONFIG && name != "json")
+            name.is_some_and(|name| ![CONFIG, "json", "to"].contains(&name))
         });
         named
             .map(|option| self.effective_option(option, matches))

@@ -18,7 +18,7 @@ use serde_json::json;
 use config::Configuration;
 pub use config::EffectiveOption;
 pub use options::{
-    AdminOptions, Common, DatabaseOptions, LogFormat, LogOptions, ServeArgs, SurfaceArg,
+    AdminOptions, Common, CopyTarget, DatabaseOptions, LogFormat, LogOptions, ServeArgs, SurfaceArg,
 };
 pub use values::{amount, days, number, seconds, without_password};
 
@@ -71,7 +71,7 @@ enum Command {
     Backup(BackupCommand),
     /// Replace a SQLite database by a backup, while no process uses the database
     Restore(RestoreCommand),
-    /// Copy the board into an empty database of the other kind: from SQLite to Postgres, or from Postgres to SQLite
+    /// Copy a board that is offline into an empty database: from SQLite to Postgres, or from Postgres to SQLite
     Copy(CopyCommand),
     /// Check the options of `serve` and show their values
     #[command(subcommand)]
@@ -274,7 +274,9 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use clap::error::ErrorKind::{DisplayHelp, DisplayVersion, ValueValidation};
+    use clap::error::ErrorKind::{
+        DisplayHelp, DisplayVersion, MissingRequiredArgument, ValueValidation,
+    };
 
     use super::*;
 
@@ -325,7 +327,10 @@ mod tests {
             let arguments = options_behind_command(arguments.map(OsString::from).collect());
             if let Err(error) = parser().try_get_matches_from(arguments) {
                 let kind = error.kind();
-                let is_known = matches!(kind, DisplayHelp | DisplayVersion | ValueValidation);
+                // The configuration file contains the target of `copy`.
+                let is_configured = command == "copy" && kind == MissingRequiredArgument;
+                let is_known =
+                    matches!(kind, DisplayHelp | DisplayVersion | ValueValidation) || is_configured;
                 assert!(is_known, "{command}: {error}");
             }
         }
@@ -355,7 +360,7 @@ mod tests {
     /// The keys of the TOML blocks, and the words in backticks that have the form of an option of two words.
     #[test]
     fn options_in_the_operations_guide_exist() {
-        let options = ServeArgs::augment_args(Common::augment_args(clap::Command::new("options")));
+        let options = config::options();
         let options: BTreeSet<_> = options
             .get_arguments()
             .filter_map(clap::Arg::get_long)

@@ -131,6 +131,14 @@ impl DatabaseOptions {
     };
 }
 
+/// Target of `copy`. It can be configured, because the URL can contain a password.
+#[derive(Debug, Args)]
+pub struct CopyTarget {
+    /// URL of the target: postgres://… names an empty database, sqlite:PATH a file that does not exist; FORUM_TO and the key "to" of the --config file set it as well, so that a password is not visible in the list of processes
+    #[arg(long, value_name = "URL")]
+    pub to: String,
+}
+
 /// Options of the listener for the operator.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct AdminOptions {

@@ -12,8 +12,8 @@ use forum_api::webhook::{KeyId, KeyMismatchError};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::audit;
-use crate::board::copy::{self, CopiedTable, CopySettings, Progress, Step};
-use crate::cli::{DatabaseOptions, without_password};
+use crate::board::copy::{self, CopiedBoard, CopiedTable, CopySettings, Progress, Step};
+use crate::cli::{CopyTarget, DatabaseOptions, without_password};
 use crate::connect::{self, DatabaseUrl, Migrations};
 use crate::database_lock::DatabaseLock;
 use crate::keys::{self, WebhookCipher};
@@ -26,16 +26,15 @@ const PARTIAL: &str = ".copying";
 /// Interval at which the progress bar is drawn during a step without progress.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Copies the board into an empty database of the other kind. Members sign in again after the copy.
+/// Copies the board into an empty database of the other kind.
 #[derive(Debug, Args)]
 pub struct CopyCommand {
-    /// URL of the empty database: postgres://… to copy a SQLite database, sqlite:PATH to copy a Postgres database
-    #[arg(long, value_name = "URL")]
-    to: String,
-    /// Copy a board that is online, as a rehearsal: later changes are missing in the copy
+    #[command(flatten)]
+    target: CopyTarget,
+    /// Also copy a board that is online, to test the copy: changes after its beginning are missing in the target
     #[arg(long)]
     online: bool,
-    /// File of the key that encrypts the webhook secrets of the board [default: the path of a SQLite database followed by .key]
+    /// File of the key that encrypts the webhook secrets of the board [default: the path of a SQLite --database followed by .key]
     #[arg(long, value_name = "PATH")]
     secret_key_file: Option<PathBuf>,
 }
@@ -45,7 +44,7 @@ impl CopyCommand {
     pub async fn run(self, url: &str) -> BoardResult<Output> {
         let options = &DatabaseOptions::COMMAND;
         let source = DatabaseUrl::parse(url, options, false)?;
-        let target = DatabaseUrl::parse(&self.to, options, false)?;
+        let target = DatabaseUrl::parse(&self.target.to, options, false)?;
         let _lock = DatabaseLock::shared(url)?;
         let direction = Direction::of(source, target)?;
         let (database, _) = connect::existing(url, options, Migrations::Require).await?;
@@ -55,13 +54,13 @@ impl CopyCommand {
         let entry = audit::entry(audit::DATABASE_COPIED, without_password(url))?;
         let settings = CopySettings {
             allow_online: self.online,
-            entry: entry.with_details(format_args!("to {}", without_password(&self.to))),
+            entry: entry.with_details(format_args!("to {}", without_password(&self.target.to))),
         };
         let progress = TerminalProgress::new();
-        let (tables, key) = match direction {
+        let (copied, key) = match direction {
             Direction::ToPostgres(source, target) => {
-                let tables = copy::to_postgres(&source, &target, &settings, &progress).await?;
-                (tables, key.as_ref().map(WebhookKey::for_postgres))
+                let copied = copy::to_postgres(&source, &target, &settings, &progress).await?;
+                (copied, key.as_ref().map(WebhookKey::for_postgres))
             }
             Direction::ToSqlite(source, target) => {
                 self.copy_to_sqlite(&source, &target, &settings, &progress, key)
@@ -69,12 +68,12 @@ impl CopyCommand {
             }
         };
         progress.0.finish_and_clear();
-        if self.online {
+        if !copied.was_offline {
             output::warn(
-                "changes of the board after the beginning of the copy are missing in the copy",
+                "the board was online: changes after the beginning of the copy are missing in the copy",
             );
         }
-        self.report(&tables, key)
+        self.report(&copied.tables, key)
     }
 
     /// Finds the file of the key that encrypts the secrets of the source.
@@ -100,19 +99,20 @@ impl CopyCommand {
         settings: &CopySettings,
         progress: &TerminalProgress,
         key: Option<WebhookKey>,
-    ) -> BoardResult<(Vec<CopiedTable>, Option<String>)> {
+    ) -> BoardResult<(CopiedBoard, Option<String>)> {
         let shown = target.display();
         let failed = |error| {
             BoardError::internal(format!("cannot create the database \"{shown}\": {error}"))
         };
-        let _lock = DatabaseLock::exclusive(&self.to)?;
+        connect::check_directory(target)?;
+        let _lock = DatabaseLock::exclusive(&self.target.to)?;
         if fs::symlink_metadata(target).is_ok() {
             return Err(refused(&match crate::board::db::holds_board(target) {
                 Ok(true) => format!("the target \"{shown}\" contains a board already"),
                 _ => format!("the file \"{shown}\" already exists"),
             }));
         }
-        let key_file = keys::default_path(&self.to).unwrap_or_default();
+        let key_file = keys::default_path(&self.target.to).unwrap_or_default();
         let found = key_file.exists();
         if found {
             let found = WebhookCipher::read(&key_file)?.0.key_id();
@@ -124,7 +124,7 @@ impl CopyCommand {
             }
         }
         let file = NewFile::replace(target, PARTIAL).map_err(failed)?;
-        let tables = copy::to_sqlite(source, file.partial(), settings, progress).await?;
+        let board = copy::to_sqlite(source, file.partial(), settings, progress).await?;
         let copied = match &key {
             Some(key) if !found => key.copy_to(&key_file)?,
             _ => false,
@@ -135,7 +135,7 @@ impl CopyCommand {
             }
         })?;
         let key = key.map(|key| key.for_sqlite(&key_file, found || copied));
-        Ok((tables, key))
+        Ok((board, key))
     }
 
     fn report(&self, tables: &[CopiedTable], key: Option<String>) -> BoardResult<Output> {
@@ -143,7 +143,7 @@ impl CopyCommand {
         for CopiedTable { name, checksum } in tables {
             table.row([name.clone(), checksum.rows.to_string(), checksum.digits()]);
         }
-        let target = without_password(&self.to);
+        let target = without_password(&self.target.to);
         let key = key.unwrap_or_else(|| "The new database needs no key file.".into());
         Output::message(format_args!(
             "{table}Copied the board to {target}. The copy is offline: start its server, then run `board online`.\n{key}"

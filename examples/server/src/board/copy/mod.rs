@@ -37,6 +37,14 @@ const TAKE_OFFLINE: &str = "INSERT INTO setting (key, value) VALUES ('board.offl
 /// Selects whether the board is offline.
 const IS_OFFLINE: &str = "SELECT EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline')";
 
+/// A complete copy.
+#[derive(Debug)]
+pub struct CopiedBoard {
+    pub tables: Vec<CopiedTable>,
+    /// Whether the source was offline.
+    pub was_offline: bool,
+}
+
 /// A table of the copy, after its comparison with the source.
 #[derive(Debug)]
 pub struct CopiedTable {
@@ -73,28 +81,25 @@ pub struct CopySettings {
 /// Copies the board in a SQLite file into a Postgres database, in one transaction.
 ///
 /// # Errors
-/// If the board is online, the target has tables, a value cannot be stored, or a database fails. The target is then
+/// If the board is online, the target has tables, another copy writes it, a value cannot be stored, or a database fails. The target is then
 /// unchanged, unless the connection breaks during the commit.
 pub async fn to_postgres(
     source: &Path,
     target: &Pool,
     settings: &CopySettings,
     progress: &dyn Progress,
-) -> BoardResult<Vec<CopiedTable>> {
+) -> BoardResult<CopiedBoard> {
     let path = source.to_owned();
     let opened = blocking(move || sqlite::open_source(&path)).await;
-    let (mut source, is_offline) = opened.map_err(failed(SOURCE))?;
-    check_offline(is_offline, settings)?;
+    let (mut source, was_offline) = opened.map_err(failed(SOURCE))?;
+    check_offline(was_offline, settings)?;
     let client = target.get().await.map_err(DbError::from);
     let mut client = client.map_err(failed(TARGET))?;
     let tx = client.transaction().await.map_err(DbError::from);
     let tx = tx.map_err(failed(TARGET))?;
-    let table = postgres::begin_target(&tx).await.map_err(failed(TARGET))?;
-    if let Some(table) = table {
-        return Err(BoardError::conflict(match &*table {
-            "board_migrations" => "the target contains a board already".to_owned(),
-            table => format!("the target is not empty: it contains the table \"{table}\""),
-        }));
+    let begun = postgres::begin_target(&tx).await;
+    if let Some(reason) = begun.map_err(failed(TARGET))? {
+        return Err(BoardError::conflict(reason));
     }
     let columns = postgres::tables(&tx).await.map_err(failed(TARGET))?;
     let names = sqlite::tables(&source).map_err(failed(SOURCE))?;
@@ -140,7 +145,10 @@ pub async fn to_postgres(
     finished.map_err(failed(TARGET))?;
     let committed = tx.commit().await.map_err(DbError::from);
     committed.map_err(failed(TARGET))?;
-    Ok(compared)
+    Ok(CopiedBoard {
+        tables: compared,
+        was_offline,
+    })
 }
 
 /// Copies the board in a Postgres database into an empty file, which becomes a SQLite database that is not synced.
@@ -152,12 +160,12 @@ pub async fn to_sqlite(
     target: &Path,
     settings: &CopySettings,
     progress: &dyn Progress,
-) -> BoardResult<Vec<CopiedTable>> {
+) -> BoardResult<CopiedBoard> {
     let client = source.get().await.map_err(DbError::from);
     let mut client = client.map_err(failed(SOURCE))?;
     let begun = postgres::begin_source(&mut client).await;
-    let (tx, is_offline) = begun.map_err(failed(SOURCE))?;
-    check_offline(is_offline, settings)?;
+    let (tx, was_offline) = begun.map_err(failed(SOURCE))?;
+    check_offline(was_offline, settings)?;
     let path = target.to_owned();
     let created = blocking(move || sqlite::create_target(&path)).await;
     let (mut target, indexes) = created.map_err(failed(TARGET))?;
@@ -203,7 +211,10 @@ pub async fn to_sqlite(
     let entry = settings.entry.insert_parameters(1);
     let finished = blocking(move || sqlite::finish(&target, entry.into())).await;
     finished.map_err(failed(TARGET))?;
-    Ok(compared)
+    Ok(CopiedBoard {
+        tables: compared,
+        was_offline,
+    })
 }
 
 const SOURCE: &str = "cannot read the source";
@@ -212,8 +223,8 @@ const TARGET: &str = "cannot write the target";
 
 const INDEXES: &str = "cannot build the indexes of the target";
 
-fn check_offline(is_offline: bool, settings: &CopySettings) -> BoardResult<()> {
-    match is_offline || settings.allow_online {
+fn check_offline(was_offline: bool, settings: &CopySettings) -> BoardResult<()> {
+    match was_offline || settings.allow_online {
         true => Ok(()),
         false => Err(BoardError::conflict(IS_ONLINE)),
     }

@@ -28,6 +28,10 @@ const WRITE_IN_BULK: &str = "
     SET LOCAL board.together = on;
     SET LOCAL maintenance_work_mem = '256MB'";
 
+/// Returns whether no other copy writes the target.
+const LOCK_TARGET: &str =
+    "SELECT pg_try_advisory_xact_lock(hashtextextended('forum-server copy', 0))";
+
 /// Selects a table in the current schema that does not belong to an extension, first one of the board.
 const FIND_TABLE: &str = "
     SELECT relname FROM pg_class
@@ -61,21 +65,29 @@ const FIND_INDEXES: &str = "
 
 const INDEX_POSTS: &str = "INSERT INTO post_text SELECT * FROM indexed_post ORDER BY post_id";
 
-/// Creates the tables in an empty database. Returns the name of a table if the database has one.
+/// Creates the tables in an empty database. Returns the reason if the database cannot be the target of a copy.
 pub async fn begin_target(tx: &Transaction<'_>) -> DbResult<Option<String>> {
     tx.batch_execute(WITHOUT_TIMEOUTS).await?;
+    if !tx.query_one(LOCK_TARGET, &[]).await?.try_get(0)? {
+        return Ok(Some("another copy writes the target".into()));
+    }
     if let Some(row) = tx.query_opt(FIND_TABLE, &[]).await? {
-        return Ok(Some(row.try_get(0)?));
+        return Ok(Some(match row.try_get(0)? {
+            "board_migrations" => HOLDS_BOARD.into(),
+            table => format!("the target is not empty: it contains the table \"{table}\""),
+        }));
     }
     for migrations in [&postgres::MIGRATIONS, &schema::POSTGRES] {
         // Another process that creates a board at the same time is waited for.
         if apply_migrations(tx, migrations).await? > 0 {
-            return Ok(Some(migrations.table.into()));
+            return Ok(Some(HOLDS_BOARD.into()));
         }
     }
     tx.batch_execute(WRITE_IN_BULK).await?;
     Ok(None)
 }
+
+const HOLDS_BOARD: &str = "the target contains a board already";
 
 /// Begins a read of the current state. Returns whether the board is offline.
 pub async fn begin_source(client: &mut Client) -> DbResult<(Transaction<'_>, bool)> {
