@@ -70,6 +70,21 @@ fn the_command_line_precedes_the_environment_and_the_environment_the_file() {
 }
 
 #[test]
+fn the_target_of_a_copy_is_configured_like_other_options() {
+    let refused = |environment, line| {
+        let file = "to = \"sqlite:other.db\"\ndatabase = \"sqlite:forum.db\"";
+        run(file, environment, line).error_message().to_owned()
+    };
+    let same = "the databases are of the same kind";
+    let configured = [("FORUM_CONFIG", "forum.toml")];
+    assert!(refused(&configured, "copy").starts_with(same));
+    let environment = [("FORUM_CONFIG", "forum.toml"), ("FORUM_TO", "mysql:1")];
+    assert!(refused(&environment, "copy").starts_with("unsupported database URL"));
+    assert!(refused(&environment, "copy --to sqlite:1").starts_with(same));
+    assert_eq!(run("", &[], "copy").status, 2);
+}
+
+#[test]
 fn an_invalid_configuration_is_refused_with_its_location() {
     for (file, environment, reason) in [
         (

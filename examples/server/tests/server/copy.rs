@@ -2,6 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::Child;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,11 +19,16 @@ use crate::client::get;
 use crate::deliveries::{add_endpoint, endpoint_id, endpoint_secret};
 use crate::postgres::Database;
 use crate::program::{ExitedProcess, Server, ServerDirectory, start, wait};
-use crate::random::Random;
 use crate::receiver::Receiver;
 
-/// Number of kills, unless `FORUM_API_KILLS` is set.
-const KILLS: usize = 20;
+/// Number of kills in each direction, unless `FORUM_API_KILLS` is set.
+const KILLS: u64 = 10;
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+const SOURCE: &str = "sqlite:forum.db";
+
+const BACK: &str = "sqlite:back.db";
 
 /// Tables that are not copied, in either database.
 const LEFT_OUT: [&str; 4] = [
@@ -26,6 +37,30 @@ const LEFT_OUT: [&str; 4] = [
     "post_text",
     "session",
 ];
+
+/// The definitions of tables, columns, indexes, constraints, triggers and functions of a Postgres database.
+const CATALOG: &str = "
+    SELECT concat_ws(' ', relname, relkind, reloptions, relpersistence)
+    FROM pg_class WHERE relnamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT concat_ws(
+        ' ', attrelid::regclass, attname, atttypid::regtype, attcollation, attnotnull, attidentity, attgenerated,
+        attstattarget, pg_get_expr(adbin, adrelid)
+    )
+    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum JOIN pg_class ON pg_class.oid = attrelid
+    WHERE relnamespace = 'public'::regnamespace AND attnum > 0
+    UNION ALL
+    SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+    UNION ALL
+    SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid), convalidated)
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT concat_ws(' ', pg_get_triggerdef(pg_trigger.oid), tgenabled)
+    FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+    WHERE relnamespace = 'public'::regnamespace AND NOT tgisinternal
+    UNION ALL
+    SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+    ORDER BY 1";
 
 const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
 
@@ -37,7 +72,8 @@ struct FullBoard {
     directory: ServerDirectory,
     /// Tokens of the members; empty for the guest.
     tokens: BTreeMap<&'static str, String>,
-    revoked: String,
+    /// Tokens that are expired or revoked.
+    invalid: [String; 2],
     endpoint: Value,
     receiver: Receiver,
 }
@@ -66,8 +102,9 @@ impl FullBoard {
             name => (name, server.issue_token(name, "all")),
         });
         let tokens = BTreeMap::from(tokens);
-        let revoked = server.issue_token("bob", "all");
-        server.run_ok(&format!("token revoke {}", &revoked[10..26]));
+        let invalid = [(); 2].map(|()| server.issue_token("bob", "all"));
+        let [expired, revoked] = invalid.each_ref().map(|token| &token[10..26]);
+        server.run_ok(&format!("token revoke {revoked}"));
         let endpoint = add_endpoint(&server, &receiver, "--topics *");
         let disabled = add_endpoint(&server, &receiver, "--topics post.created");
         server.run_ok(&format!("webhook rotate {}", endpoint_id(&endpoint)));
@@ -136,7 +173,7 @@ impl FullBoard {
         server.run_ok(&format!("webhook disable {}", endpoint_id(&disabled)));
         server.run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)));
         server.run_ok("setting post.body_max 19999");
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + TIMEOUT;
         let list = |state: &str| {
             server
                 .run_ok(&format!("delivery list --json --state {state}"))
@@ -148,8 +185,37 @@ impl FullBoard {
         // The usage of tokens is written when the server stops.
         let directory = server.stop();
         directory.run(&["board", "offline"], "");
-        let states = directory.query("SELECT DISTINCT state FROM forum_api_deliveries");
-        assert!(states.len() > 1, "{states:?}");
+        let later = i64::MAX / 2;
+        let deliveries = "UPDATE forum_api_deliveries SET";
+        let first_dead =
+            "WHERE id = (SELECT min(id) FROM forum_api_deliveries WHERE state = 'dead')";
+        let changes = [
+            format!("UPDATE forum_api_tokens SET expires_at = 1 WHERE lookup = '{expired}'"),
+            // Rows with the largest ids were deleted.
+            "UPDATE sqlite_sequence SET seq = seq + 7".into(),
+            format!("{deliveries} state = 'gone' {first_dead}"),
+            format!("{deliveries} state = 'withheld' {first_dead}"),
+            format!(
+                "{deliveries} state = 'queued', attempts = 0, ended_at = NULL, due_at = {later} {first_dead}"
+            ),
+            format!(
+                "{deliveries} state = 'retrying', attempts = 1, ended_at = NULL, due_at = {later} {first_dead}"
+            ),
+        ];
+        for change in &changes {
+            let file = Connection::open(directory.path().join("forum.db")).unwrap();
+            assert!(file.execute(change, []).unwrap() > 0, "{change}");
+        }
+        let states = directory.query("SELECT DISTINCT state FROM forum_api_deliveries ORDER BY 1");
+        let all = [
+            "dead",
+            "delivered",
+            "gone",
+            "queued",
+            "retrying",
+            "withheld",
+        ];
+        assert_eq!(states, all);
         let empty: Vec<_> = tables(&directory)
             .into_iter()
             .filter(|table| {
@@ -162,7 +228,7 @@ impl FullBoard {
         Self {
             directory,
             tokens,
-            revoked,
+            invalid,
             endpoint,
             receiver,
         }
@@ -232,13 +298,12 @@ fn reads(server: &Server, token: &str, ids: i64) -> Vec<(String, u16, String)> {
             "" => get(&server.api_url(&path)),
             token => server.get(token, &path),
         };
-        if path == "/messages?folder=sent" {
+        if path.starts_with("/messages?") {
             let items = read.json()["items"].as_array().cloned().unwrap_or_default();
-            paths.extend(
-                items
-                    .iter()
-                    .map(|item| format!("/messages/{}", item["messageId"].as_str().unwrap())),
-            );
+            // Opening an unread message would change it.
+            let opened = items.iter().filter(|item| !item["readAt"].is_null());
+            let ids = opened.map(|item| item["messageId"].as_str().unwrap());
+            paths.extend(ids.map(|id| format!("/messages/{id}")));
         }
         if let Some(after) = read.json()["next"].as_str() {
             let (list, _) = path.split_once("&after=").unwrap_or((&path, ""));
@@ -261,7 +326,8 @@ fn a_copy_answers_like_its_source_and_back() {
     let directory = &board.directory;
     let database = Database::new();
     let postgres = database.url();
-    let there = copy(directory, "sqlite:forum.db", &postgres);
+    let target = [("FORUM_TO", &*postgres)];
+    let there = wait(start(directory.path(), &["copy"], &target));
     let expected = checksums(&there);
     assert!(expected.keys().eq(&tables(directory)), "{expected:?}");
     let mut found = database.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'");
@@ -298,7 +364,25 @@ fn a_copy_answers_like_its_source_and_back() {
     again.remove("forum_api_audit_log");
     before.remove("forum_api_audit_log");
     assert_eq!(again, before);
+    let fresh = Database::new();
+    let fresh_url = fresh.url();
+    Server::start(directory.clone(), &["--database", &fresh_url]).stop();
+    assert_eq!(database.query(CATALOG), fresh.query(CATALOG));
     let file = Connection::open(directory.path().join("back.db")).unwrap();
+    let source = directory.path().join("forum.db");
+    let attach = "ATTACH ?1 AS source";
+    file.execute(attach, [source.to_str().unwrap()]).unwrap();
+    for catalog in [
+        "SELECT type || name || tbl_name || coalesce(sql, '') FROM SCHEMA.sqlite_schema ORDER BY 1",
+        "SELECT name || seq FROM SCHEMA.sqlite_sequence",
+    ] {
+        let rows = |schema: &str| {
+            let mut select = file.prepare(&catalog.replace("SCHEMA", schema)).unwrap();
+            let rows = select.query_map([], |row| row.get(0)).unwrap();
+            rows.collect::<rusqlite::Result<Vec<String>>>().unwrap()
+        };
+        assert_eq!(rows("main"), rows("source"));
+    }
     let check = |pragma: &str| file.query_row(pragma, [], |row| row.get::<_, String>(0));
     assert_eq!(check("PRAGMA integrity_check"), Ok("ok".into()));
     assert!(
@@ -358,7 +442,9 @@ fn a_copy_answers_like_its_source_and_back() {
             }
         }
         for server in &servers {
-            assert_eq!(server.get(&board.revoked, "/me").status, 401);
+            for token in &board.invalid {
+                assert_eq!(server.get(token, "/me").status, 401);
+            }
         }
     }
 
@@ -395,12 +481,12 @@ fn a_copy_answers_like_its_source_and_back() {
     let last: i64 = database.query("SELECT max(id)::text FROM post")[0]
         .parse()
         .unwrap();
-    let post = server.post(
-        &board.tokens["alice"],
-        "/threads/1/posts",
-        &json!({ "body": "Later" }),
-    );
-    assert_eq!(post.json()["postId"], (last + 1).to_string());
+    let back = Server::start(directory.clone(), &["--database", BACK, "--no-worker"]);
+    for server in [server, back] {
+        let later = json!({ "body": "Later" });
+        let post = server.post(&board.tokens["alice"], "/threads/1/posts", &later);
+        assert_eq!(post.json()["postId"], (last + 1).to_string());
+    }
 }
 
 #[test]
@@ -454,11 +540,16 @@ fn refusals_change_nothing() {
     assert!(
         rehearsal
             .stderr
-            .starts_with("warning: changes of the board"),
+            .starts_with("warning: the board was online"),
         "{rehearsal:?}"
     );
     server.run_ok("board offline");
     refused(source, &postgres, "the target contains a board already");
+    refused(
+        &postgres,
+        "sqlite:missing/other.db",
+        "the directory of the database \"missing/other.db\" does not exist",
+    );
     refused(&postgres, source, "a process uses the database");
     let path = |name: &str| directory.path().join(name);
     fs::write(path("other.db"), "").unwrap();
@@ -478,103 +569,256 @@ fn refusals_change_nothing() {
     );
 }
 
-/// A statement of another connection lets the copy wait for a lock, and its connection is then closed.
-#[test]
-fn a_lost_connection_leaves_no_board() {
-    let directory = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]).stop();
-    directory.run(&["board", "offline"], "");
-    let database = Database::new();
-    let postgres = database.url();
-    let interrupted = |from: &str, to: &str, lock: &str| {
-        let arguments = ["copy", "--database", from, "--to", to];
-        let runtime = tokio::runtime::Runtime::new().unwrap();
-        let other = runtime.block_on(database.connect());
-        runtime.block_on(other.batch_execute(lock)).unwrap();
-        let child = start(directory.path(), &arguments, &[]);
-        let end = "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while database.query(end).is_empty() {
-            assert!(Instant::now() < deadline, "the copy does not wait");
+/// A proxy to Postgres, which stops forwarding after a number of bytes of all connections in both directions.
+struct Proxy {
+    url: String,
+    forwarded: Arc<AtomicU64>,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
+    stopped: mpsc::Receiver<()>,
+}
+
+impl Proxy {
+    fn start(postgres: &str, limit: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (user, rest) = postgres.rsplit_once('@').unwrap();
+        let (server, database) = rest.split_once('/').unwrap();
+        let server = server.to_owned();
+        let (sender, stopped) = mpsc::channel();
+        let forwarded: Arc<AtomicU64> = Arc::default();
+        let streams: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let (counted, opened) = (forwarded.clone(), streams.clone());
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect(&server).unwrap();
+                let clones = || [&client, &server].map(|stream| stream.try_clone().unwrap());
+                opened.lock().unwrap().extend(clones());
+                let [from_client, from_server] = clones();
+                for (from, to) in [(from_client, server), (from_server, client)] {
+                    let (counted, sender) = (counted.clone(), sender.clone());
+                    thread::spawn(move || forward(from, to, limit, &counted, &sender));
+                }
+            }
+        });
+        Self {
+            url: format!("{user}@{address}/{database}"),
+            forwarded,
+            streams,
+            stopped,
         }
-        let ended = wait(child);
-        assert!(ended.error_message().starts_with("cannot "), "{ended:?}");
-    };
-    let lock = "SELECT pg_advisory_lock(hashtextextended('forum_api_migrations', 0))";
-    interrupted("sqlite:forum.db", &postgres, lock);
-    assert_eq!(tables_in_postgres(&database), 0);
-    checksums(&copy(&directory, "sqlite:forum.db", &postgres));
-    let before = directory.files();
-    interrupted(&postgres, "sqlite:back.db", "BEGIN; LOCK TABLE post");
-    assert_eq!(directory.files(), before);
-    checksums(&copy(&directory, &postgres, "sqlite:back.db"));
+    }
+
+    /// Waits until the limit is reached.
+    fn wait(&self) {
+        self.stopped.recv_timeout(TIMEOUT).expect("the limit");
+    }
+
+    fn close_connections(&self) {
+        for stream in &*self.streams.lock().unwrap() {
+            drop(stream.shutdown(Shutdown::Both));
+        }
+    }
+}
+
+fn forward(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    limit: u64,
+    forwarded: &AtomicU64,
+    stopped: &mpsc::Sender<()>,
+) {
+    let mut bytes = [0; 8192];
+    while let Ok(length @ 1..) = from.read(&mut bytes) {
+        let before = forwarded.fetch_add(length as u64, Ordering::SeqCst);
+        let rest = limit.saturating_sub(before).min(length as u64) as usize;
+        if rest < length {
+            stopped.send(()).ok();
+            return;
+        }
+        if to.write_all(&bytes[..rest]).is_err() {
+            break;
+        }
+    }
+    drop(to.shutdown(Shutdown::Write));
+}
+
+/// A board in SQLite with some posts, its copy in Postgres, and the traffic of a copy in each direction.
+struct CopiedBoard {
+    directory: ServerDirectory,
+    postgres: Database,
+    checksums: BTreeMap<String, String>,
+    bytes_to_postgres: u64,
+    bytes_to_sqlite: u64,
+}
+
+impl CopiedBoard {
+    fn create() -> Self {
+        let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+        server.run_ok("generate --posts 1000 --yes");
+        server.run_ok("board offline");
+        let directory = server.stop();
+        let postgres = Database::new();
+        let proxy = || Proxy::start(&postgres.url(), u64::MAX);
+        let (there, back) = (proxy(), proxy());
+        let checksums = checksums(&copy(&directory, SOURCE, &there.url));
+        self::checksums(&copy(&directory, &back.url, BACK));
+        let bytes = |proxy: Proxy| proxy.forwarded.load(Ordering::SeqCst);
+        let board = Self {
+            directory,
+            checksums,
+            bytes_to_postgres: bytes(there),
+            bytes_to_sqlite: bytes(back),
+            postgres,
+        };
+        board.remove_back();
+        board
+    }
+
+    fn start(&self, from: &str, to: &str) -> Child {
+        let arguments = ["copy", "--database", from, "--to", to];
+        start(self.directory.path(), &arguments, &[])
+    }
+
+    /// Copies into an empty database, after an attempt that failed.
+    fn copy_to_postgres(&self, database: &Database) {
+        assert_eq!(tables_in_postgres(database), 0);
+        let copied = copy(&self.directory, SOURCE, &database.url());
+        assert_eq!(checksums(&copied), self.checksums);
+    }
+
+    /// Copies into a new file, after an attempt that failed.
+    fn copy_to_sqlite(&self) {
+        assert!(!self.back().exists());
+        let mut copied = checksums(&copy(&self.directory, &self.postgres.url(), BACK));
+        let entries = "forum_api_audit_log".to_owned();
+        copied.insert(entries.clone(), self.checksums[&entries].clone());
+        assert_eq!(copied, self.checksums);
+        self.remove_back();
+    }
+
+    fn back(&self) -> PathBuf {
+        self.directory.path().join("back.db")
+    }
+
+    fn remove_back(&self) {
+        let files = self.directory.files().into_iter();
+        for file in files.filter(|file| file.starts_with("back.db")) {
+            fs::remove_file(self.directory.path().join(file)).unwrap();
+        }
+    }
+}
+
+/// Waits until Postgres has ended the transactions of a process that was killed.
+fn wait_for_disconnection(database: &Database) {
+    let connected = "SELECT pid::text FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+    wait_until(|| database.query(connected).is_empty());
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + TIMEOUT;
+    while !condition() {
+        assert!(Instant::now() < deadline, "timeout");
+    }
 }
 
 #[test]
 fn a_killed_copy_leaves_no_board() {
     let kills = std::env::var("FORUM_API_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    let seed = std::env::var("FORUM_API_SEED").map_or(1, |seed| seed.parse().unwrap());
-    let mut random = Random::new(seed);
-    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
-    server.run_ok("generate --posts 3000 --yes");
-    server.run_ok("board offline");
-    let directory = server.stop();
-    let complete = Database::new();
-    let begin = Instant::now();
-    let expected = checksums(&copy(&directory, "sqlite:forum.db", &complete.url()));
-    let duration = begin.elapsed();
-    let mut interrupted = 0;
-    for kill in 0..kills {
-        let database = Database::new();
-        let (from, to) = match kill % 2 {
-            0 => ("sqlite:forum.db".to_owned(), database.url()),
-            _ => (complete.url(), "sqlite:back.db".to_owned()),
-        };
-        let mut child = start(
-            directory.path(),
-            &["copy", "--database", &from, "--to", &to],
-            &[],
-        );
-        thread::sleep(duration.mul_f64(random.below(1_000) as f64 / 1_000.0));
-        drop(child.kill());
+    let board = CopiedBoard::create();
+    let kill = |mut child: Child, proxy: &Proxy| {
+        child.kill().unwrap();
         child.wait().unwrap();
-        let path = directory.path().join("back.db");
-        // Waits until Postgres has ended the transaction of the killed process.
-        let ended = "SELECT pid::text FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
-        while !database.query(ended).is_empty() {}
-        let has_board = match kill % 2 {
-            0 => tables_in_postgres(&database) > 0,
-            _ => path.exists(),
-        };
-        let mut again = copy(&directory, &from, &to);
-        if has_board {
-            assert!(
-                again.error_message().contains("contains a board already"),
-                "seed {seed}: {again:?}"
-            );
-        } else {
-            interrupted += 1;
-            let mut found = checksums(&again);
-            if kill % 2 == 1 {
-                found.insert(
-                    "forum_api_audit_log".into(),
-                    expected["forum_api_audit_log"].clone(),
-                );
-            }
-            assert_eq!(found, expected, "seed {seed}");
-        }
-        if kill % 2 == 1 {
-            again = directory.run(&["audit", "list", "--database", "sqlite:back.db"], "");
-            assert_eq!(again.status, 0, "seed {seed}: {again:?}");
-            for file in directory
-                .files()
-                .iter()
-                .filter(|file| file.starts_with("back.db"))
-            {
-                fs::remove_file(directory.path().join(file)).unwrap();
-            }
-        }
+        proxy.close_connections();
+    };
+    for instant in 1..=kills {
+        let share = |bytes: u64| bytes * instant / (kills + 1);
+        let database = Database::new();
+        let proxy = Proxy::start(&database.url(), share(board.bytes_to_postgres));
+        let child = board.start(SOURCE, &proxy.url);
+        proxy.wait();
+        kill(child, &proxy);
+        wait_for_disconnection(&database);
+        board.copy_to_postgres(&database);
+
+        let proxy = Proxy::start(&board.postgres.url(), share(board.bytes_to_sqlite));
+        let child = board.start(&proxy.url, BACK);
+        proxy.wait();
+        kill(child, &proxy);
+        board.copy_to_sqlite();
     }
-    println!("seed {seed}: {interrupted} of {kills} copies were interrupted");
+}
+
+/// The rows of a small board are written to the file by the commit at the end.
+#[test]
+fn a_copy_that_is_killed_during_its_commit_leaves_a_whole_board_or_none() {
+    let board = CopiedBoard::create();
+    let partial = board.directory.path().join("back.db.copying");
+    let mut child = board.start(&board.postgres.url(), BACK);
+    while child.try_wait().unwrap().is_none()
+        && partial.metadata().map_or(0, |file| file.len()) == 0
+    {}
+    drop(child.kill());
+    child.wait().unwrap();
+    if board.back().exists() {
+        let again = copy(&board.directory, &board.postgres.url(), BACK);
+        assert!(
+            again.error_message().contains("contains a board already"),
+            "{again:?}"
+        );
+        board.remove_back();
+    }
+    board.copy_to_sqlite();
+}
+
+#[test]
+fn a_lost_connection_leaves_no_board() {
+    let board = CopiedBoard::create();
+    let interrupt = |child: Child, proxy: &Proxy| {
+        proxy.wait();
+        proxy.close_connections();
+        let ended = wait(child);
+        let message = ended.error_message();
+        assert!(
+            message.starts_with("cannot copy the table \"post\": "),
+            "{message}"
+        );
+    };
+    let database = Database::new();
+    let proxy = Proxy::start(&database.url(), board.bytes_to_postgres / 4);
+    interrupt(board.start(SOURCE, &proxy.url), &proxy);
+    wait_for_disconnection(&database);
+    board.copy_to_postgres(&database);
+
+    let before = board.directory.files();
+    let proxy = Proxy::start(&board.postgres.url(), board.bytes_to_sqlite / 2);
+    interrupt(board.start(&proxy.url, BACK), &proxy);
+    assert_eq!(board.directory.files(), before);
+    board.copy_to_sqlite();
+}
+
+#[test]
+fn a_second_copy_into_the_same_target_is_refused() {
+    let board = CopiedBoard::create();
+    let (target, source) = (Database::new(), &board.postgres);
+    let lock = "SELECT pg_advisory_lock(hashtextextended('forum_api_migrations', 0))";
+    let refused = "another copy writes the target";
+    let lock_source = "BEGIN; LOCK TABLE post";
+    let refused_back = "a process uses the database; stop it first";
+    for (from, to, database, lock, reason) in [
+        (SOURCE, &*target.url(), &target, lock, refused),
+        (&source.url(), BACK, source, lock_source, refused_back),
+    ] {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let other = runtime.block_on(database.connect());
+        runtime.block_on(other.batch_execute(lock)).unwrap();
+        let first = board.start(from, to);
+        let waiting = "SELECT pid::text FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        wait_until(|| !database.query(waiting).is_empty());
+        let second = copy(&board.directory, from, to);
+        assert_eq!(second.error_message(), reason);
+        drop((other, runtime));
+        checksums(&wait(first));
+    }
 }

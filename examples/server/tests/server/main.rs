@@ -2,7 +2,7 @@
 //!
 //! `cargo test` builds the program. To run only this binary, run `cargo build -p forum-server` first.
 
-use forum_test_support::{client, node, postgres, program, random, receiver};
+use forum_test_support::{client, node, postgres, program, receiver};
 
 mod commands;
 mod config;
