@@ -23,10 +23,11 @@ const WITHOUT_TIMEOUTS: &str = "
     SET LOCAL statement_timeout = 0;
     SET LOCAL idle_in_transaction_session_timeout = 0";
 
-/// Settings for writing many rows: the search index is built after them.
+/// Settings for writing many rows: the search index is built after them. Postgres builds the index of words faster with
+/// this memory than with 128 MB, because more of the memory is in the caches of the processor.
 const WRITE_IN_BULK: &str = "
     SET LOCAL board.together = on;
-    SET LOCAL maintenance_work_mem = '256MB'";
+    SET LOCAL maintenance_work_mem = '32MB'";
 
 /// Returns whether no other copy writes the target.
 const LOCK_TARGET: &str =
@@ -63,7 +64,14 @@ const FIND_INDEXES: &str = "
         AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
     ORDER BY place";
 
-const INDEX_POSTS: &str = "INSERT INTO post_text SELECT * FROM indexed_post ORDER BY post_id";
+/// Several processes of Postgres compute the rows of the temporary table. Postgres does not compute those of an `INSERT`
+/// in parallel.
+const INDEX_POSTS: &str = "
+    SET LOCAL parallel_setup_cost = 0;
+    SET LOCAL parallel_tuple_cost = 0;
+    CREATE TEMPORARY TABLE copied_post_text AS SELECT * FROM indexed_post;
+    INSERT INTO post_text SELECT * FROM copied_post_text ORDER BY post_id;
+    DROP TABLE copied_post_text";
 
 /// Creates the tables in an empty database. Returns the reason if the database cannot be the target of a copy.
 pub async fn begin_target(tx: &Transaction<'_>) -> DbResult<Option<String>> {
