@@ -1,5 +1,6 @@
 //! Command `copy`.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use deadpool_postgres::Pool;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::store::sqlite::DatabasePath;
 use forum_api::webhook::{KeyId, KeyMismatchError};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::audit;
 use crate::board::copy::{self, CopiedBoard, CopiedTable, CopySettings, Progress, Step};
@@ -229,15 +230,27 @@ impl WebhookKey {
     }
 }
 
+/// Template of the progress of a step that counts its rows.
+const ROWS: &str = "{msg:9} {bar:40} {human_pos} of {human_len} rows, {rate} rows/s, {eta} left";
+
+/// Template of the progress of another step.
+const WITHOUT_ROWS: &str = "{msg}: {elapsed}";
+
+fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template);
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key("rate", |state: &ProgressState, text: &mut dyn Write| {
+        write!(text, "{}", HumanCount(state.per_sec() as u64)).ok();
+    })
+}
+
 /// Progress bar on a terminal.
 struct TerminalProgress(ProgressBar);
 
 impl TerminalProgress {
     fn new() -> Self {
-        let template = "{msg:9} {bar:40} {human_pos} of {human_len} rows, {per_sec}, {eta} left";
-        let style = ProgressStyle::with_template(template);
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = ProgressBar::new(0).with_style(style);
+        let bar = ProgressBar::new(0).with_style(style(WITHOUT_ROWS));
+        bar.set_message("Reading the catalogs");
         bar.enable_steady_tick(TICK);
         Self(bar)
     }
@@ -245,13 +258,15 @@ impl TerminalProgress {
 
 impl Progress for TerminalProgress {
     fn begin(&self, step: Step, rows: u64) {
-        self.0.set_message(match step {
-            Step::Copying => "Copying",
-            Step::Indexing => "Indexing",
-            Step::Comparing => "Comparing",
-        });
-        self.0.set_length(rows);
+        let (message, template) = match step {
+            Step::Copying => ("Copying", ROWS),
+            Step::Indexing => ("Building the indexes", WITHOUT_ROWS),
+            Step::Comparing => ("Comparing", ROWS),
+        };
         self.0.reset();
+        self.0.set_length(rows);
+        self.0.set_message(message);
+        self.0.set_style(style(template));
     }
 
     fn advance(&self, rows: u64) {
