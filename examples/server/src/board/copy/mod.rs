@@ -28,8 +28,8 @@ use tables::Table;
 const WAITING_BATCHES: usize = 4;
 
 /// Error of a source that is online.
-const IS_ONLINE: &str = "the board is online; run `forum-server board offline` first, or pass --online for a rehearsal, \
-                         in which later changes are missing";
+const IS_ONLINE: &str = "the board is online; run `forum-server board offline` first, or pass --online to test the copy: \
+                         changes after its beginning are missing in the target";
 
 /// Takes the copy offline, also if the source is online.
 const TAKE_OFFLINE: &str = "INSERT INTO setting (key, value) VALUES ('board.offline', 'true') ON CONFLICT (key) DO NOTHING";

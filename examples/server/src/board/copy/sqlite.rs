@@ -21,7 +21,7 @@ const UNSAFE_PRAGMAS: &str = "
     PRAGMA synchronous = OFF;
     PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA foreign_keys = OFF;
-    PRAGMA cache_size = -65536;
+    PRAGMA cache_size = -32768;
     BEGIN EXCLUSIVE";
 
 const INDEX_POSTS: &str = "
