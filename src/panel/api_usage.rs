@@ -1,20 +1,17 @@
-//! API requests on the usage page, by hour and token.
+//! API requests on the usage page, by interval and token.
 
 use maud::{Markup, html};
 
 use super::chart::ColumnChart;
 use super::components::{TableRow, breakable, empty, number_table, utc_time};
-use super::intervals::{Interval, first_interval, intervals, total};
+use super::intervals::{Interval, Period, intervals, total};
 use super::page_context::PageContext;
 use super::response::PanelError;
 use super::tokens::{NO_LABEL, label, page_path};
-use crate::model::{HOUR, Timestamp};
-use crate::store::UsageCounts;
+use crate::model::Timestamp;
+use crate::store::{TokenUsage, UsageCounts};
 use crate::task::join_all;
 use crate::token::Lookup;
-
-/// Hours of the charts.
-const HOURS: u32 = 24;
 
 /// Number of tokens on the page. The page shows the tokens with the most requests.
 const TOP_TOKENS: u32 = 20;
@@ -29,35 +26,78 @@ const REQUEST_SERIES: [(&str, &str); 3] = [
     ("failed", "failed (5xx)"),
 ];
 
-/// Renders the requests of the last 24 hours, which begin at full hours in UTC.
-pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError> {
-    let stores = &context.panel.stores;
-    let since = first_interval(context.now, HOUR, HOURS);
-    let hours = stores.usage.token_usage_by_hour(since, None).await?;
-    if hours.is_empty() {
-        return Ok(empty(
-            "No API requests in the last 24 hours.",
-            html! { "New requests appear here within a minute." },
-        ));
+/// Requests of a period.
+pub(super) struct Requests {
+    /// The intervals of the period, which begin at full hours or days in UTC.
+    pub(super) intervals: Vec<Interval<UsageCounts>>,
+    /// Requests of the period before; `None` if the stores have removed a part of them.
+    pub(super) before: Option<UsageCounts>,
+}
+
+impl Requests {
+    pub(super) async fn load(context: &PageContext, period: &Period) -> Result<Self, PanelError> {
+        let since = period.since(context.now);
+        let before = since.saturating_sub(period.length());
+        let is_kept = period.length().saturating_mul(2) <= TokenUsage::RETENTION;
+        let usage = &context.panel.stores.usage;
+        let hours = usage
+            .token_usage_by_hour(if is_kept { before } else { since }, None)
+            .await?;
+        let (earlier, hours): (Vec<_>, Vec<_>) =
+            hours.into_iter().partition(|(hour, _)| *hour < since);
+        Ok(Self {
+            intervals: intervals(
+                hours.into_iter(),
+                context.now,
+                period.interval,
+                period.intervals,
+            ),
+            before: is_kept.then(|| total(&earlier)),
+        })
     }
-    let hours = intervals(hours.into_iter(), context.now, HOUR, HOURS);
-    let tokens = stores.usage.most_used_tokens(since, TOP_TOKENS).await?;
-    let tokens = token_rows(context, &tokens).await?;
-    Ok(html! {
-        section aria-labelledby="requests-by-hour" {
-            h2 id="requests-by-hour" { "API requests by hour" }
-            (requests_chart(&hours, " in 24 hours:", "busiest hour", ends(&hours)))
-            details.data {
-                summary { "API request counts by hour" }
-                (number_table(hours.iter().rev().map(|(hour, counts)| usage_row("Hour", hour_label(*hour), counts))))
+
+    /// Renders the chart and the table of tokens.
+    pub(super) async fn section(
+        &self,
+        context: &PageContext,
+        period: &Period,
+    ) -> Result<Markup, PanelError> {
+        let name = period.name;
+        if total(&self.intervals).requests == 0 {
+            return Ok(empty(
+                &format!("No API requests in the last {name}."),
+                html! { "New requests appear here within a minute." },
+            ));
+        }
+        let usage = &context.panel.stores.usage;
+        let tokens = usage
+            .most_used_tokens(period.since(context.now), TOP_TOKENS)
+            .await?;
+        let tokens = token_rows(context, &tokens).await?;
+        let rows = self.intervals.iter().rev();
+        let rows = rows.map(|(start, counts)| usage_row("From", hour_label(*start), counts));
+        let chart = requests_chart(
+            &self.intervals,
+            &format!(" in {name}:"),
+            "busiest interval",
+            ends(&self.intervals),
+        );
+        Ok(html! {
+            section aria-labelledby="requests" {
+                h2 id="requests" { "API requests" }
+                (chart)
+                details.data {
+                    summary { "API request counts by interval" }
+                    (number_table(rows))
+                }
             }
-        }
-        section aria-labelledby="requests-by-token" {
-            h2 id="requests-by-token" { "API requests by token" }
-            p { "The " (TOP_TOKENS) " tokens with the most requests. Requests without a token, or with an unknown one, count as requests of guests." }
-            (number_table(tokens))
-        }
-    })
+            section aria-labelledby="requests-by-token" {
+                h2 id="requests-by-token" { "API requests by token" }
+                p { "The " (TOP_TOKENS) " tokens with the most requests. Requests without a token, or with an unknown one, count as requests of guests." }
+                (number_table(tokens))
+            }
+        })
+    }
 }
 
 /// Renders the chart of requests by interval. In the description of the chart, `period` follows the number of requests,
@@ -91,10 +131,10 @@ pub(super) fn requests_chart(
     chart.render()
 }
 
-/// Returns the labels of the first and the last hour.
-fn ends(hours: &[Interval<UsageCounts>]) -> [Markup; 2] {
-    let label = |hour: Option<&Interval<_>>| html! { @if let Some((start, _)) = hour { (hour_label(*start)) } };
-    [label(hours.first()), label(hours.last())]
+/// Returns the labels of the first and the last interval.
+fn ends(intervals: &[Interval<UsageCounts>]) -> [Markup; 2] {
+    let label = |one: Option<&Interval<_>>| html! { @if let Some((start, _)) = one { (hour_label(*start)) } };
+    [label(intervals.first()), label(intervals.last())]
 }
 
 /// Renders the beginning of an hour in UTC, without seconds. The script shows the local time instead.

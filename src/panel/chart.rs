@@ -3,70 +3,11 @@
 use maud::{Markup, html};
 
 // Lengths in units of the SVG.
-const BAR_WIDTH: u64 = 200;
-const BAR_HEIGHT: u64 = 12;
 const COLUMN_HEIGHT: u64 = 120;
 /// Distance between the starts of two columns.
 const COLUMN_STEP: u64 = 30;
 /// Space on each side of a column.
 const COLUMN_MARGIN: u64 = 3;
-
-/// A row of a bar chart. Its class gives the colour.
-pub(super) struct Bar {
-    label: Markup,
-    class: &'static str,
-    count: u64,
-}
-
-impl Bar {
-    pub(super) fn new(label: Markup, class: &'static str, count: u64) -> Self {
-        Self {
-            label,
-            class,
-            count,
-        }
-    }
-}
-
-/// Renders a table with a bar beside each number.
-pub(super) fn bar_chart(
-    id: &str,
-    title: &str,
-    label_column: &str,
-    count_column: &str,
-    rows: impl Iterator<Item = Bar>,
-) -> Markup {
-    let rows: Vec<_> = rows.collect();
-    let most = rows.iter().map(|row| row.count).max().unwrap_or(0).max(1);
-    html! {
-        section aria-labelledby=(id) {
-            h2 id=(id) { (title) }
-            table.chart {
-                thead { tr { th scope="col" { (label_column) } th.number scope="col" { (count_column) } } }
-                tbody {
-                    @for row in rows {
-                        tr {
-                            th scope="row" { (row.label) }
-                            td.number { (row.count) (bar(row.class, scaled(row.count, most, BAR_WIDTH))) }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Renders the bar of a row. The bar is hidden from screen readers, because they read the number beside it.
-fn bar(class: &str, length: u64) -> Markup {
-    let (width, height) = (BAR_WIDTH, BAR_HEIGHT);
-    html! {
-        svg.gauge aria-hidden="true" viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height)
-            preserveAspectRatio="none" {
-            rect.ground width=(width) height=(height) rx="3" {}
-            rect class={ "of-" (class) } width=(length) height=(height) rx="3" {}
-        }
-    }
-}
 
 /// Chart with a column for each interval of a period, divided into `N` series.
 pub(super) struct ColumnChart<'a, const N: usize> {

@@ -1,12 +1,64 @@
-//! Sums of hourly counts by hour or by day.
+//! Periods of charts, and sums of hourly counts by interval.
 
 use std::ops::AddAssign;
 use std::time::Duration;
 
-use crate::model::Timestamp;
+use crate::model::{DAY, HOUR, Timestamp};
 
 /// Beginning of an interval, and the counts of the interval.
 pub(super) type Interval<T> = (Timestamp, T);
+
+/// A period of the page, divided into the columns of its charts.
+#[derive(Debug)]
+pub(super) struct Period {
+    /// Value of the query parameter `period`.
+    pub(super) value: &'static str,
+    /// Length, as in "the last 24 hours".
+    pub(super) name: &'static str,
+    /// Length of an interval.
+    pub(super) interval: Duration,
+    pub(super) intervals: u32,
+}
+
+impl Period {
+    /// The periods. The first is the default.
+    pub(super) const ALL: [Self; 3] = [
+        Self {
+            value: "24h",
+            name: "24 hours",
+            interval: HOUR,
+            intervals: 24,
+        },
+        Self {
+            value: "7d",
+            name: "7 days",
+            interval: HOUR.saturating_mul(6),
+            intervals: 28,
+        },
+        Self {
+            value: "30d",
+            name: "30 days",
+            interval: DAY,
+            intervals: 30,
+        },
+    ];
+
+    /// Returns the period with this value, or the default.
+    pub(super) fn parse(value: &str) -> &'static Self {
+        let [default, ..] = &Self::ALL;
+        let mut periods = Self::ALL.iter();
+        periods.find(|one| one.value == value).unwrap_or(default)
+    }
+
+    /// Returns the beginning of the first interval.
+    pub(super) fn since(&self, now: Timestamp) -> Timestamp {
+        first_interval(now, self.interval, self.intervals)
+    }
+
+    pub(super) fn length(&self) -> Duration {
+        self.interval.saturating_mul(self.intervals)
+    }
+}
 
 /// Returns the beginning of the first of `count` intervals of a length, of which the last contains `now`.
 pub(super) fn first_interval(now: Timestamp, length: Duration, count: u32) -> Timestamp {
@@ -45,7 +97,6 @@ pub(super) fn total<T: AddAssign + Clone + Default>(intervals: &[Interval<T>]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DAY, HOUR};
 
     #[test]
     fn hours_are_summed_by_interval_up_to_now() {

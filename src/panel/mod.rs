@@ -60,7 +60,7 @@
 //!
 //! | status | cause |
 //! |---|---|
-//! | 303 | `/` below the base path redirects to `/tokens`; a successful change redirects to its page |
+//! | 303 | `/` below the base path redirects to `/usage`; a successful change redirects to its page |
 //! | 403 | a forged form |
 //! | 404 | an unknown id or page |
 //! | 409 | the current state does not allow the change, such as a ping to a disabled endpoint; or a form whose response shows a secret was submitted a second time; or "Activate new secret" of a page that shows a secret that another rotation has replaced |
@@ -107,6 +107,7 @@ mod builder;
 mod chart;
 mod components;
 mod deliveries;
+mod delivery_usage;
 mod endpoint;
 mod endpoints;
 mod form;

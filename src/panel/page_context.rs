@@ -28,10 +28,10 @@ const NONCE_FIELD: &str = "once";
 
 /// Paths and names of the areas.
 const AREAS: [(&str, &str); 5] = [
+    ("/usage", "Usage"),
     ("/tokens", "API tokens"),
     ("/webhooks", "Webhooks"),
     ("/deliveries", "Deliveries"),
-    ("/usage", "Usage"),
     ("/audit", "Audit"),
 ];
 
@@ -260,7 +260,7 @@ fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
         a.skip href="#main" { "Skip to content" }
         header {
             div.bar {
-                p.name { a href=(context.url("/tokens")) { "Control panel" } }
+                p.name { a href=(context.url("/usage")) { "Control panel" } }
                 nav aria-label="Areas" { ul { @for area in AREAS { (area_link(context, area)) } } }
                 (signed_in(context))
             }

@@ -165,7 +165,7 @@ impl PanelInner {
     }
 
     fn start_path(&self) -> String {
-        format!("{}/tokens", self.settings.base_path)
+        format!("{}/usage", self.settings.base_path)
     }
 
     /// Returns the path for the return from the sign-in page. It always belongs to this host.

@@ -20,9 +20,17 @@ const PAGE_SIZE: usize = 50;
 /// Fields of the filter.
 const FIELDS: [&str; 3] = ["search", "owner", "state"];
 
+/// Value of the field `state` for valid tokens that expire soon.
+pub(super) const EXPIRING_SOON: &str = "expiring";
+
 /// Values of the field `state` with their texts. Without a value, revoked tokens are hidden.
-const STATES: [(&str, &str, TokenStateFilter); 4] = [
+const STATES: [(&str, &str, TokenStateFilter); 5] = [
     ("valid", "Valid", TokenStateFilter::Only(TokenState::Valid)),
+    (
+        EXPIRING_SOON,
+        "Expires within 7 days",
+        TokenStateFilter::ExpiringSoon,
+    ),
     (
         "expired",
         "Expired",

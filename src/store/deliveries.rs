@@ -151,23 +151,6 @@ impl QueueStats {
     pub const MAX_DEPTH: u64 = 10_001;
 }
 
-/// Statistics of a period: deliveries by hour, endpoint and state, and attempts by duration.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeliveryStats {
-    /// Numbers of deliveries that were first queued in the period, in any order.
-    pub deliveries: Vec<DeliveryCount>,
-    /// Numbers of attempts that began in the period, by duration. The number at index `i` counts the attempts that took
-    /// at least `ATTEMPT_DURATION_BOUNDS_MS[i - 1]` and less than
-    /// [`ATTEMPT_DURATION_BOUNDS_MS[i]`](Self::ATTEMPT_DURATION_BOUNDS_MS) milliseconds. The last number counts the
-    /// attempts that took 5 s or longer.
-    pub attempt_durations: [u64; 6],
-}
-
-impl DeliveryStats {
-    /// Exclusive upper bounds of the durations, in milliseconds.
-    pub const ATTEMPT_DURATION_BOUNDS_MS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
-}
-
 /// Number of deliveries with the same endpoint and the same state that were first queued in the same hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryCount {
@@ -415,8 +398,8 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats>;
 
-    /// Counts the deliveries that were first queued, and the attempts that began, after `since`. The period ends at `now`.
-    /// Deliveries of removed endpoints are not counted.
+    /// Counts the deliveries that were first queued after `since`, in any order. The period ends at `now`. Deliveries of
+    /// removed endpoints are not counted.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -424,7 +407,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
         &self,
         since: Timestamp,
         now: Timestamp,
-    ) -> BackendResult<DeliveryStats>;
+    ) -> BackendResult<Vec<DeliveryCount>>;
 
     /// Returns the results of each endpoint: the numbers of its deliveries that were first queued after `since`, and its
     /// latest delivery. The endpoints are in any order.
@@ -518,7 +501,7 @@ impl_for_pointers!(DeliveryStore {
     async fn settle(settlements: &[Settlement], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;
     async fn release(claimed: &[ClaimedDelivery], delay: Duration, now: Timestamp) -> BackendResult<()>;
     async fn queue_stats(now: Timestamp) -> BackendResult<QueueStats>;
-    async fn delivery_stats(since: Timestamp, now: Timestamp) -> BackendResult<DeliveryStats>;
+    async fn delivery_stats(since: Timestamp, now: Timestamp) -> BackendResult<Vec<DeliveryCount>>;
     async fn endpoint_stats(since: Timestamp) -> BackendResult<Vec<EndpointStats>>;
     async fn enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> BackendResult<Option<DeliveryId>>;
     async fn retry(id: &DeliveryId, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;

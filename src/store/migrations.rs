@@ -155,11 +155,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "ee7f851805b5721065609e7150d0b584836ba1d0f4454b8bfaeb24be6a935c9e",
+                "031706c2b056abdaa2b16bb6849980ab8b55ced1bc9f0d35e2a2bcf769d68f58",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "5ec0f127e65cc41c1a012f660ab47183d0d26167f68dd684ee10557dc68831f0",
+                "46a03ce0120189ad28050a59efaab07da143e54e1031d6d194933457e398e1f6",
             ),
         ] {
             let name = "unchanged";

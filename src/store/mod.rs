@@ -44,9 +44,8 @@ pub use crate::error::{
 pub use audit::{AuditFilter, AuditRecord, AuditStore};
 use deliveries::retention_starts_at;
 pub use deliveries::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
-    DeliveryStore, EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, ResponseFilter,
-    Settlement,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
+    EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, ResponseFilter, Settlement,
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{

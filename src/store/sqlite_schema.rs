@@ -122,6 +122,10 @@ pub mod tokens {
         let states = match filter.states {
             TokenStateFilter::Any => "TRUE",
             TokenStateFilter::NotRevoked => "revoked_at IS NULL",
+            TokenStateFilter::ExpiringSoon => {
+                let soon = TokenStateFilter::SOON.as_millis();
+                &format!("revoked_at IS NULL AND expires_at > ?4 AND expires_at - {soon} <= ?4")
+            }
             TokenStateFilter::Only(TokenState::Valid) => {
                 "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)"
             }

@@ -1,10 +1,12 @@
 //! Trait of token stores.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::{Timestamp, UserId};
+use crate::model::{DAY, Timestamp, UserId};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Filter of [`TokenStore::list`]. The default lists the newest 100 tokens.
@@ -56,8 +58,15 @@ pub enum TokenStateFilter {
     Any,
     /// Valid and expired tokens.
     NotRevoked,
+    /// Valid tokens that expire within [`SOON`](Self::SOON).
+    ExpiringSoon,
     /// Tokens in one state.
     Only(TokenState),
+}
+
+impl TokenStateFilter {
+    /// Time before the expiry of a token in which it expires soon: seven days.
+    pub const SOON: Duration = DAY.saturating_mul(7);
 }
 
 /// Search in the tokens. A token matches if its label contains the text, its lookup begins with the text, or it belongs to

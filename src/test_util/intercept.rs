@@ -16,7 +16,7 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
-    Completion, DeliveryFilter, DeliveryStats, DeliveryStore, EndpointStats, EndpointStore, FanOut,
+    Completion, DeliveryCount, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FanOut,
     IdempotencyStore, IdempotentRequest, LibraryStore, LoadedToken, OutboxStore, Quarantine,
     QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenLoader,
     TokenStore, TokenUsage, UsageCounts, UsageStore, WebhookStores,
@@ -390,7 +390,7 @@ intercepted! {
         release(claimed: &[ClaimedDelivery], wait: Duration, now: Timestamp) -> ():
             (claimed.to_vec(), wait, now) => (claimed, *wait, *now);
         queue_stats(now: Timestamp) -> QueueStats: (now) => (*now);
-        delivery_stats(since: Timestamp, now: Timestamp) -> DeliveryStats: (since, now) => (*since, *now);
+        delivery_stats(since: Timestamp, now: Timestamp) -> Vec<DeliveryCount>: (since, now) => (*since, *now);
         endpoint_stats(since: Timestamp) -> Vec<EndpointStats>: (since) => (*since);
         enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:
             (event.clone(), endpoint.clone(), now) => (event, endpoint, *now);

@@ -24,7 +24,7 @@ def run(page: Page, server: Server) -> None:
     go(page, "/panel/usage")
     expect(page.get_by_role("img", name=re.compile("requests in 24 hours: .* refused, .* failed"))).to_be_visible()
     check_page(page, "usage-requests")
-    page.get_by_text("API request counts by hour", exact=True).click()
+    page.get_by_text("API request counts by interval", exact=True).click()
     expect(page.locator("details[open] tbody tr")).to_have_count(24)
     check_page(page, "usage-requests-tables")
     tokens = page.get_by_role("region", name="API requests by token")
@@ -37,7 +37,7 @@ def order(page: Page) -> None:
     for _ in range(8):
         page.keyboard.press("Tab")
         reached.append(page.evaluate("document.activeElement.innerText"))
-    areas = ["API tokens", "Webhooks", "Deliveries", "Usage", "Audit"]
+    areas = ["Usage", "API tokens", "Webhooks", "Deliveries", "Audit"]
     assert reached == ["Skip to content", "Control panel", *areas, "Sign out"], reached
 
 

@@ -105,7 +105,7 @@ async fn guests_and_members_have_no_access_to_the_panel() {
     }
     for path in paths("post", &fixture) {
         let guest = fixture.send("POST", &path, &[], FORM).await;
-        let sign_in = "/sign-in?back=/panel/tokens";
+        let sign_in = "/sign-in?back=/panel/usage";
         assert_eq!(guest.status_and_location(), (303, sign_in));
         let member = [("cookie", "alice/1")];
         assert_not_found(fixture.send("POST", &path, &member, FORM).await, &path);
@@ -148,7 +148,7 @@ async fn an_error_page_has_navigation_and_a_link_back_for_an_administrator() {
     let forged = fixture.send("POST", "/panel/webhooks", &[ADMIN], &[]).await;
     let unreadable = fixture.post("/panel/webhooks", &[("url", "\0")]).await;
     for (page, status, back) in [
-        (unknown, 404, "/panel/tokens\">Back to API tokens"),
+        (unknown, 404, "/panel/usage\">Back to Usage"),
         (absent, 404, "/panel/webhooks\">Back to Webhooks"),
         (forged, 403, "/panel/webhooks\">Back to Webhooks"),
         (unreadable, 400, "/panel/webhooks\">Back to Webhooks"),

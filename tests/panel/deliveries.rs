@@ -258,7 +258,7 @@ async fn the_usage_counts_all_deliveries_of_the_last_day() {
     const MANY: usize = 12_000;
     let fixture = PanelFixture::with_content().await;
     let page = fixture.get("/panel/usage").await;
-    assert!(page.contains("1 delivery in 24 hours · busiest hour: 1") && page.contains("<svg"));
+    assert!(page.contains("1 delivery in 24 hours · busiest interval: 1") && page.contains("<svg"));
     fixture.queue(MANY).await;
     let page = fixture.get("/panel/usage").await;
     assert!(page.contains(&format!("{} deliveries in 24 hours", MANY + 1)));

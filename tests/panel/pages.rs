@@ -101,7 +101,7 @@ async fn the_base_path_redirects_to_the_tokens_and_matches_whole_segments() {
     let fixture = PanelFixture::new().await;
     for path in ["/panel", "/panel/"] {
         let page = fixture.get(path).await;
-        assert_eq!(page.status_and_location(), (303, "/panel/tokens"));
+        assert_eq!(page.status_and_location(), (303, "/panel/usage"));
     }
     for path in ["/panelx", "/panel.evil.example/tokens", "/panelstyle.css"] {
         assert_eq!(fixture.get_as("", path).await.status, 404, "{path}");
@@ -141,8 +141,8 @@ async fn a_member_returns_to_this_host_after_signing_in() {
     let fixture = PanelFixture::with_base_path("/").await;
     for (path, back) in [
         ("/usage?x=//evil", "/usage?x=//evil"),
-        ("//evil.example/usage", "/tokens"),
-        ("///evil.example", "/tokens"),
+        ("//evil.example/usage", "/usage"),
+        ("///evil.example", "/usage"),
     ] {
         let sign_in = format!("/sign-in?back={back}");
         let page = fixture.get_as("", path).await;

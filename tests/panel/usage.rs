@@ -1,4 +1,4 @@
-//! API requests on the usage page.
+//! The usage page.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ const COUNTS: UsageCounts = UsageCounts {
 };
 
 #[tokio::test]
-async fn requests_are_shown_by_hour_and_token() {
+async fn requests_are_shown_by_period_and_token() {
     let fixture = PanelFixture::with_content().await;
     let page = fixture.get("/panel/usage").await;
     assert!(page.contains("No API requests in the last 24 hours."));
     let now = fixture.clock.now();
     let store = &fixture.stores.usage;
     let token = Lookup::parse(&fixture.token).unwrap();
-    for (hours_ago, token) in [(0, Some(token)), (23, None), (24, None)] {
+    for (hours_ago, token) in [(0, Some(token)), (23, None), (24, None), (24 * 13, None)] {
         let usage = TokenUsage {
             hour: TokenUsage::hour_of(now.saturating_sub(hours_ago * HOUR)),
             token,
@@ -38,12 +38,41 @@ async fn requests_are_shown_by_hour_and_token() {
     }
     let page = fixture.get("/panel/usage").await;
     for shown in [
-        "10 requests in 24 hours: 2 refused, 2 failed · busiest hour: 5",
+        "10 requests in 24 hours: 2 refused, 2 failed · busiest interval: 5",
         "title=\"2025-12-31 01:00:00 UTC\">2025-12-31 01:00 UTC</time>",
         "Guests",
         &format!("<a href=\"/panel/tokens/{token}\">"),
+        "<dt>Requests</dt><dd><strong>10</strong><small>5 in the 24 hours before</small>",
     ] {
         assert!(page.contains(shown), "{shown}: {}", page.body);
     }
     assert_eq!(page.body.matches("role=\"img\"").count(), 2);
+    for (period, figure) in [
+        ("7d", "15</strong><small>5 in the 7 days before</small>"),
+        ("30d", "20</strong></dd>"),
+        ("1y", "10</strong><small>"),
+    ] {
+        let page = fixture.get(&format!("/panel/usage?period={period}")).await;
+        let figure = format!("<dt>Requests</dt><dd><strong>{figure}");
+        assert!(page.contains(&figure), "{period}: {}", page.body);
+    }
+}
+
+#[tokio::test]
+async fn failing_endpoints_and_expiring_tokens_are_shown_first() {
+    let empty = PanelFixture::new().await.get("/panel/usage").await;
+    assert!(empty.contains("No endpoint fails.") && !empty.contains("within 7 days"));
+    let fixture = PanelFixture::with_content().await;
+    fixture.issue(&[("expires_in_days", "7")]).await;
+    fixture.issue(&[("expires_in_days", "8")]).await;
+    let page = fixture.get("/panel/usage").await;
+    let endpoint = fixture.endpoint_path("");
+    for shown in [
+        "1 endpoint fails:",
+        &format!("<li><a href=\"{}\">", endpoint.trim_end_matches('/')),
+        "<a href=\"/panel/tokens?state=expiring\">1 token expires</a> within 7 days.",
+        "<dt>Failed deliveries</dt><dd><strong>1</strong><small>0 in the 24 hours before</small>",
+    ] {
+        assert!(page.contains(shown), "{shown}: {}", page.body);
+    }
 }

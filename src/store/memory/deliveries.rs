@@ -11,8 +11,8 @@ use crate::error::BackendResult;
 use crate::lock::lock;
 use crate::model::{DeliveryId, EndpointId, HOUR, Timestamp};
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
-    DeliveryStore, EndpointStats, QueueStats, Settlement,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
+    EndpointStats, QueueStats, Settlement,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event};
 
@@ -93,10 +93,9 @@ impl DeliveryStore for MemoryWebhookStore {
         &self,
         since: Timestamp,
         now: Timestamp,
-    ) -> BackendResult<DeliveryStats> {
+    ) -> BackendResult<Vec<DeliveryCount>> {
         let tables = lock(&self.0);
         let mut counts = HashMap::new();
-        let mut attempt_durations = [0; 6];
         let rows = tables.rows.all();
         for row in rows.filter(|row| tables.endpoint(&row.delivery.endpoint_id).is_some()) {
             let Delivery {
@@ -112,17 +111,6 @@ impl DeliveryStore for MemoryWebhookStore {
                     .entry((hours_ago, endpoint_id.clone(), progress.state))
                     .or_default() += 1;
             }
-            for attempt in row
-                .attempts
-                .iter()
-                .filter(|one| one.started_at > since && one.was_sent())
-            {
-                let bounds = DeliveryStats::ATTEMPT_DURATION_BOUNDS_MS;
-                let group = bounds.partition_point(|bound| *bound <= attempt.duration_ms);
-                if let Some(count) = attempt_durations.get_mut(group) {
-                    *count += 1;
-                }
-            }
         }
         let count = |((hours_ago, endpoint_id, state), count)| DeliveryCount {
             hours_ago,
@@ -130,10 +118,7 @@ impl DeliveryStore for MemoryWebhookStore {
             state,
             count,
         };
-        Ok(DeliveryStats {
-            deliveries: counts.into_iter().map(count).collect(),
-            attempt_durations,
-        })
+        Ok(counts.into_iter().map(count).collect())
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {

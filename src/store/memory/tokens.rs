@@ -124,6 +124,10 @@ impl TokenFilter {
         let has_state = match self.states {
             TokenStateFilter::Any => true,
             TokenStateFilter::NotRevoked => state != TokenState::Revoked,
+            TokenStateFilter::ExpiringSoon => {
+                let end = now.saturating_add(TokenStateFilter::SOON);
+                state == TokenState::Valid && token.expires_at.is_some_and(|at| at <= end)
+            }
             TokenStateFilter::Only(only) => state == only,
         };
         has_state

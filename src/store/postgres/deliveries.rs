@@ -12,11 +12,10 @@ use super::execute::{Parameters, PostgresExecutor, millis};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::sql::{self, Columns, read_endpoint_stats, read_queue_stats};
+use crate::store::sql::{self, read_delivery_count, read_endpoint_stats, read_queue_stats};
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
-    DeliveryStore, EndpointStats, LibraryStore, MAX_STORED_ATTEMPTS, QueueStats, Settlement,
-    retention_starts_at,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
+    EndpointStats, LibraryStore, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -147,32 +146,16 @@ impl DeliveryStore for PostgresExecutor {
         &self,
         since: Timestamp,
         now: Timestamp,
-    ) -> BackendResult<DeliveryStats> {
-        let bounds = DeliveryStats::ATTEMPT_DURATION_BOUNDS_MS
-            .map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
-        let (states, bounds) = (DeliveryState::ALL, bounds.as_slice());
-        let rows = self
-            .query(DELIVERY_STATS, &[&since, &now, &states, &bounds])
-            .await?;
-        let mut stats = DeliveryStats::default();
-        for row in rows {
-            let row: &dyn Columns = &row;
-            let group: u64 = row.value("group")?;
-            let endpoint_id: Option<EndpointId> = row.optional("endpoint")?;
-            let state: Option<DeliveryState> = row.optional("state")?;
-            let count = row.value("count")?;
-            if let Some((endpoint_id, state)) = endpoint_id.zip(state) {
-                stats.deliveries.push(DeliveryCount {
-                    hours_ago: group,
-                    endpoint_id,
-                    state,
-                    count,
-                });
-            } else if let Some(attempts) = stats.attempt_durations.get_mut(group as usize) {
-                *attempts = count;
-            }
-        }
-        Ok(stats)
+    ) -> BackendResult<Vec<DeliveryCount>> {
+        let parameters: Parameters<'_> = &[&since, &now, &DeliveryState::ALL];
+        Ok(self
+            .readable(
+                "deliveries",
+                DELIVERY_STATS,
+                parameters,
+                read_delivery_count,
+            )
+            .await?)
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {

@@ -19,7 +19,7 @@ pub(super) use columns::{ColumnError, ColumnResult, Columns, ScopeList, text_col
 pub(super) use executor::{SqlExecutor, SqlStore, readable};
 use rows::{read_attempt, read_event};
 pub(super) use rows::{
-    read_claimed_event, read_delivery, read_endpoint, read_endpoint_stats, read_idempotency_record,
-    read_queue_stats, read_token, report_unreadable,
+    read_claimed_event, read_delivery, read_delivery_count, read_endpoint, read_endpoint_stats,
+    read_idempotency_record, read_queue_stats, read_token, report_unreadable,
 };
 pub(super) use statement::{Statement, Value};

@@ -3,8 +3,8 @@
 use super::{ColumnResult, Columns, ScopeList};
 use crate::audit::{AuditActor, AuditEntry};
 use crate::store::{
-    AuditRecord, EndpointStats, IdempotencyProgress, IdempotencyRecord, LastDelivery, QueueStats,
-    ResourceIds, StoredResponse, UsageCounts,
+    AuditRecord, DeliveryCount, EndpointStats, IdempotencyProgress, IdempotencyRecord,
+    LastDelivery, QueueStats, ResourceIds, StoredResponse, UsageCounts,
 };
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, PendingSecret};
@@ -103,6 +103,15 @@ pub(crate) fn read_endpoint(row: &dyn Columns) -> ColumnResult<Endpoint> {
         version: row.value("version")?,
         failing_since: row.optional("failing_since")?,
         auto_disabled: row.value("auto_disabled")?,
+    })
+}
+
+pub(crate) fn read_delivery_count(row: &dyn Columns) -> ColumnResult<DeliveryCount> {
+    Ok(DeliveryCount {
+        hours_ago: row.value("hours_ago")?,
+        endpoint_id: row.value("endpoint")?,
+        state: row.value("state")?,
+        count: row.value("count")?,
     })
 }
 

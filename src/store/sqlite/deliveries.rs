@@ -8,16 +8,17 @@ use rusqlite::{Connection, params};
 
 use super::execute::{Result, all, change, change_audited, changes, first};
 use super::outbox::{insert, mark_fanned_out, queue};
-use super::{SqliteExecutor, claim, stats};
+use super::{SqliteExecutor, claim};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::sql::deliveries::FIND;
 use crate::store::sql::{
-    self, read_delivery, read_endpoint_stats, read_queue_stats, readable, report_unreadable,
+    self, read_delivery, read_delivery_count, read_endpoint_stats, read_queue_stats, readable,
+    report_unreadable,
 };
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStats, DeliveryStore,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
     EndpointStats, LibraryStore, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
@@ -29,6 +30,8 @@ pub(super) const REMOVE: &str = "
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 
 pub(super) const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
+pub(super) const DELIVERY_COUNTS: &str = include_str!("sql/delivery_counts.sql");
+pub(super) const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
 
 pub(super) const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
 pub(super) const SETTLE: &str = include_str!("sql/settle.sql");
@@ -169,15 +172,24 @@ impl DeliveryStore for SqliteExecutor {
         &self,
         since: Timestamp,
         now: Timestamp,
-    ) -> BackendResult<DeliveryStats> {
-        self.read(move |connection| stats::delivery_stats(connection, since, now))
-            .await
+    ) -> BackendResult<Vec<DeliveryCount>> {
+        self.read(move |connection| {
+            let mut counts = Vec::new();
+            for &state in DeliveryState::ALL {
+                let parameters = params![state, since, now];
+                let read = readable("deliveries", read_delivery_count);
+                let of_state = all(connection, DELIVERY_COUNTS, parameters, read)?;
+                counts.extend(of_state.into_iter().flatten());
+            }
+            Ok(counts)
+        })
+        .await
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
         self.read(move |connection| {
             let read = readable("endpoints", read_endpoint_stats);
-            let stats = all(connection, stats::ENDPOINT_STATS, [since], read)?;
+            let stats = all(connection, ENDPOINT_STATS, [since], read)?;
             Ok(stats.into_iter().flatten().collect())
         })
         .await

@@ -78,7 +78,6 @@ mod outbox;
 mod pool;
 #[cfg(test)]
 mod query_plans;
-mod stats;
 mod types;
 mod usage;
 mod webhook_key;

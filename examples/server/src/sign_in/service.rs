@@ -39,7 +39,7 @@ pub const SIGN_IN: &str = "/sign-in";
 pub const SIGN_OUT: &str = "/sign-out";
 
 /// Path after signing in, if the form names none.
-pub const HOME: &str = "/panel/tokens";
+pub const HOME: &str = "/panel/usage";
 
 /// Maximum number of concurrent password checks of sign-ins. A check is slow and uses much memory by design.
 const MAX_CHECKS: usize = 4;

@@ -199,15 +199,22 @@ store_rules! {
             for (states, included) in [
                 (TokenStateFilter::Any, &[TokenState::Valid, TokenState::Expired, TokenState::Revoked][..]),
                 (TokenStateFilter::NotRevoked, &[TokenState::Valid, TokenState::Expired]),
+                (TokenStateFilter::ExpiringSoon, &[TokenState::Valid]),
                 (TokenStateFilter::Only(TokenState::Valid), &[TokenState::Valid]),
                 (TokenStateFilter::Only(TokenState::Expired), &[TokenState::Expired]),
                 (TokenStateFilter::Only(TokenState::Revoked), &[TokenState::Revoked]),
             ] {
-                for now in [99, 100, 101] {
+                let soon = TokenStateFilter::SOON.as_millis() as i64;
+                for now in [99 - soon, 100 - soon, 99, 100, 101] {
+                    let soon_ends = instant(now).saturating_add(TokenStateFilter::SOON);
+                    let has_expiry = |token: &TokenRecord| {
+                        states != TokenStateFilter::ExpiringSoon || token.expires_at.is_some_and(|at| at <= soon_ends)
+                    };
                     let filter = TokenFilter { owner: owner.clone(), states, limit: 4, ..TokenFilter::default() };
                     let expected = all.iter().filter(|token| {
                         owner.as_ref().is_none_or(|owner| *owner == token.owner)
                             && included.contains(&token.state(instant(now)))
+                            && has_expiry(token)
                     });
                     let expected: Vec<_> = expected.map(|token| token.lookup).collect();
                     check_eq!(list_all(fixture, filter.clone(), now).await?, expected, "{filter:?} at {now}")?;

@@ -109,8 +109,6 @@ CREATE TABLE forum_api_attempts (
     PRIMARY KEY (delivery, number)
 );
 
-CREATE INDEX forum_api_attempts_by_time ON forum_api_attempts (at, duration_ms);
-
 CREATE FUNCTION forum_api_event_ends() RETURNS TRIGGER LANGUAGE plpgsql AS $ends$
 BEGIN
     -- If two transactions delete the last deliveries at once, the second sees the deletion of the first.

@@ -112,8 +112,6 @@ CREATE TABLE forum_api_attempts (
     PRIMARY KEY (delivery, number)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX forum_api_attempts_by_time ON forum_api_attempts (at, duration_ms);
-
 CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
 BEGIN
     DELETE FROM forum_api_events

@@ -1,5 +1,5 @@
 -- Counts the deliveries of one state.
 SELECT * FROM (
-    SELECT max(?3 - created_at, 0) / 3600000 AS hours_ago, endpoint, count(*) AS count
+    SELECT max(?3 - created_at, 0) / 3600000 AS hours_ago, endpoint, ?1 AS state, count(*) AS count
     FROM forum_api_deliveries WHERE state = ?1 AND created_at > ?2 GROUP BY hours_ago, endpoint
 ) WHERE endpoint IN (SELECT id FROM forum_api_endpoints)
