@@ -202,5 +202,6 @@ pub use environment::Environment;
 pub use http_util::{ResponseBody, ResponseFuture};
 pub use ipnet::IpNet;
 pub use mask_secrets::mask_secrets;
-pub use operation::{ErrorMessages, Language, MalformedRequest};
+pub use operation::error::MalformedRequest;
+pub use operation::error_messages::{ErrorMessages, Language};
 pub use wiring::Wiring;

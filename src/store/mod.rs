@@ -38,9 +38,6 @@ mod token_usage;
 mod tokens;
 mod usage;
 
-pub use crate::error::{
-    BackendError, BackendResult, IntoBackendError, OrInternal, OverloadedError,
-};
 pub use audit::{AuditFilter, AuditRecord, AuditStore};
 use deliveries::retention_starts_at;
 pub use deliveries::{

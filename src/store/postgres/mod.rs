@@ -17,7 +17,7 @@
 //! Any pool of `deadpool-postgres` can be used. Set timeouts as [`connect`] does, and the recycling method `Fast`; only pools
 //! of [`connect`] check that connections respond.
 //!
-//! `?` converts the errors of both crates to [`BackendError`](crate::store::BackendError) and
+//! `?` converts the errors of both crates to [`BackendError`](crate::host::BackendError) and
 //! [`BoardError::Internal`](crate::host::BoardError::Internal), which print as one sentence without values.
 //! [`Timestamp`](crate::model::Timestamp), the library's ids, [`Lookup`](crate::token::Lookup) and
 //! [`SecretDigest`](crate::token::SecretDigest) can be bound and read, so that a host can store tokens in its own tables.

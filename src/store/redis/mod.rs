@@ -3,7 +3,8 @@
 //! ```no_run
 //! use std::sync::Arc;
 //! use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
-//! use forum_api::store::{BackendResult, Stores};
+//! use forum_api::host::BackendResult;
+//! use forum_api::store::Stores;
 //!
 //! async fn stores() -> BackendResult<Stores> {
 //!     let url = "redis://:secret@10.0.0.7:6379/0";

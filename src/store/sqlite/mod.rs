@@ -31,7 +31,7 @@
 //! A database file has one writer at a time. If a host writes through the same [`Database`], its writes are committed
 //! together with the library's: up to 64 waiting writes cost one `fsync`. [`apply_migrations`] applies the host's migrations.
 //! `?` converts `rusqlite::Error` and [`SqliteError`] to [`BoardError::Internal`](crate::host::BoardError::Internal)
-//! and [`BackendError`](crate::store::BackendError).
+//! and [`BackendError`](crate::host::BackendError).
 //!
 //! ```
 //! use forum_api::host::BoardError;

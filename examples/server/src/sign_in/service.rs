@@ -373,7 +373,7 @@ fn redirect(path: &str, cookie: &str) -> Response {
 mod tests {
     use forum_api::Language;
     use forum_api::host::BackendError;
-    use forum_api::store::OverloadedError;
+    use forum_api::host::OverloadedError;
     use forum_api::store::memory::MemoryRateLimitStore;
     use tower::ServiceExt;
 

@@ -18,7 +18,7 @@ use super::{DatabasePath, DatabaseSettings, SqliteError};
 /// connection caches 256 prepared statements: use [`prepare_cached`](rusqlite::Connection::prepare_cached). If a
 /// closure panics, its caller receives an error and other callers are not affected.
 ///
-/// The queues are bounded: an operation fails with [`OverloadedError`](crate::store::OverloadedError) if its queue is full. The
+/// The queues are bounded: an operation fails with [`OverloadedError`](crate::host::OverloadedError) if its queue is full. The
 /// response is then a 503 with `retry-after`. [`DatabaseSettings`] sets the bounds, the number of reader threads and the
 /// size of the page cache. The writer truncates the write-ahead log when it exceeds 8 MiB.
 ///
