@@ -109,7 +109,7 @@ impl Budget {
     /// Charges can be made in another order than their times were read, so a window can start after `now`. A window
     /// that starts more than 60 s after `now` counts as ended: the clock was set back, or the length was reduced, after
     /// the window began.
-    pub fn is_running(self, state: &WindowState, now: Timestamp) -> bool {
+    pub(crate) fn is_running(self, state: &WindowState, now: Timestamp) -> bool {
         now < state.ends_at && self.start_of(state) <= now.saturating_add(CLOCK_TOLERANCE)
     }
 

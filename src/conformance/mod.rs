@@ -152,7 +152,8 @@ mod support;
 pub use rules::{CASES, run_all};
 pub use support::{
     Audience, BoardFactory, BoardFixture, CallResult, Capability, Case, FixtureResult, ForumScoped,
-    NewForum, Report, Role, Suite, TestCaller, TestFailure, TestResult, check, check_eq,
+    NewForum, Report, Role, Suite, TestCaller, TestFailure, TestResult,
 };
+pub(crate) use support::{check, check_eq};
 
 pub use super::{board_tests, store_tests};

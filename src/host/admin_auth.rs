@@ -20,30 +20,30 @@ pub trait AdminAuth: Send + Sync + 'static {
     /// cookie.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
-    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
     async fn session(&self, head: &Parts) -> BackendResult<Option<Session>>;
 
     /// Returns `true` if `password` is the password of the signed-in member. The panel limits the number of failed
     /// attempts.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
-    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
     async fn verify_password(&self, session: &Session, password: &str) -> BackendResult<bool>;
 
     /// Returns the id of the member with this name; `None` if the board has no such member.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
-    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
     async fn user_id_by_name(&self, username: &str) -> BackendResult<Option<UserId>>;
 
     /// Returns the name of a member; `None` if the account was removed.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
-    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
     async fn username(&self, user_id: &UserId) -> BackendResult<Option<String>>;
 
     /// Returns the names of several members. Removed accounts are absent from the result.
@@ -52,8 +52,8 @@ pub trait AdminAuth: Send + Sync + 'static {
     /// [`username`](Self::username) for each member.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
-    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
     async fn usernames(&self, user_ids: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
         let mut names = HashMap::new();
         for user_id in user_ids {

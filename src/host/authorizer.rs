@@ -51,8 +51,8 @@ pub trait Authorizer: Send + Sync + 'static {
     /// Returns the access of callers without a token.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
-    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
     async fn guest_access(&self, request: &RequestInfo) -> BackendResult<Access>;
 
     /// Returns the access of a member. `None` if the account is unknown, removed or banned, or cannot act for any other
@@ -63,8 +63,8 @@ pub trait Authorizer: Send + Sync + 'static {
     /// call fails, the worker queues the deliveries; if a later call fails, it retries the attempts later.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
-    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
     async fn member_access(
         &self,
         owner: &UserId,
@@ -77,7 +77,7 @@ pub trait Authorizer: Send + Sync + 'static {
     /// The default is `None`: the worker then calls `member_access` for each owner. It does the same if this method fails.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails.
     async fn members_access(
         &self,
         _owners: &[UserId],

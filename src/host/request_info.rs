@@ -51,7 +51,7 @@ enum Id {
 
 impl RequestInfo {
     /// Maximum length of [`user_agent`](Self::user_agent) in bytes.
-    pub const MAX_USER_AGENT_LEN: usize = 256;
+    const MAX_USER_AGENT_LEN: usize = 256;
 
     /// Creates a `RequestInfo` with the time only. The `with_` methods set the rest.
     pub fn new(received_at: Timestamp) -> Self {
@@ -153,7 +153,7 @@ impl RequestInfo {
 
     /// Returns the client's `user-agent`; `None` if the header is absent or the result is empty.
     ///
-    /// The text is truncated to [`MAX_USER_AGENT_LEN`](Self::MAX_USER_AGENT_LEN) bytes. It also ends before the first byte
+    /// The text is truncated to 256 bytes. It also ends before the first byte
     /// that is not UTF-8, and before the first character that a [single-line text](crate::model::is_single_line) cannot
     /// contain; tabs are allowed.
     pub fn user_agent(&self) -> Option<&str> {

@@ -45,7 +45,7 @@ impl Timestamp {
     }
 
     /// Returns the whole seconds since 1970-01-01T00:00:00Z, rounded up.
-    pub const fn as_secs_ceil(self) -> i64 {
+    pub(crate) const fn as_secs_ceil(self) -> i64 {
         self.0.div_euclid(1000) + (self.0.rem_euclid(1000) != 0) as i64
     }
 

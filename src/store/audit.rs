@@ -74,13 +74,13 @@ pub trait AuditStore: Send + Sync + 'static {
     /// A host with SQL transactions runs [`AuditEntry::INSERT_SQL`] in the transaction of the change instead.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn insert(&self, entry: &AuditEntry) -> BackendResult<()>;
 
     /// Lists entries, newest first. Entries with the same time are in descending order of the bytes of their ids. Omits entries that cannot be decoded.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>>;
 }
 

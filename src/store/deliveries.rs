@@ -14,7 +14,7 @@ use crate::webhook::{
 };
 
 /// Maximum number of stored attempts of a delivery. The store deletes older attempts.
-pub const MAX_STORED_ATTEMPTS: u32 = 60;
+pub(crate) const MAX_STORED_ATTEMPTS: u32 = 60;
 
 /// Parameters of a claim.
 #[derive(Clone, Debug)]
@@ -323,7 +323,7 @@ pub struct LastDelivery {
 /// A method that takes an [`AuditEntry`] writes it to the [audit log](super::AuditStore) in the transaction of its change.
 ///
 /// # Errors
-/// Each method returns a [`BackendError`](super::BackendError) if the backend fails. A failed write may have
+/// Each method returns a [`BackendError`](crate::host::BackendError) if the backend fails. A failed write may have
 /// taken effect. The caller can repeat it: leases and ids ensure that a repetition changes nothing further. Exception:
 /// a repeated `claim` does not return the deliveries that the failed call leased. They are due again when their leases
 /// expire.
@@ -339,7 +339,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// delivery is due again when its lease expires.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch>;
 
     /// Records durably, in one transaction, that sending begins. Returns the deliveries for which it was recorded.
@@ -351,7 +351,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// `claimed` must not contain a delivery twice.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn begin_sending(
         &self,
         claimed: &[ClaimedDelivery],
@@ -365,11 +365,11 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// attempt succeeded, resets the field to `None`. An attempt failed if it has a record, and its delivery is
     /// retrying, dead or gone afterwards.
     ///
-    /// Does not change deliveries whose lease was replaced. Stores the latest [`MAX_STORED_ATTEMPTS`] attempts of a
+    /// Does not change deliveries whose lease was replaced. Stores the latest 60 attempts of a
     /// delivery. `settlements` must not contain a delivery twice.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn settle(
         &self,
         settlements: &[Settlement],
@@ -382,7 +382,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// the next claim reports it again. Does not change deliveries whose lease was replaced.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn release(
         &self,
         claimed: &[ClaimedDelivery],
@@ -395,14 +395,14 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// [`QueueStats::MAX_DEPTH`].
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats>;
 
     /// Counts the deliveries that were first queued after `since`, in any order. The period ends at `now`. Deliveries of
     /// removed endpoints are not counted.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn delivery_stats(
         &self,
         since: Timestamp,
@@ -413,14 +413,14 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// latest delivery. The endpoints are in any order.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>>;
 
     /// Adds an event with a delivery to this endpoint only, independently of its topics. Returns `None`, and changes
     /// nothing, if the endpoint does not exist or is disabled.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn enqueue(
         &self,
         event: &Event,
@@ -434,7 +434,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// Returns `false`, and changes nothing, if the delivery is queued or leased, or does not exist.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn retry(
         &self,
         id: &DeliveryId,
@@ -446,7 +446,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// their number.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn retry_dead(
         &self,
         endpoint: &EndpointId,
@@ -458,14 +458,14 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// Removes a delivery in any state. Returns `false` if it does not exist.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Removes up to `limit` deliveries in `state` that were created before `before`, the oldest first. Returns their
     /// number. `state` must be a [finished](DeliveryState) state.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn purge(
         &self,
         state: DeliveryState,
@@ -477,21 +477,21 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// Returns a delivery and its attempts, oldest first; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails or the delivery cannot be decoded.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails or the delivery cannot be decoded.
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
 
     /// Lists deliveries, newest first, by `created_at` and id. Omits deliveries that cannot be decoded, such as
     /// deliveries in a state that only a newer version knows.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
 
     /// Removes up to `limit` deliveries that were delivered, gone or withheld before `before`, or whose endpoint was removed.
     /// Returns their number. An event is removed with its last delivery.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64>;
 }
 

@@ -19,13 +19,13 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     /// and its deliveries are not swept yet.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn add(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Returns the endpoint with this id; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails or the endpoint cannot be decoded.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails or the endpoint cannot be decoded.
     async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>>;
 
     /// Replaces the endpoint with the same id and `version`, and increments the version. Does not change
@@ -33,14 +33,14 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     /// disabled endpoint resets both. Returns `false`, and changes nothing, if that version is not stored.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Disables an enabled endpoint whose [`failing_since`](Endpoint::failing_since) is `since` or earlier, and sets
     /// [`auto_disabled`](Endpoint::auto_disabled). Returns `false`, and changes nothing, for other endpoints.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn disable_if_failing(
         &self,
         id: &EndpointId,
@@ -52,7 +52,7 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     /// deliveries afterwards, and [`sweep`](super::DeliveryStore::sweep) deletes them.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Lists all endpoints in the order in which they were added.
@@ -61,7 +61,7 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     /// list.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn list(&self) -> BackendResult<Vec<Endpoint>>;
 
     /// Returns `true` if an enabled endpoint subscribes to `topic`, so that a host can omit an event that no endpoint
@@ -71,7 +71,7 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     /// Default: searches [`list`](Self::list).
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn is_subscribed(&self, topic: &Topic) -> BackendResult<bool> {
         let endpoints = self.list().await?;
         let mut enabled = endpoints.iter().filter(|endpoint| endpoint.enabled);
@@ -81,7 +81,7 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     /// Returns the recorded id of the key that encrypts the secrets; `None` if no key is recorded yet.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn key_id(&self) -> BackendResult<Option<KeyId>>;
 
     /// Replaces the recorded key `former` with `key` and stores the secrets of `endpoints`, in one transaction.
@@ -95,7 +95,7 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     /// the first time.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn replace_key(
         &self,
         former: Option<&KeyId>,

@@ -180,8 +180,8 @@ pub trait IdempotencyStore: Send + Sync + 'static {
     /// and ignores `now`, so that the clock of a node does not end the keys of other nodes.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The response is a 500, or a 503 if the source is an
-    /// [`OverloadedError`](super::OverloadedError), and the command does not run. The key may
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The response is a 500, or a 503 if the source is an
+    /// [`OverloadedError`](crate::host::OverloadedError), and the command does not run. The key may
     /// nevertheless have been reserved.
     async fn begin(
         &self,
@@ -192,7 +192,7 @@ pub trait IdempotencyStore: Send + Sync + 'static {
     /// Records the result of the first run. Changes nothing if the key was released or reserved again.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The client receives the command's response. A repeated
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The client receives the command's response. A repeated
     /// request gets [`BeginOutcome::InProgress`] until [`IdempotencyRecord::LEASE`] has passed, and then
     /// [`BeginOutcome::OutcomeUnknown`].
     async fn complete(

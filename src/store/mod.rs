@@ -39,10 +39,12 @@ mod tokens;
 mod usage;
 
 pub use audit::{AuditFilter, AuditRecord, AuditStore};
+pub(crate) use deliveries::MAX_STORED_ATTEMPTS;
 use deliveries::retention_starts_at;
+pub use deliveries::{ClaimBatch, ClaimRequest, ClaimedDelivery, Settlement};
 pub use deliveries::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, ResponseFilter, Settlement,
+    DeliveryCount, DeliveryFilter, DeliveryStore, EndpointStats, LastDelivery, QueueStats,
+    ResponseFilter,
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{
@@ -52,7 +54,8 @@ pub use idempotency::{
 pub(crate) use library_store::LibraryStore;
 pub use merged_audit::MergedAuditStore;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
-pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
+pub use outbox::FanOut;
+pub use outbox::{OutboxStore, Quarantine, QuarantinedEvent};
 pub use pending_events::PendingEventStore;
 #[cfg(any(feature = "conformance", feature = "webhooks"))]
 pub(crate) use pending_events::relay_events;

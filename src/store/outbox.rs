@@ -51,7 +51,7 @@ pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
     /// change, the event is lost when the process stops in between.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn insert(&self, event: &Event) -> BackendResult<()>;
 
     /// Returns up to `limit` events that are not fanned out yet, oldest first. Events with the same time are in the
@@ -62,21 +62,21 @@ pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
     /// [quarantine](Self::quarantined), logs its id and counts it in the metrics; other events are not delayed.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>>;
 
     /// Returns the number of events that could not be decoded, and the latest `limit` of them. They stay in quarantine
     /// until an operator repairs or deletes their rows.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine>;
 
     /// Returns the body of an event, even after it was fanned out; `None` if it is not stored. An event is removed with
     /// its last delivery.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn body(&self, id: &EventId) -> BackendResult<Option<String>>;
 
     /// Queues a delivery of each event to each of its endpoints that exists and is enabled, and marks the events as fanned
@@ -86,7 +86,7 @@ pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
     /// is deleted.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The caller repeats the call.
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()>;
 }
 

@@ -30,13 +30,13 @@ pub trait PendingEventStore: Send + Sync + 'static {
     /// an event that it cannot decode: an error delays all other events.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The worker repeats the call later.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The worker repeats the call later.
     async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>>;
 
     /// Removes the events with these ids. Ignores ids that are not stored.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The worker then copies the events again, which has no
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The worker then copies the events again, which has no
     /// effect, and repeats the call.
     async fn remove(&self, ids: &[EventId]) -> BackendResult<()>;
 }

@@ -17,8 +17,8 @@ pub trait RateLimitStore: Send + Sync + 'static {
     /// reads its time in the transaction or script that makes the charge.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The response to the request is a 500, or a 503 if
-    /// the source is an [`OverloadedError`](super::OverloadedError). A store behind a network can fall back to a
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The response to the request is a 500, or a 503 if
+    /// the source is an [`OverloadedError`](crate::host::OverloadedError). A store behind a network can fall back to a
     /// [`MemoryRateLimitStore`](super::memory::MemoryRateLimitStore) while it is unreachable.
     async fn charge(
         &self,
@@ -34,7 +34,7 @@ pub trait RateLimitStore: Send + Sync + 'static {
     /// is correct. A store that nodes share may keep the charge if another node has read the window in between.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The units stay charged until the window ends.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The units stay charged until the window ends.
     async fn refund(
         &self,
         key: &RateLimitKey,

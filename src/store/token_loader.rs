@@ -101,8 +101,8 @@ pub trait TokenLoader: Send + Sync + 'static {
     /// Returns the token with this lookup in its current state, with the access of its owner; `None` if the token does not exist.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails or the record cannot be decoded. The response is a 500,
-    /// or a 503 if the source is an [`OverloadedError`](super::OverloadedError).
+    /// [`BackendError`](crate::host::BackendError) if the backend fails or the record cannot be decoded. The response is a 500,
+    /// or a 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>>;
 }
 

@@ -72,7 +72,7 @@ pub struct TokenUsage {
 
 impl TokenUsage {
     /// Time for which the library keeps usage: 30 days.
-    pub const RETENTION: Duration = DAY.saturating_mul(30);
+    pub(crate) const RETENTION: Duration = DAY.saturating_mul(30);
 
     /// Returns the beginning of the hour of `at`, in UTC.
     pub fn hour_of(at: Timestamp) -> Timestamp {

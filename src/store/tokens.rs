@@ -89,19 +89,19 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Adds a token. Returns `false`, and changes nothing, if its lookup exists.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn create(&self, token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Returns the token with this lookup; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails or the record cannot be decoded.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails or the record cannot be decoded.
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>>;
 
     /// Revokes a token. Returns `false` if it does not exist. A second revocation changes nothing and writes no entry.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The revocation may nevertheless have taken
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The revocation may nevertheless have taken
     /// effect.
     async fn revoke(
         &self,
@@ -114,7 +114,7 @@ pub trait TokenStore: Send + Sync + 'static {
     /// label.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The change may nevertheless have taken
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The change may nevertheless have taken
     /// effect.
     async fn set_label(
         &self,
@@ -128,20 +128,20 @@ pub trait TokenStore: Send + Sync + 'static {
     /// May return before the record is durable: the time of the last use is only informative.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The library logs it and serves the request.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The library logs it and serves the request.
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()>;
 
     /// Lists the tokens that the filter selects, newest first. Tokens with the same creation time are in descending
     /// order of their lookups. The filter uses the states of the tokens at `now`.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails or a record cannot be decoded.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails or a record cannot be decoded.
     async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>>;
 
     /// Removes up to `limit` tokens that expired or were revoked before `before`, in one transaction. Returns their number.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
 }
 

@@ -21,7 +21,7 @@ pub trait UsageStore: Send + Sync + 'static {
     /// and contains each pair of an hour and a token at most once.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call. If the failed call took
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The caller repeats the call. If the failed call took
     /// effect, its requests are counted twice.
     async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()>;
 
@@ -29,7 +29,7 @@ pub trait UsageStore: Send + Sync + 'static {
     /// `since`. The oldest hour comes first; hours without requests are omitted.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn token_usage_by_hour(
         &self,
         since: Timestamp,
@@ -41,7 +41,7 @@ pub trait UsageStore: Send + Sync + 'static {
     /// ascending order of their lookups, guests first.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn most_used_tokens(
         &self,
         since: Timestamp,
@@ -51,7 +51,7 @@ pub trait UsageStore: Send + Sync + 'static {
     /// Removes the usage in the hours that began before `before`.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn sweep(&self, before: Timestamp) -> BackendResult<()>;
 }
 

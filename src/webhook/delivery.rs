@@ -10,7 +10,7 @@ use crate::error::{ParseError, impl_as_str, impl_from_str};
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 
 /// Number of failed attempts after which a delivery is dead.
-pub const MAX_ATTEMPTS: u32 = 6;
+const MAX_ATTEMPTS: u32 = 6;
 
 /// The state of a delivery. [`Queued`](Self::Queued) and [`Retrying`](Self::Retrying) are pending states; the others are
 /// finished states.
@@ -256,9 +256,4 @@ pub struct AttemptRecord {
     pub response_headers: Option<String>,
 }
 
-impl AttemptRecord {
-    /// Returns `true` if the attempt is known to have sent a request: the record has its headers, or a response.
-    pub const fn was_sent(&self) -> bool {
-        self.status.is_some() || self.request_headers.is_some()
-    }
-}
+impl AttemptRecord {}

@@ -54,7 +54,7 @@ pub struct NoPendingSecretError;
 
 impl Endpoint {
     /// Time until a pending secret becomes active automatically: 24 hours.
-    pub const ROTATION_PERIOD: Duration = DAY;
+    const ROTATION_PERIOD: Duration = DAY;
 
     /// Returns the secret that is active at `now`.
     pub fn secret_at(&self, now: Timestamp) -> &EncryptedSecret {

@@ -24,13 +24,13 @@ pub use self::http::{HttpTransport, HttpTransportSettings};
 #[cfg(feature = "webhooks")]
 pub(crate) use address::url_origin;
 #[cfg(feature = "webhooks")]
-pub use address::{
-    AddressClass, AddressError, EndpointUrl, Resolver, SystemResolver, classify_address,
-};
+pub use address::{AddressClass, EndpointUrl, classify_address};
+#[cfg(feature = "webhooks")]
+pub use address::{AddressError, Resolver, SystemResolver};
 #[cfg(feature = "webhooks")]
 pub use aead_cipher::{AeadCipher, KeyTooShortError};
 pub use delivery::{
-    AttemptOutcome, AttemptRecord, Backoff, Delivery, DeliveryProgress, DeliveryState, MAX_ATTEMPTS,
+    AttemptOutcome, AttemptRecord, Backoff, Delivery, DeliveryProgress, DeliveryState,
 };
 pub use endpoint::{Endpoint, NoPendingSecretError, PendingSecret};
 pub(crate) use event::{EVENT_KINDS, EventKind};

@@ -27,7 +27,7 @@ pub use report::{Case, Report};
 pub use store_fixture::{PendingEventFixture, StoreFactory, StoreFixture};
 pub use suite::Suite;
 pub use test_caller::TestCaller;
-pub use test_result::{TestFailure, TestResult, check, check_eq};
+pub use test_result::{TestFailure, TestResult};
 
 pub(crate) use std::iter::repeat_n;
 
@@ -41,5 +41,5 @@ pub(crate) use recorded_event::*;
 pub(crate) use report::joined;
 pub(crate) use search_fixture::*;
 pub(crate) use store_fixture::{instant, lookup};
-pub(crate) use test_result::only;
+pub(crate) use test_result::{check, check_eq, only};
 pub(crate) use thread_fixture::*;

@@ -103,7 +103,7 @@ impl StoreFixture {
     }
 
     /// Runs `futures` concurrently and returns their results in no particular order.
-    pub async fn run_concurrently<T: Send + 'static>(
+    pub(crate) async fn run_concurrently<T: Send + 'static>(
         &self,
         futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
     ) -> Vec<T> {

@@ -87,7 +87,7 @@ impl Suite {
     }
 
     /// Runs `futures` concurrently and returns their results in no particular order.
-    pub async fn run_concurrently<T: Send + 'static>(
+    pub(crate) async fn run_concurrently<T: Send + 'static>(
         &self,
         futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
     ) -> Vec<T> {
@@ -237,7 +237,11 @@ impl Suite {
 
     /// Adds a forum below `parent`. Needs [`Capability::SubForums`] and the capabilities that [`forum`](Self::forum)
     /// needs.
-    pub async fn sub_forum(&self, parent: &ForumId, readers: Audience) -> TestResult<ForumId> {
+    pub(crate) async fn sub_forum(
+        &self,
+        parent: &ForumId,
+        readers: Audience,
+    ) -> TestResult<ForumId> {
         let parent = Some(parent);
         self.add_forum(parent, readers, Audience::Guests).await
     }
@@ -265,7 +269,7 @@ impl Suite {
     }
 
     /// Adds a forum that all callers see, and the member alice.
-    pub async fn forum_and_member(&self) -> TestResult<(ForumId, TestCaller)> {
+    pub(crate) async fn forum_and_member(&self) -> TestResult<(ForumId, TestCaller)> {
         let forum = self.forum(Audience::Guests).await?;
         Ok((forum, self.member("alice").await?))
     }

@@ -201,12 +201,12 @@ impl TestCaller {
     }
 
     /// Returns a reference to the member by id.
-    pub fn id_ref(&self) -> UserRef {
+    pub(crate) fn id_ref(&self) -> UserRef {
         UserRef::Id(self.id())
     }
 
     /// Returns a reference to the member by name.
-    pub fn name_ref(&self) -> UserRef {
+    pub(crate) fn name_ref(&self) -> UserRef {
         UserRef::Name(self.name.clone())
     }
 
@@ -221,7 +221,7 @@ impl TestCaller {
     }
 
     /// Returns a copy of the caller that keeps the current access for all its calls, as a request in progress does.
-    pub async fn cache_access(&self) -> TestResult<Self> {
+    pub(crate) async fn cache_access(&self) -> TestResult<Self> {
         let cached = Some(self.caller().await?.access().clone());
         Ok(Self {
             cached,

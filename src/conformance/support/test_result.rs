@@ -29,7 +29,11 @@ impl TestFailure {
     }
 
     /// Creates a failure of the rule: `subject` had the `actual` result or value instead of the `expected` one.
-    pub fn mismatch(subject: impl Display, actual: impl Display, expected: impl Display) -> Self {
+    pub(crate) fn mismatch(
+        subject: impl Display,
+        actual: impl Display,
+        expected: impl Display,
+    ) -> Self {
         Self::Failed(format!("{subject}: expected {expected}, found {actual}"))
     }
 }
@@ -65,7 +69,7 @@ impl From<BackendError> for TestFailure {
 ///
 /// # Errors
 /// [`TestFailure::Failed`] with both values if they differ.
-pub fn check_eq<T: PartialEq<U> + Debug, U: Debug>(
+pub(crate) fn check_eq<T: PartialEq<U> + Debug, U: Debug>(
     subject: impl Display,
     actual: T,
     expected: U,
@@ -83,7 +87,7 @@ pub fn check_eq<T: PartialEq<U> + Debug, U: Debug>(
 ///
 /// # Errors
 /// [`TestFailure::Failed`] with the description if the condition is false.
-pub fn check(description: impl Display, condition: bool) -> TestResult {
+pub(crate) fn check(description: impl Display, condition: bool) -> TestResult {
     match condition {
         true => Ok(()),
         false => Err(TestFailure::Failed(format!("check failed: {description}"))),
