@@ -132,7 +132,7 @@
 //! ```
 //!
 //! - The callers ([`TestCaller`]) have a method for each method of the board. Each result ([`CallResult`]) has a method
-//!   for each expected outcome. [`check_eq`] and [`check`] compare other values.
+//!   for each expected outcome. `check_eq` and `check` compare other values.
 //! - Each rule fails if the backend fails, or if a result has content of a forum that the caller cannot see.
 //! - An optional feature is a [`Capability`]. A call or a helper that needs an unsupported capability skips the
 //!   rule; [`Suite::require`] does the same explicitly.
@@ -140,7 +140,7 @@
 //!   returns an error with the method's name. The default implementations of `write_thread` and
 //!   `write_reply` call the board.
 //! - Each write takes place a minute after the previous one, so that no rule exceeds an anti-flood limit.
-//!   [`Suite::advance`] advances the clock further, and [`Suite::run_concurrently`] makes calls concurrently.
+//!   [`Suite::advance`] advances the clock further, and `Suite::run_concurrently` makes calls concurrently.
 
 #[macro_use]
 mod macros;

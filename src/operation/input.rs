@@ -16,7 +16,7 @@ use super::pagination::CursorScope;
 use crate::model::{BodyExtra, Expected, UserId};
 use crate::scope::Scope;
 
-/// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](super::List). A host cannot implement
+/// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](crate::model::List). A host cannot implement
 /// this trait.
 #[expect(private_bounds, reason = "a host cannot implement the trait")]
 pub trait Input: Decode {}

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | caller | [`Caller`](crate::host::Caller), [`MemberCaller`](crate::host::MemberCaller) |
 //! | path | [`PathParams`] |
-//! | input | `()`, [`Query`], [`List`], [`Json`] with a [`Body`] |
+//! | input | `()`, [`Query`], [`List`](crate::model::List), [`Json`] with a [`Body`] |
 //! | result | see [`Output`] |
 
 mod builder;

@@ -255,5 +255,3 @@ pub struct AttemptRecord {
     #[serde(skip)]
     pub response_headers: Option<String>,
 }
-
-impl AttemptRecord {}
