@@ -116,7 +116,7 @@ async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
     assert!(list.contains("Token optional") && !list.contains("Authorization"));
     assert!(list.contains("1 to 100 · default <code>20</code>"));
     assert!(section("onPostCreated").contains("Payload fields"));
-    assert!(section("unsubscribe").contains("/subscriptions/thread/17'"));
+    assert!(section("unsubscribe").contains("/subscriptions/thread/16'"));
 }
 
 #[tokio::test]

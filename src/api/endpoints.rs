@@ -153,7 +153,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .summary("Posts a reply.")
             .notes("`inReplyTo` is the id of the post that is replied to. If that post is hidden or not in the thread, the response is \
             404. `state` in the response shows whether the post awaits approval.")
-            .created(board, |b, m: &MemberCaller, path, Json(new)| b.create_post(m, path, new), Post::reply_example),
+            .created(board, |b, m: &MemberCaller, path, Json(new)| b.create_post(m, path, new), Post::own_reply_example),
         Operation::patch("/threads/{threadId}/posts/{postId}", "updatePost", Scope::POSTS_WRITE).tag(THREADS).cost(5)
             .summary("Edits a post, or the title of its thread.")
             .notes("The post's `canEdit` shows whether the caller may edit it. Omitted fields keep their value; a body \

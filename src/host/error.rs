@@ -32,8 +32,8 @@ use crate::model::{ErrorCode, Expected, InvalidIdError, InvalidPageKeyError};
 ///     Ok(id)
 /// }
 ///
-/// let thread = ThreadId::from(17);
-/// assert!(matches!(check(&thread, false, "Hello"), Ok(17)));
+/// let thread = ThreadId::from(16);
+/// assert!(matches!(check(&thread, false, "Hello"), Ok(16)));
 /// assert!(matches!(check(&thread, true, "Hello"), Err(BoardError::Forbidden(_))));
 /// let error = check(&thread, false, " ").unwrap_err();
 /// assert_eq!((error.status().as_u16(), error.message()), (422, Some("The text is empty.")));

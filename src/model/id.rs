@@ -22,8 +22,8 @@ use crate::error::{ParseError, impl_from_str};
 /// ```
 /// use forum_api::model::ThreadId;
 ///
-/// let id = ThreadId::from(17);
-/// assert_eq!((ThreadId::parse("17"), id.to_i64()), (Ok(id.clone()), Ok(17)));
+/// let id = ThreadId::from(16);
+/// assert_eq!((ThreadId::parse("16"), id.to_i64()), (Ok(id.clone()), Ok(16)));
 ///
 /// let id: ThreadId = "0f8fad5b-d9cb-469f-a165-70867728950e".parse().unwrap();
 /// assert!(id.to_i64().is_err());
@@ -169,13 +169,13 @@ macro_rules! ids {
                 }
             }
 
-            /// Creates the id `<label><number>` of a row in another table, such as `t17` for the first post of thread 17.
+            /// Creates the id `<label><number>` of a row in another table, such as `t16` for the first post of thread 16.
             ///
             /// ```
             /// use forum_api::model::{IdLabel, PostId};
             ///
             /// const THREAD: IdLabel = IdLabel::from_static("t");
-            /// assert_eq!(PostId::with_prefix(THREAD, 17).as_str(), "t17");
+            /// assert_eq!(PostId::with_prefix(THREAD, 16).as_str(), "t16");
             /// ```
             pub fn with_prefix(label: IdLabel, number: i64) -> Self {
                 Self::from_valid_text(format!("{label}{number}"))
@@ -254,14 +254,14 @@ macro_rules! ids {
 
 ids! {
     ForumId "2": "The id of a forum.";
-    ThreadId "17": "The id of a thread.";
-    PostId "41": "The id of a post.";
-    UserId "3": "The id of a member.";
-    PollId "4": "The id of a poll.";
+    ThreadId "16": "The id of a thread.";
+    PostId "69": "The id of a post.";
+    UserId "4": "The id of a member.";
+    PollId "1": "The id of a poll.";
     OptionId "1": "The id of a poll's option.";
-    RatingId "5": "The id of a reputation rating.";
-    MessageId "10": "The id of one member's copy of a private message.";
-    TargetId "17": "The id of a subscription's target: a thread or a forum.";
+    RatingId "1": "The id of a reputation rating.";
+    MessageId "2": "The id of one member's copy of a private message.";
+    TargetId "16": "The id of a subscription's target: a thread or a forum.";
     EventId "evt_3kTMd0a9bYcQxZ7LpWvJ2e": "The id of a webhook event.";
     EndpointId "whe_0pQv8sT1mZr5Yx2KdLw4Nc": "The id of an endpoint that receives webhooks.";
     DeliveryId "dlv_7hRb2cXf9GjU4aEo1TqViM": "The id of a webhook delivery, which is the same for each attempt.";

@@ -55,7 +55,7 @@ impl MessageSummary {
     /// An unread copy of a recipient.
     pub(crate) fn example() -> Self {
         Self {
-            message_id: MessageId::from(10),
+            message_id: MessageId::from(2),
             folder: Folder::Inbox,
             subject: "Tea".into(),
             sender: Some(Author::example()),
@@ -97,7 +97,7 @@ impl Message {
     pub(crate) fn sent_example() -> Self {
         let received = MessageSummary::example();
         Self::with_summary(MessageSummary {
-            message_id: MessageId::from(9),
+            message_id: MessageId::from(1),
             folder: Folder::Sent,
             read: true,
             read_at: Some(received.sent_at),

@@ -93,11 +93,11 @@ impl Poll {
             votes: Some(votes),
         };
         Self {
-            poll_id: PollId::from(4),
-            thread_id: ThreadId::from(17),
-            question: "Which tea?".into(),
+            poll_id: PollId::from(1),
+            thread_id: ThreadId::from(16),
+            question: "What goes into the pot when it rains?".into(),
             author: Some(Author::example()),
-            options: vec![option(1, "Green", 3), option(2, "Black", 2)],
+            options: vec![option(1, "Black tea", 3), option(2, "Green tea", 2)],
             total_votes: Some(5),
             max_choices: 1,
             can_change_vote: false,
@@ -118,7 +118,8 @@ impl Poll {
     }
 }
 
-const EXAMPLE_CLOSING_TIME: Timestamp = Timestamp::from_millis(1_770_465_600_000);
+/// 2100-01-01T00:00:00Z. A poll cannot be created with a closing time in the past.
+const EXAMPLE_CLOSING_TIME: Timestamp = Timestamp::from_millis(4_102_444_800_000);
 
 /// The poll of a new thread.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]

@@ -18,7 +18,7 @@ use super::{Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, 
 /// ```
 /// use forum_api::model::{ContentState, Extra, Post};
 /// # fn post() -> Post {
-/// #     serde_json::from_str(r#"{"postId": "41", "threadId": "17", "number": 2, "inReplyTo": "40", "author": null,
+/// #     serde_json::from_str(r#"{"postId": "56", "threadId": "16", "number": 2, "inReplyTo": "54", "author": null,
 /// #         "state": "visible", "createdAt": "2026-01-31T12:00:00Z", "editedAt": null, "editedBy": null,
 /// #         "body": "Green, *always*.", "bodyHtml": null, "canEdit": false, "canDelete": false, "version": 1,
 /// #         "extra": null}"#).unwrap()
@@ -28,7 +28,7 @@ use super::{Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, 
 /// post.state = ContentState::Deleted;
 /// post.can_read_deleted = false; // the caller is not a moderator
 /// let place = serde_json::to_value(&post)?;
-/// assert!(place["body"].is_null() && place["inReplyTo"] == "40");
+/// assert!(place["body"].is_null() && place["inReplyTo"] == "54");
 ///
 /// post.can_read_deleted = true;
 /// assert_eq!(serde_json::to_value(&post)?["body"], "Green, *always*.");
@@ -110,8 +110,8 @@ impl Post {
 
     pub(crate) fn example() -> Self {
         Self {
-            post_id: PostId::from(40),
-            thread_id: ThreadId::from(17),
+            post_id: PostId::from(54),
+            thread_id: ThreadId::from(16),
             number: 1,
             in_reply_to: None,
             author: Some(Author::example()),
@@ -132,9 +132,9 @@ impl Post {
     /// An answer to [`example`](Self::example).
     pub(crate) fn reply_example() -> Self {
         Self {
-            post_id: PostId::from(41),
+            post_id: PostId::from(56),
             number: 2,
-            in_reply_to: Some(PostId::from(40)),
+            in_reply_to: Some(PostId::from(54)),
             author: Some(Author::other_example()),
             created_at: Timestamp::from_millis(1_769_861_400_000),
             body: Some("Green, *always*.".into()),
@@ -143,9 +143,20 @@ impl Post {
         }
     }
 
-    /// The reply after the update of [`PostUpdate::example`].
+    /// The answer of [`NewPost::example`] to [`reply_example`](Self::reply_example).
+    pub(crate) fn own_reply_example() -> Self {
+        Self {
+            post_id: PostId::from(69),
+            number: 7,
+            in_reply_to: Some(PostId::from(56)),
+            author: Some(Author::example()),
+            ..Self::reply_example()
+        }
+    }
+
+    /// The own reply after the update of [`PostUpdate::example`].
     pub(crate) fn updated_example() -> Self {
-        let reply = Self::reply_example();
+        let reply = Self::own_reply_example();
         Self {
             edited_at: Some(Timestamp::from_millis(1_769_861_700_000)),
             edited_by: reply.author.clone(),
@@ -280,7 +291,7 @@ impl NewPost {
     pub(crate) fn example() -> Self {
         Self {
             body: "Green, *always*.".into(),
-            in_reply_to: Some(PostId::from(40)),
+            in_reply_to: Some(PostId::from(56)),
             subscribe: false,
             extra: None,
         }

@@ -39,9 +39,9 @@ pub struct Rating {
 impl Rating {
     pub(crate) fn example() -> Self {
         Self {
-            rating_id: RatingId::from(5),
+            rating_id: RatingId::from(1),
             user_id: UserId::from(4),
-            post_id: Some(PostId::from(41)),
+            post_id: Some(PostId::from(56)),
             forum_id: Some(ForumId::from(2)),
             points: 1,
             comment: "Well said.".into(),
@@ -71,7 +71,7 @@ impl NewRating {
         Self {
             points: 1,
             comment: "Well said.".into(),
-            post_id: Some(PostId::from(41)),
+            post_id: Some(PostId::from(56)),
         }
     }
 }

@@ -63,9 +63,9 @@ impl SearchHit {
         Self {
             kind: SearchHitKind::Post,
             forum_id: ForumId::from(2),
-            thread_id: ThreadId::from(17),
-            post_id: PostId::from(40),
-            title: "Which tea?".into(),
+            thread_id: ThreadId::from(16),
+            post_id: PostId::from(54),
+            title: "Which tea for a rainy afternoon?".into(),
             author: Some(Author::example()),
             created_at: Timestamp::from_millis(1_769_860_800_000),
             excerpt: "Green or black?".into(),

@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for SearchQuery {
 
 inline_schema!(
     SearchQuery,
-    json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_LENGTH, "examples": ["tea \"green or black\" -coffee"] })
+    json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_LENGTH, "examples": ["tea \"rainy afternoon\" -coffee"] })
 );
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ pub enum SubscriptionTargetKind {
 /// ```
 /// use forum_api::model::{SubscriptionTarget, SubscriptionTargetKind, TargetId, ThreadId};
 ///
-/// let target = SubscriptionTarget::Thread(ThreadId::from(17));
-/// assert_eq!((target.kind(), target.id()), (SubscriptionTargetKind::Thread, TargetId::from(17)));
+/// let target = SubscriptionTarget::Thread(ThreadId::from(16));
+/// assert_eq!((target.kind(), target.id()), (SubscriptionTargetKind::Thread, TargetId::from(16)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SubscriptionTarget {
@@ -76,9 +76,9 @@ impl Subscription {
     pub(crate) fn example() -> Self {
         Self {
             target: SubscriptionTargetKind::Thread,
-            target_id: TargetId::from(17),
+            target_id: TargetId::from(16),
             forum_id: ForumId::from(2),
-            title: "Which tea?".into(),
+            title: "Which tea for a rainy afternoon?".into(),
             created_at: Timestamp::from_millis(1_769_860_800_000),
         }
     }
@@ -109,8 +109,8 @@ pub struct SubscriptionFilter {
 /// ```
 /// use forum_api::model::{NewSubscription, SubscriptionTarget, ThreadId};
 ///
-/// let new = NewSubscription::from(SubscriptionTarget::Thread(ThreadId::from(17)));
-/// assert_eq!(new.target, SubscriptionTarget::Thread(ThreadId::from(17)));
+/// let new = NewSubscription::from(SubscriptionTarget::Thread(ThreadId::from(16)));
+/// assert_eq!(new.target, SubscriptionTarget::Thread(ThreadId::from(16)));
 /// ```
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(from = "NewSubscriptionBody", into = "NewSubscriptionBody")]
@@ -122,7 +122,7 @@ pub struct NewSubscription {
 
 impl NewSubscription {
     pub(crate) fn example() -> Self {
-        SubscriptionTarget::Thread(ThreadId::from(17)).into()
+        SubscriptionTarget::Thread(ThreadId::from(16)).into()
     }
 }
 

@@ -80,23 +80,23 @@ impl Thread {
     pub(crate) fn example() -> Self {
         let time = Timestamp::from_millis(1_769_860_800_000);
         Self {
-            thread_id: ThreadId::from(17),
+            thread_id: ThreadId::from(16),
             forum_id: ForumId::from(2),
-            title: "Which tea?".into(),
+            title: "Which tea for a rainy afternoon?".into(),
             author: Some(Author::example()),
             state: ContentState::Visible,
             created_at: time,
             last_activity_at: time,
             last_post: Some(LastPost {
-                post_id: PostId::from(40),
+                post_id: PostId::from(54),
                 author: Some(Author::example()),
                 created_at: time,
             }),
             reply_count: 0,
             pinned: false,
             locked: false,
-            first_post_id: PostId::from(40),
-            poll_id: Some(PollId::from(4)),
+            first_post_id: PostId::from(54),
+            poll_id: Some(PollId::from(1)),
             can_reply: true,
             version: 1,
             extra: None,
@@ -139,11 +139,12 @@ pub struct NewThread {
 
 impl NewThread {
     pub(crate) fn example() -> Self {
-        let options = vec!["Green".into(), "Black".into()];
+        let question = "What goes into the pot when it rains?";
+        let options = vec!["Black tea".into(), "Green tea".into()];
         Self {
-            title: "Which tea?".into(),
+            title: "Which tea for a rainy afternoon?".into(),
             body: "Green or *black*?".into(),
-            poll: Some(NewPoll::new("Which tea?", options)),
+            poll: Some(NewPoll::new(question, options)),
             subscribe: false,
             extra: None,
         }

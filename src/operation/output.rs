@@ -32,7 +32,7 @@ use crate::store::ResourceIds;
 /// impl Resource for PostVotes {}
 /// ```
 pub trait Resource: Serialize + JsonSchema + Send + 'static {
-    /// Returns the path of this resource below the base path, such as `/threads/17`, for the `location` header of a 201
+    /// Returns the path of this resource below the base path, such as `/threads/16`, for the `location` header of a 201
     /// response; `None` for a response without the header, the default.
     fn location(&self) -> Option<String> {
         None

@@ -28,7 +28,7 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("www-authenticate", "Authentication scheme: Bearer.", "string", false),
     ("etag", "Strong validator of the body, for `if-none-match`.", "string", false),
     ("link", "Absolute path of the next page with `rel=\"next\"`, for example `</api/v1/forums/2/threads?after=…>`; absent on the last page.", "string", false),
-    ("location", "Absolute path of the created resource, for example `/api/v1/threads/17`.", "string", false),
+    ("location", "Absolute path of the created resource, for example `/api/v1/threads/16`.", "string", false),
     ("idempotency-replayed", "`true` if this is a stored response; absent otherwise.", "string", false),
 ];
 

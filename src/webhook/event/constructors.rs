@@ -63,11 +63,11 @@ kinds! {
         in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
 
     "A post was created or approved: a reply, or the first post of a thread."
-    POST_CREATED post_created(post: &Post = &Post::reply_example(), context: EventContext<'_> = reply_example())
+    POST_CREATED post_created(post: &Post = &Post::own_reply_example(), context: EventContext<'_> = example(&REPLIED_THREAD))
         in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: public(post), context: ThreadEventData::new(context) };
 
     "A post was edited."
-    POST_UPDATED post_updated(post: &Post = &Post::updated_example(), context: EventContext<'_> = reply_example())
+    POST_UPDATED post_updated(post: &Post = &Post::updated_example(), context: EventContext<'_> = example(&REPLIED_THREAD))
         in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: public(post), context: ThreadEventData::new(context) };
 
     "A reply was deleted. The event does not contain its text."
@@ -75,7 +75,7 @@ kinds! {
         in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: without_text(post), context: ThreadEventData::new(context) };
 
     "A reply was restored."
-    POST_RESTORED post_restored(post: &Post = &restored_post(), context: EventContext<'_> = reply_example())
+    POST_RESTORED post_restored(post: &Post = &restored_post(), context: EventContext<'_> = example(&REPLIED_THREAD))
         in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: public(post), context: ThreadEventData::new(context) };
 
     "A member voted or changed a vote. The event does not name the voter."
@@ -96,7 +96,7 @@ kinds! {
 
     "A private message was sent. The event contains ids only."
     MESSAGE_SENT message_sent(
-        message: &MessageId = &MessageId::from(9),
+        message: &MessageId = &MessageId::from(1),
         sender: &UserId = &AUTHOR.user_id,
         recipients: &[UserId] = &[UserId::from(4)]
     ) in None => MessageEventData, MessageEventData {
@@ -130,13 +130,12 @@ fn public_poll(poll: &Poll) -> PublicView<'_, Poll> {
 
 static THREAD: LazyLock<Thread> = LazyLock::new(Thread::example);
 static AUTHOR: LazyLock<Author> = LazyLock::new(Author::example);
-static REPLIER: LazyLock<Author> = LazyLock::new(Author::other_example);
 static REPLIED_THREAD: LazyLock<Thread> = LazyLock::new(|| {
-    let reply = Post::reply_example();
+    let reply = Post::own_reply_example();
     Thread {
         last_activity_at: reply.created_at,
         last_post: Some(LastPost::from(&reply)),
-        reply_count: 1,
+        reply_count: 6,
         ..Thread::example()
     }
 });
@@ -158,25 +157,18 @@ fn example(thread: &'static Thread) -> EventContext<'static> {
     }
 }
 
-fn reply_example() -> EventContext<'static> {
-    EventContext {
-        actor: Some(&REPLIER),
-        ..example(&REPLIED_THREAD)
-    }
-}
-
 fn deleted_post() -> Post {
     Post {
         state: ContentState::Deleted,
         version: 2,
-        ..Post::reply_example()
+        ..Post::own_reply_example()
     }
 }
 
 fn restored_post() -> Post {
     Post {
         version: 3,
-        ..Post::reply_example()
+        ..Post::own_reply_example()
     }
 }
 
