@@ -115,6 +115,8 @@ async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
     let list = section("listPosts");
     assert!(list.contains("Token optional") && !list.contains("Authorization"));
     assert!(list.contains("1 to 100 · default <code>20</code>"));
+    assert!(section("updatePost").contains("Use the id of a post of yours"));
+    assert!(html.contains("Idempotency-Key: $(date +%s)-$$"));
     assert!(section("onPostCreated").contains("Payload fields"));
     assert!(section("unsubscribe").contains("/subscriptions/thread/16'"));
 }

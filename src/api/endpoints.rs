@@ -117,6 +117,8 @@ const SUBSCRIPTIONS: Tag = Tag::new(
 );
 const SEARCH: Tag = Tag::new("search", "Full-text search.");
 
+const OWN_POST: &str = "Use the id of a post of yours: the `postId` of a response of `createPost`.";
+
 /// Returns the operations of the specification over `board`. Routing, access checks, rate limits, decoding, responses
 /// and the OpenAPI document use them.
 ///
@@ -162,12 +164,14 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             cannot change, the response is 422. Set `expectedVersion` to the \
             `version` that you read: if the post has changed since then, the response is 409 and the post is not changed. \
             To read one post, list the posts of its thread with the post's id as `from` and with `limit=1`.")
+            .example_note(OWN_POST)
             .ok(board, |b, m: &MemberCaller, path, Json(update)| b.update_post(m, path, update), Post::updated_example),
         Operation::delete("/threads/{threadId}/posts/{postId}", "deletePost", Scope::POSTS_WRITE).tag(THREADS).cost(5)
             .summary("Soft-deletes a post.")
             .notes("Deleting the first post deletes the thread. The post's `canDelete` shows whether the caller may delete it. The \
             board's own tools can restore a deleted post; this API cannot. The response to a second DELETE of the same post \
             is 404. For a moderator, who can still see the post, it is 409.")
+            .example_note(OWN_POST)
             .no_content(board, |b, m: &MemberCaller, path, Query(params)| b.delete_post(m, path, params)),
         Operation::get("/members/{userId}", "getMember", Scope::MEMBERS_READ).tag(MEMBERS)
             .summary("Returns a member's public profile.")

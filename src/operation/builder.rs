@@ -77,6 +77,7 @@ impl OperationBuilder {
             tag: Tag::new("board", "Operations of this board."),
             summary: "",
             notes: "",
+            example_note: "",
             scope,
             cost: 1,
             cache_policy: CachePolicy::PrivateNoCache,
@@ -105,6 +106,14 @@ impl OperationBuilder {
     /// Sets a further description in Markdown.
     pub fn notes(self, notes: &'static str) -> Self {
         Self(OperationSpec { notes, ..self.0 })
+    }
+
+    /// Sets a note at the examples of requests.
+    pub(crate) fn example_note(self, example_note: &'static str) -> Self {
+        Self(OperationSpec {
+            example_note,
+            ..self.0
+        })
     }
 
     /// Sets `cache-control: no-store` for successful responses.

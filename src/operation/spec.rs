@@ -21,6 +21,8 @@ pub(crate) struct OperationSpec {
     pub(crate) summary: &'static str,
     /// Further description for the OpenAPI document; may be empty.
     pub(crate) notes: &'static str,
+    /// Note at the examples of requests; may be empty.
+    pub(crate) example_note: &'static str,
     /// The scope that a token needs.
     pub(crate) scope: Scope,
     /// Units that a request is charged.

@@ -145,14 +145,13 @@ impl SampleRequest {
                 .text(parameter, "name")
                 .eq_ignore_ascii_case("idempotency-key")
         });
-        let success = operation.success();
         Self {
             method: operation.method.to_uppercase(),
             target: utf8_percent_encode(&(target + &query), QUOTED).to_string(),
             sends_token: document.token_use(operation) == TokenUse::Required,
             has_key,
             body,
-            has_response_body: success.is_some_and(|one| document.content(one.value).is_some()),
+            has_response_body: operation.returns_body(document),
         }
     }
 
@@ -166,7 +165,7 @@ impl SampleRequest {
             lines.push("-H \"Authorization: Bearer $FORUM_TOKEN\"".into());
         }
         if self.has_key {
-            lines.push("-H \"Idempotency-Key: $(uuidgen)\"".into());
+            lines.push("-H \"Idempotency-Key: $(date +%s)-$$\"".into());
         }
         if let Some(body) = &self.body {
             lines.push("-H 'Content-Type: application/json'".into());

@@ -26,11 +26,27 @@ pub(super) fn inline_markdown(text: &str) -> Markup {
 }
 
 /// Renders a text. In its tables each of these codes gets the fragment of [`code_fragment`], at its first occurrence. Removes
-/// the codes found.
-pub(super) fn markdown_with_anchors(text: &str, codes: &mut BTreeSet<&str>) -> Markup {
+/// the codes found. In its code blocks the base URL is in elements of the class `base`.
+pub(super) fn markdown_with_anchors(
+    text: &str,
+    codes: &mut BTreeSet<&str>,
+    base_url: &str,
+) -> Markup {
     let mut is_in_table = false;
+    let mut is_in_code = false;
     render(events(text, HeadingLevel::H3).map(|event| {
         match &event {
+            // Code blocks are HTML already.
+            Event::InlineHtml(html) => is_in_code = html.starts_with("<div"),
+            Event::Text(code) if is_in_code => {
+                let html = maud::html! {
+                    @for (number, part) in code.split(base_url).enumerate() {
+                        @if number > 0 { span.base { (base_url) } }
+                        (part)
+                    }
+                };
+                return Event::InlineHtml(html.into_string().into());
+            }
             Event::Start(Tag::Table(_)) => is_in_table = true,
             Event::End(TagEnd::Table) => is_in_table = false,
             Event::Code(code) if is_in_table && codes.remove(&**code) => {

@@ -40,6 +40,9 @@ pub(super) fn operation<'a>(
             }
             div.examples {
                 (code::samples(document, operation, base_url, body.clone()))
+                @if !operation.text("x-example-note").is_empty() {
+                    p.note { (inline_markdown(operation.text("x-example-note"))) }
+                }
                 (try_form(document, operation, body))
                 @if let Some(response) = operation.success() { (response_examples(document, response)) }
                 h4 { "Responses" }
@@ -254,7 +257,8 @@ fn try_form<'a>(document: &Document<'a>, operation: &Operation<'a>, body: Option
     html! {
         details.try-it hidden {
             summary { "Try it" }
-            form data-method=(operation.method.to_uppercase()) data-path=(operation.path) novalidate {
+            form data-method=(operation.method.to_uppercase()) data-path=(operation.path)
+                data-returns=[operation.returns_body(document).then_some("")] novalidate {
                 div.field {
                     @let id = field_id("token");
                     label for=(id) { "Token" }
@@ -336,6 +340,12 @@ fn schema_of(content: &Value) -> &Value {
 impl<'a> Operation<'a> {
     fn request_body(&self, document: &Document<'a>) -> Option<&'a Value> {
         document.content(document.resolve(self.value.get("requestBody")?))
+    }
+
+    /// Returns `true` if a successful response has a body.
+    pub(super) fn returns_body(&self, document: &Document<'a>) -> bool {
+        let success = self.success();
+        success.is_some_and(|one| document.content(one.value).is_some())
     }
 
     fn field_scopes(&self) -> &'a Value {

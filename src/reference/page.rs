@@ -117,7 +117,7 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
     let mut codes: BTreeSet<_> = entries(document.get("/info/x-errors"))
         .map(|(code, _)| code)
         .collect();
-    let mut parts = vec![introduction(document, &mut codes)];
+    let mut parts = vec![introduction(document, &mut codes, base_url)];
     for group in &document.groups {
         let title = if group.name.is_empty() {
             "Operations".into()
@@ -178,13 +178,17 @@ fn plain_entry(fragment: impl Into<String>, title: impl Into<String>) -> Entry {
 }
 
 /// Renders the description of the document, and the authentication after its first section.
-fn introduction<'a>(document: &Document<'a>, codes: &mut BTreeSet<&'a str>) -> Part {
+fn introduction<'a>(
+    document: &Document<'a>,
+    codes: &mut BTreeSet<&'a str>,
+    base_url: &str,
+) -> Part {
     let sections = sections(document.text(document.get("/info"), "description"));
     let schemes: Vec<_> = entries(document.get("/components/securitySchemes")).collect();
     let mut entries = Vec::new();
     let mut contents = Vec::new();
     for (title, text) in &sections {
-        let text = markdown_with_anchors(text, codes);
+        let text = markdown_with_anchors(text, codes, base_url);
         if title.is_empty() {
             contents.push(html! { div.prose { (text) } });
             continue;
@@ -216,7 +220,7 @@ fn authentication<'a>(document: &Document<'a>, schemes: &[(&'a str, &'a Value)])
             div.token-box hidden {
                 label for="page-token" { "Token for requests from this page" }
                 input.token-field id="page-token" type="password" autocomplete="off" spellcheck="false";
-                p { "The page keeps the token in memory. Reload the page to remove it." }
+                p { "The page keeps the token in memory and shows it in the samples. Reload the page to remove it." }
             }
             noscript { p.note { "The forms that send requests need JavaScript." } }
         }

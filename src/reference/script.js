@@ -141,10 +141,15 @@ addEventListener("scroll", () => {
 
 document.querySelector(".token-box")?.removeAttribute("hidden");
 const tokenFields = all(".token-field");
+const exported = all(".prose pre code").find((code) => code.textContent.startsWith("export FORUM_TOKEN="));
+const exportedExample = exported?.textContent;
 for (const field of tokenFields) {
     field.value = "";
     field.addEventListener("input", () => {
         for (const other of tokenFields) other.value = field.value;
+        const token = field.value.trim();
+        if (exported) exported.textContent = token ? `export FORUM_TOKEN=${shell(token)}\n` : exportedExample;
+        all(".try-it form").forEach(showSamples);
     });
 }
 
@@ -152,35 +157,40 @@ for (const field of tokenFields) {
 
 for (const box of all(".try-it")) {
     box.hidden = false;
-    box.querySelector("form").addEventListener("submit", (event) => {
+    const form = box.querySelector("form");
+    form.addEventListener("input", () => showSamples(form));
+    form.addEventListener("submit", (event) => {
         event.preventDefault();
-        send(event.target, box.querySelector(".result"));
+        send(form, box.querySelector(".result"));
     });
 }
 
-/** Builds the request of a form. */
+/** Reads the request of a form. */
 function requestOf(form) {
-    let path = form.dataset.path;
-    const query = new URLSearchParams();
-    const headers = new Headers({ accept: "application/json" });
+    const { method, path } = form.dataset;
+    const query = [];
+    const headers = [];
+    let url = base + path;
     let body;
     for (const field of all("[data-in]", form)) {
         const { name, value } = field;
         const place = field.dataset.in;
-        if (place === "path") path = path.replace(`{${name}}`, encodeURIComponent(value));
+        if (place === "path") url = url.replace(`{${name}}`, () => encoded(value));
         else if (value === "") continue;
-        else if (place === "query") query.append(name, value);
-        else if (place === "header") headers.set(name, value);
-        else if (place === "body") {
-            body = value;
-            headers.set("content-type", "application/json");
-        }
+        else if (place === "query") query.push(`${name}=${encoded(value)}`);
+        else if (place === "header") headers.push([name, value]);
+        else if (place === "body") body = value;
     }
+    if (query.length > 0) url += `?${query.join("&")}`;
     const token = form.querySelector(".token-field").value.trim();
-    if (token) headers.set("authorization", `Bearer ${token}`);
-    const parameters = query.size ? `?${query}` : "";
-    const options = { method: form.dataset.method, headers, body, cache: "no-store", credentials: "omit" };
-    return [base + path + parameters, options];
+    if (token) headers.unshift(["Authorization", `Bearer ${token}`]);
+    if (body !== undefined) headers.push(["Content-Type", "application/json"]);
+    return { method, url, headers, body };
+}
+
+/** Encodes a variable of a path or the value of a parameter, as the samples of the page do. */
+function encoded(value) {
+    return encodeURI(value).replace(/[#&'+/?]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** Sends the request of a form and shows the response. */
@@ -190,9 +200,10 @@ async function send(form, result) {
     button.ariaDisabled = "true";
     button.textContent = "Sending…";
     try {
-        const [url, options] = requestOf(form);
+        const { url, ...options } = requestOf(form);
+        options.headers.push(["Accept", "application/json"]);
         const began = performance.now();
-        const response = await fetch(url, options);
+        const response = await fetch(url, { ...options, cache: "no-store", credentials: "omit" });
         const text = await response.text();
         show(result, response, text, performance.now() - began);
     } catch (error) {
@@ -239,6 +250,113 @@ function formatted(text) {
     } catch {
         return text;
     }
+}
+
+/* Samples of the request of a form. Without input they are equal to those of the page. */
+
+const FORUM_TOKEN = {
+    curl: "Bearer $FORUM_TOKEN",
+    typescript: "`Bearer ${process.env.FORUM_TOKEN}`",
+    python: "f\"Bearer {os.environ['FORUM_TOKEN']}\"",
+    import: "import os\n",
+};
+const NEW_KEY = {
+    curl: "$(date +%s)-$$",
+    typescript: "crypto.randomUUID()",
+    python: "str(uuid.uuid4())",
+    import: "import uuid\n",
+};
+
+/** Writes the request of a form in each language. A header that is not entered and that the operation needs has an expression. */
+function showSamples(form) {
+    const request = requestOf(form);
+    const { headers } = request;
+    const isMissing = (name) => !headers.some(([other]) => other === name);
+    if (form.querySelector("[name=Idempotency-Key]") && isMissing("Idempotency-Key")) {
+        const position = isMissing("Authorization") ? 0 : 1;
+        headers.splice(position, 0, ["Idempotency-Key", NEW_KEY]);
+    }
+    const needsToken = form.querySelector(".token-field").placeholder === "required";
+    if (needsToken && isMissing("Authorization")) headers.unshift(["Authorization", FORUM_TOKEN]);
+    request.returnsBody = "returns" in form.dataset;
+    try {
+        request.json = JSON.parse(request.body);
+    } catch {
+        // The body is sent as it is.
+    }
+    const texts = [curl(request), typescript(request), python(request)];
+    const codes = all(".samples .code code", form.closest(".examples"));
+    codes.forEach((code, number) => (code.textContent = texts[number]));
+}
+
+function curl({ method, url, headers, body, json }) {
+    const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}${shell(url)}`];
+    for (const [name, value] of headers) {
+        lines.push(`-H ${value.curl ? `"${name}: ${value.curl}"` : shell(`${name}: ${value}`)}`);
+    }
+    if (body !== undefined) lines.push(`-d ${shell(json === undefined ? body : indented(json, "  "))}`);
+    return lines.join(" \\\n  ");
+}
+
+function typescript({ method, url, headers, body, json, returnsBody }) {
+    const options = [];
+    if (method !== "GET") options.push(`method: "${method}"`);
+    if (headers.length > 0) {
+        const lines = headers.map(([name, value]) => {
+            const key = /^\w+$/.test(name) ? name : JSON.stringify(name);
+            return `    ${key}: ${value.typescript ?? JSON.stringify(value)},\n`;
+        });
+        options.push(`headers: {\n${lines.join("")}  }`);
+    }
+    if (json !== undefined) options.push(`body: JSON.stringify(${indented(json, "  ")})`);
+    else if (body !== undefined) options.push(`body: ${JSON.stringify(body)}`);
+    const second = options.length > 0 ? `, {\n  ${options.join(",\n  ")},\n}` : "";
+    const data = returnsBody ? "\nconst data = await response.json();" : "";
+    return `const response = await fetch(${JSON.stringify(url)}${second});
+if (!response.ok) throw new Error(await response.text());${data}`;
+}
+
+function python({ method, url, headers, body, json, returnsBody }) {
+    // With `json` the library sends the header itself.
+    if (json !== undefined) headers = headers.filter(([name]) => name !== "Content-Type");
+    const imports = headers.map(([, value]) => value.import ?? "").join("");
+    const parameters = [JSON.stringify(url)];
+    if (headers.length > 0) {
+        const lines = headers.map(([name, value]) => {
+            return `        ${JSON.stringify(name)}: ${value.python ?? JSON.stringify(value)},\n`;
+        });
+        parameters.push(`headers={\n${lines.join("")}    }`);
+    }
+    if (json !== undefined) parameters.push(`json=${pythonLiteral(json, "    ")}`);
+    else if (body !== undefined) parameters.push(`data=${JSON.stringify(body)}.encode()`);
+    const data = returnsBody ? "\ndata = response.json()" : "";
+    return `${imports}${imports && "\n"}import requests
+
+response = requests.${method.toLowerCase()}(
+    ${parameters.join(",\n    ")},
+)
+response.raise_for_status()${data}`;
+}
+
+function pythonLiteral(value, indent) {
+    if (value === null) return "None";
+    if (typeof value === "boolean") return value ? "True" : "False";
+    if (typeof value !== "object" || Object.keys(value).length === 0) return JSON.stringify(value);
+    const lines = Object.entries(value).map(([name, member]) => {
+        const key = Array.isArray(value) ? "" : `${JSON.stringify(name)}: `;
+        return `${indent}    ${key}${pythonLiteral(member, `${indent}    `)},\n`;
+    });
+    const [open, close] = Array.isArray(value) ? "[]" : "{}";
+    return `${open}\n${lines.join("")}${indent}${close}`;
+}
+
+function indented(json, indent) {
+    return JSON.stringify(json, null, 2).replaceAll("\n", `\n${indent}`);
+}
+
+/** Quotes a text for a shell. */
+function shell(text) {
+    return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /* The script has moved the content. After a reload the browser restores the position itself. */

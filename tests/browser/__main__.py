@@ -10,6 +10,7 @@ import forged
 import pages
 import reader
 import reference
+import samples
 import script
 import token_and_webhook_workflow
 import usage
@@ -45,6 +46,12 @@ def at_the_reference(browser: Browser) -> None:
         reference.run(page, server)
 
 
+def with_samples(browser: Browser) -> None:
+    for language in samples.RUN:
+        with Server(PROGRAM) as server, Window(browser, server.address) as page:
+            samples.run(page, server, language)
+
+
 def at_the_start_page(browser: Browser) -> None:
     with Server(PROGRAM) as server, Window(browser, server.address) as page:
         reader.run(page, server)
@@ -66,6 +73,7 @@ PARTS = (
     with_local_times,
     with_requests,
     at_the_reference,
+    with_samples,
     at_the_start_page,
     with_forged_forms,
 )

@@ -11,8 +11,9 @@ use crate::scope::{Scopes, Surface};
 const INTRODUCTION: &str = include_str!("introduction.md");
 const AUTHENTICATION: &str = include_str!("authentication.md");
 
-/// Returns the description of the document, with a table of errors, the budgets and the limit of request bodies.
-pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
+/// Returns the description of the document, with requests to `server`, a table of errors, the budgets and the limit of
+/// request bodies.
+pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &str) -> String {
     let errors = ErrorCode::of(surface).map(|code| {
         let status = code.status().as_str().to_owned();
         [
@@ -28,8 +29,13 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
         settings.ipv4_prefix_len,
         settings.ipv6_prefix_len,
     );
+    let origin = match server.contains("://") {
+        true => "",
+        false => "https://forum.example",
+    };
     INTRODUCTION
         .trim_end()
+        .replace("{base_url}", &format!("{origin}{server}"))
         .replace("{errors}", &table(["status", "code", "meaning"], errors))
         .replace("{budgets}", &budgets)
         .replace("{body_limit}", &settings.body_limit.to_string())

@@ -45,7 +45,7 @@ pub(super) fn render(
     parameters.extend(operation::shared_parameters());
     let mut document = json!({
         "openapi": "3.1.0",
-        "info": info(settings, surface, &scopes),
+        "info": info(settings, surface, &scopes, &server),
         "servers": [{ "url": server }],
         "tags": tags(operations),
         "paths": paths,
@@ -61,7 +61,7 @@ pub(super) fn render(
     document
 }
 
-fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes) -> Value {
+fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes, server: &str) -> Value {
     let scopes: Map<_, _> = scopes
         .iter()
         .map(|scope| (scope.to_string(), scope.description().into()))
@@ -77,7 +77,7 @@ fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes) -> Value {
     json!({
         "title": "Forum Board REST API",
         "version": "1.0.0",
-        "description": info::introduction(settings, surface),
+        "description": info::introduction(settings, surface, server),
         "contact": { "name": "The operators of this board" },
         "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         "x-scopes": scopes,

@@ -62,6 +62,9 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
     if let (Some((field, scope)), Some(operation)) = (field_scope, operation.as_object_mut()) {
         operation.insert("x-field-scopes".into(), json!({ field: scope.as_str() }));
     }
+    if let (false, Some(operation)) = (spec.example_note.is_empty(), operation.as_object_mut()) {
+        operation.insert("x-example-note".into(), spec.example_note.into());
+    }
     if let (Some(example), Some(operation)) =
         (operation_schemas.input.example, operation.as_object_mut())
     {
