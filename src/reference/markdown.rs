@@ -183,8 +183,17 @@ mod tests {
     fn codes_in_tables_have_anchors_once() {
         let mut codes = BTreeSet::from(["a_b", "c"]);
         let text = "`a_b`\n\n| x |\n|---|\n| `a_b` |\n| `a_b` |\n";
-        let html = markdown_with_anchors(text, &mut codes).into_string();
+        let html = markdown_with_anchors(text, &mut codes, "http://x").into_string();
         assert_eq!(html.matches("id=\"error-a_b\"").count(), 1);
         assert_eq!(codes, BTreeSet::from(["c"]));
+    }
+
+    #[test]
+    fn the_base_url_is_marked_in_code_blocks_only() {
+        let text = "http://x\n\n```\ncurl 'http://x/<a>'\n```\nhttp://x\n";
+        let html = markdown_with_anchors(text, &mut BTreeSet::new(), "http://x").into_string();
+        let marked = "curl '<span class=\"base\">http://x</span>/&lt;a&gt;'\n";
+        assert!(html.contains(marked), "{html}");
+        assert_eq!(html.matches("<span").count(), 1, "{html}");
     }
 }
