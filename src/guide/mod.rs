@@ -27,55 +27,89 @@
 //! methods, use the module [`rules`](crate::conformance::rules) as a reference. `examples/existing_board` in the
 //! repository adds the API to a board with its own tables, pages and forms; `examples/server` is a complete board.
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("getting_started.md")]
 pub mod getting_started {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("request_lifecycle.md")]
 pub mod request_lifecycle {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("resources.md")]
 pub mod resources {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("existing_boards.md")]
 pub mod existing_boards {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("custom_operations.md")]
 pub mod custom_operations {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("board_rules.md")]
 pub mod board_rules {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("testing.md")]
 pub mod testing {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("mounting.md")]
 pub mod mounting {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("mcp.md")]
 pub mod mcp {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("stores.md")]
 pub mod stores {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("outbox.md")]
 pub mod outbox {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("without_sql.md")]
 pub mod without_sql {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("webhooks.md")]
 ///
 #[doc = include_str!("receivers.md")]
 pub mod webhooks {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("clustering.md")]
 pub mod clustering {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("observability.md")]
 pub mod observability {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("performance.md")]
 pub mod performance {}
 
+#[doc = include_str!("links.txt")]
+///
 #[doc = include_str!("semver.md")]
 pub mod semver {}
