@@ -306,7 +306,7 @@ impl NewPost {
 #[schemars(
     description = "Body of `PATCH /threads/{threadId}/posts/{postId}`: at least `body` or `title`. Omitted fields keep their value."
 )]
-#[schemars(extend("not" = {"propertyNames": {"enum": ["expectedVersion", "extra", "reason"]}}))]
+#[schemars(extend("not" = {"patternProperties": {"^(body|title)$": {"type": "null"}}}))]
 #[non_exhaustive]
 pub struct PostUpdate {
     /// The new source markup; null to keep the text.
