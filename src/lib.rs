@@ -65,8 +65,7 @@
 //! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`ErrorMessages`], [`Language`]),
 //! the [`Environment`] that all services of a board share, their stores and environment in one value ([`Wiring`]), the error of their builders ([`BuildError`]), the body and the
 //! future of their responses ([`ResponseBody`], [`ResponseFuture`]), the request extension [`MalformedRequest`], and the
-//! functions [`client_ip`] and [`openapi_document`]. It re-exports `async_trait` and [`IpNet`]. The cited file
-//! `docs/protocol.md` is in the repository.
+//! functions [`client_ip`] and [`openapi_document`]. It re-exports `async_trait` and [`IpNet`].
 //!
 //! # Features
 //!

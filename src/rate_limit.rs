@@ -1,5 +1,5 @@
-//! Rate limits in fixed windows (`docs/protocol.md`, section 4.1). A window begins with the first charge after the end of
-//! the previous window.
+//! Rate limits in fixed windows ([protocol](crate::guide::protocol), section 4.1). A window begins with the first
+//! charge after the end of the previous window.
 
 use std::time::Duration;
 

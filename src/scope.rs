@@ -1,4 +1,4 @@
-//! Scopes of tokens, and the surfaces that define them (`docs/protocol.md`, sections 1.3 and 3.5).
+//! Scopes of tokens, and the surfaces that define them ([protocol](crate::guide::protocol), sections 1.3 and 3.5).
 
 use std::sync::Arc;
 
@@ -240,7 +240,7 @@ impl ScopeSet {
     }
 }
 
-/// API surface: the set of endpoints and scopes that a service has (`docs/protocol.md`, section 1.3).
+/// API surface: the set of endpoints and scopes that a service has ([protocol](crate::guide::protocol), section 1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Surface {

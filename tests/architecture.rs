@@ -1,4 +1,4 @@
-//! Architecture rules: order of modules, import cycles, restricted calls, dependencies, and lists in documents.
+//! Architecture rules: order of modules, import cycles, restricted calls, dependencies, lists and links in documents.
 //!
 //! `cargo test --test architecture -- imports --nocapture` prints the imports of each module, and fails when there is a
 //! cycle between modules, or between the files of a module.
@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
 
@@ -59,13 +60,17 @@ fn read(path: &str) -> String {
 }
 
 fn files(folder: &str) -> Vec<String> {
+    files_with(folder, "rs")
+}
+
+fn files_with(folder: &str, extension: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut waiting, mut files) = (vec![root.join(folder)], Vec::new());
     while let Some(path) = waiting.pop() {
         if path.is_dir() {
             let entries = fs::read_dir(path).unwrap();
             waiting.extend(entries.map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|found| found == extension) {
             files.push(
                 path.strip_prefix(root)
                     .unwrap()
@@ -399,6 +404,138 @@ fn the_log_messages_of_the_guide_exist() {
     for message in messages {
         assert!(sources.contains(message), "{message}");
     }
+}
+
+/// A Markdown file: the targets of its links, the labels of links without a definition, and the anchors of its headings.
+#[derive(Default)]
+struct Links {
+    targets: BTreeSet<String>,
+    undefined: BTreeSet<String>,
+    anchors: BTreeSet<String>,
+}
+
+impl Links {
+    fn of(text: &str) -> Self {
+        let mut links = Self::default();
+        let mut undefined = BTreeSet::new();
+        let mut heading = None;
+        let options = Options::ENABLE_TABLES;
+        let parser = Parser::new_with_broken_link_callback(
+            text,
+            options,
+            Some(|link: pulldown_cmark::BrokenLink<'_>| {
+                undefined.insert(link.reference.to_string());
+                None::<(CowStr<'_>, CowStr<'_>)>
+            }),
+        );
+        for event in parser {
+            match event {
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    links.targets.insert(dest_url.to_string());
+                }
+                Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+                Event::End(TagEnd::Heading(_)) => {
+                    let anchor = anchor(&heading.take().unwrap());
+                    let mut numbered = (1..).map(|number| format!("{anchor}-{number}"));
+                    let is_free = links.anchors.insert(anchor.clone());
+                    while !is_free && !links.anchors.insert(numbered.next().unwrap()) {}
+                }
+                Event::Text(text) | Event::Code(text) => {
+                    if let Some(heading) = &mut heading {
+                        heading.push_str(&text);
+                    }
+                }
+                _ => {}
+            }
+        }
+        links.undefined = undefined;
+        links
+    }
+}
+
+/// Returns the anchor of a heading, on a forge and in rustdoc.
+fn anchor(heading: &str) -> String {
+    let kept = heading
+        .chars()
+        .filter(|one| one.is_alphanumeric() || [' ', '-', '_'].contains(one));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+fn markdown_files() -> Vec<String> {
+    let root = fs::read_dir(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let names = root.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut found: Vec<_> = names.filter(|name| name.ends_with(".md")).collect();
+    for folder in ["benches", "docs", "examples", "src", "tests"] {
+        found.extend(files_with(folder, "md"));
+    }
+    assert!(found.len() > 20, "{found:?}");
+    found
+}
+
+#[test]
+fn the_links_of_documents_have_targets() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut faults = Vec::new();
+    for file in markdown_files() {
+        let links = Links::of(&read(&file));
+        let undefined = links.undefined.iter();
+        faults.extend(undefined.map(|label| format!("{file}: [{label}] has no definition")));
+        for target in &links.targets {
+            if target.starts_with("https://") {
+                continue;
+            }
+            let (path, fragment) = target.split_once('#').unwrap_or((target, ""));
+            let linked = match path {
+                "" => root.join(&file),
+                path => root.join(&file).parent().unwrap().join(path),
+            };
+            let has_fragment = || {
+                Links::of(&fs::read_to_string(&linked).unwrap())
+                    .anchors
+                    .contains(fragment)
+            };
+            if !linked.exists() || !fragment.is_empty() && !has_fragment() {
+                faults.push(format!("{file}: {target}"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// In rustdoc the list of links precedes each chapter, and the first definition of a label applies.
+#[test]
+fn rustdoc_resolves_the_links_of_the_guide() {
+    let list = read("src/guide/links.txt");
+    let mut listed = definitions(&list);
+    let modules = read("src/guide/mod.rs");
+    let chapters = modules.matches("pub mod ").count();
+    assert_eq!(
+        modules.matches("include_str!(\"links.txt\")").count(),
+        chapters
+    );
+    let mut used = BTreeSet::new();
+    for file in markdown_files() {
+        if !file.starts_with("src/guide/") && file != "docs/protocol.md" {
+            continue;
+        }
+        let text = read(&file);
+        used.extend(definitions(&text));
+        let inline = Links::of(&text).targets.into_iter();
+        let mut inline = inline.filter(|target| text.contains(&format!("]({target})")));
+        let relative = inline.find(|target| !target.starts_with(['#', 'h']));
+        assert_eq!(relative, None, "{file}");
+    }
+    assert!(listed.len() > 200);
+    assert_eq!(used.difference(&listed).next(), None, "not in the list");
+    listed.retain(|label| !used.contains(label));
+    assert!(listed.is_empty(), "not in a chapter: {listed:?}");
+}
+
+/// Returns the labels of link definitions.
+fn definitions(text: &str) -> BTreeSet<String> {
+    let parser = Parser::new(text);
+    let labels = parser.reference_definitions().iter();
+    labels.map(|(label, _)| label.to_owned()).collect()
 }
 
 #[test]

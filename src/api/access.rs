@@ -1,5 +1,5 @@
 //! Steps 2, 4, 5, 6 and 8: authentication, scope check, access, online check and visibility check
-//! (`docs/protocol.md`, sections 2.3, 2.4 and 10).
+//! ([protocol](crate::guide::protocol), sections 2.3, 2.4 and 10).
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,5 @@
-//! The client's IP address and its network prefix, whose guests share a budget (`docs/protocol.md`, section 4).
+//! The client's IP address and its network prefix, whose guests share a budget ([protocol](crate::guide::protocol),
+//! section 4).
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,5 @@
-//! Step 1: the table of endpoints, and the routing of a request to a row (`docs/protocol.md`, sections 2.2 and 12).
+//! Step 1: the table of endpoints, and the routing of a request to a row ([protocol](crate::guide::protocol), sections
+//! 2.2 and 12).
 
 use std::sync::Arc;
 

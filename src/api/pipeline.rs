@@ -1,4 +1,5 @@
-//! The service: its state, and the pipeline of steps that a request passes, in order (`docs/protocol.md`, section 2.1).
+//! The service: its state, and the pipeline of steps that a request passes, in order
+//! ([protocol](crate::guide::protocol), section 2.1).
 
 use std::net::IpAddr;
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! Responses: status, headers and body, and their conversion to HTTP (`docs/protocol.md`, section 2.7).
+//! Responses: status, headers and body, and their conversion to HTTP ([protocol](crate::guide::protocol), section 2.7).
 
 use bytes::{Bytes, BytesMut};
 use http::header::{

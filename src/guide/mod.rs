@@ -21,6 +21,7 @@
 //! | [`clustering`] | Several servers and workers on one Postgres and one Redis: failures, restores, upgrades. |
 //! | [`observability`] | Traces, log lines, metrics, health checks, alerts. |
 //! | [`performance`] | Cost of a request, and recommendations for a host. |
+//! | [`protocol`] | The behaviour of the HTTP API and of the webhooks. The documentation refers to its sections. |
 //! | [`semver`] | Versions, additions that do not break a host, exhaustive types, supported Rust versions. |
 //!
 //! Read the first sections of [`getting_started`] to run a first program, then [`testing`]. While you implement the
@@ -108,6 +109,11 @@ pub mod observability {}
 ///
 #[doc = include_str!("performance.md")]
 pub mod performance {}
+
+#[doc = include_str!("links.txt")]
+///
+#[doc = include_str!("../../docs/protocol.md")]
+pub mod protocol {}
 
 #[doc = include_str!("links.txt")]
 ///

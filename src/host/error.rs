@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::error::{BackendError, BoxError, IntoBackendError, OverloadedError};
 use crate::model::{ErrorCode, Expected, InvalidIdError, InvalidPageKeyError};
 
-/// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one
+/// Error of a [`Board`](super::Board) method ([protocol](crate::guide::protocol), section 5.3). Each variant has one
 /// [code](Self::code).
 ///
 /// The host writes the messages, in the board's language. The library sends them to the client. It never sends the

@@ -1,4 +1,4 @@
-//! Cursors: positions in lists, as clients receive and send them (`docs/protocol.md`, section 7).
+//! Cursors: positions in lists, as clients receive and send them ([protocol](crate::guide::protocol), section 7).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

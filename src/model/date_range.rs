@@ -1,4 +1,4 @@
-//! Date ranges of searches (`docs/protocol.md`, section 12.6).
+//! Date ranges of searches ([protocol](crate::guide::protocol), section 12.6).
 
 use std::time::Duration;
 

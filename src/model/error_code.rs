@@ -1,4 +1,4 @@
-//! Error codes (`docs/protocol.md`, section 5).
+//! Error codes ([protocol](crate::guide::protocol), section 5).
 
 use http::StatusCode;
 use schemars::JsonSchema;

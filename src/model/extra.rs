@@ -1,4 +1,4 @@
-//! Board-specific fields of resources (`docs/protocol.md`, section 11.3).
+//! Board-specific fields of resources ([protocol](crate::guide::protocol), section 11.3).
 
 use std::any::Any;
 use std::fmt;

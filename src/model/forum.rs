@@ -1,4 +1,4 @@
-//! Forums (`docs/protocol.md`, section 11).
+//! Forums ([protocol](crate::guide::protocol), section 11).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

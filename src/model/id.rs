@@ -1,4 +1,4 @@
-//! Ids: opaque strings of 1 to 64 characters of `[A-Za-z0-9_-]` (`docs/protocol.md`, section 6.1).
+//! Ids: opaque strings of 1 to 64 characters of `[A-Za-z0-9_-]` ([protocol](crate::guide::protocol), section 6.1).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -285,7 +285,7 @@ convert_ids! {
     TargetId => ForumId;
 }
 
-/// Reference to a member: an id or `@username` (`docs/protocol.md`, section 6.3).
+/// Reference to a member: an id or `@username` ([protocol](crate::guide::protocol), section 6.3).
 ///
 /// The board decides whether usernames are case-sensitive. A malformed reference in a request body is decoded as the empty
 /// id, which no member has.

@@ -1,4 +1,4 @@
-//! Response of `GET /me`: owner, scopes and token (`docs/protocol.md`, section 11).
+//! Response of `GET /me`: owner, scopes and token ([protocol](crate::guide::protocol), section 11).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

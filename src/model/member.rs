@@ -1,4 +1,4 @@
-//! Public profiles of members (`docs/protocol.md`, section 11.2).
+//! Public profiles of members ([protocol](crate::guide::protocol), section 11.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Private messages (`docs/protocol.md`, sections 11 and 12.3).
+//! Private messages ([protocol](crate::guide::protocol), sections 11 and 12.3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Types of the API's requests and responses, one file for each resource (`docs/protocol.md`, section 11).
+//! Types of the API's requests and responses, one file for each resource ([protocol](crate::guide::protocol), section 11).
 //!
 //! They are the parameters and results of [`Board`](crate::host::Board), and the schemas of the OpenAPI document.
 //!

@@ -1,4 +1,4 @@
-//! Pages of lists, with keyset pagination (`docs/protocol.md`, section 7).
+//! Pages of lists, with keyset pagination ([protocol](crate::guide::protocol), section 7).
 
 use std::fmt::{self, Display};
 

@@ -1,4 +1,4 @@
-//! Polls and votes (`docs/protocol.md`, sections 11 and 12.4).
+//! Polls and votes ([protocol](crate::guide::protocol), sections 11 and 12.4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Posts (`docs/protocol.md`, sections 11 and 12.2).
+//! Posts ([protocol](crate::guide::protocol), sections 11 and 12.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! Reputation ratings (`docs/protocol.md`, section 11).
+//! Reputation ratings ([protocol](crate::guide::protocol), section 11).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Search parameters and hits (`docs/protocol.md`, section 12.6).
+//! Search parameters and hits ([protocol](crate::guide::protocol), section 12.6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};

@@ -1,4 +1,4 @@
-//! Search queries: words, `"phrases"` and excluded `-words` (`docs/protocol.md`, section 12.6).
+//! Search queries: words, `"phrases"` and excluded `-words` ([protocol](crate::guide::protocol), section 12.6).
 
 use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,4 +1,5 @@
-//! Helpers for schemas and for fields that can be omitted, but not null (`docs/protocol.md`, sections 5.5 and 6).
+//! Helpers for schemas and for fields that can be omitted, but not null ([protocol](crate::guide::protocol), sections
+//! 5.5 and 6).
 
 use serde::{Deserialize, Deserializer};
 

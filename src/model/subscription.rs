@@ -1,4 +1,4 @@
-//! Subscriptions to threads and forums (`docs/protocol.md`, section 12.5).
+//! Subscriptions to threads and forums ([protocol](crate::guide::protocol), section 12.5).
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Rules for texts that members and administrators enter (`docs/protocol.md`, section 6.2).
+//! Rules for texts that members and administrators enter ([protocol](crate::guide::protocol), section 6.2).
 
 /// Returns `true` if a text contains no control characters, line breaks or bidirectional overrides. Titles, subjects,
 /// poll questions, poll options and token labels must be single-line texts. The library does not check the texts that

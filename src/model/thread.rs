@@ -1,4 +1,4 @@
-//! Threads (`docs/protocol.md`, sections 11 and 12.2).
+//! Threads ([protocol](crate::guide::protocol), sections 11 and 12.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Times: RFC 3339 in UTC with millisecond precision and `Z` (`docs/protocol.md`, section 6.1).
+//! Times: RFC 3339 in UTC with millisecond precision and `Z` ([protocol](crate::guide::protocol), section 6.1).
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

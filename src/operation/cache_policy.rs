@@ -1,4 +1,4 @@
-//! Caching policy of responses (`docs/protocol.md`, section 2.7).
+//! Caching policy of responses ([protocol](crate::guide::protocol), section 2.7).
 
 /// Caching policy of an endpoint's successful responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

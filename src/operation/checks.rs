@@ -1,4 +1,5 @@
-//! Scope check, and the visibility checks of requests and replays (`docs/protocol.md`, sections 2.4 and 10).
+//! Scope check, and the visibility checks of requests and replays ([protocol](crate::guide::protocol), sections 2.4 and
+//! 10).
 
 use super::error::ApiError;
 use crate::host::{Board, BoardError, Caller, PresentedToken, ResourceRef};

@@ -1,4 +1,4 @@
-//! Errors of the API (`docs/protocol.md`, section 5).
+//! Errors of the API ([protocol](crate::guide::protocol), section 5).
 
 use std::borrow::Cow;
 use std::time::Duration;

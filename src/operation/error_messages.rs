@@ -7,8 +7,8 @@ use crate::model::{Expected, SearchQuery};
 
 type Text = Cow<'static, str>;
 
-/// Messages of the library's own errors (`docs/protocol.md`, section 5.6). A board supplies the messages of its own
-/// errors.
+/// Messages of the library's own errors ([protocol](crate::guide::protocol), section 5.6). A board supplies the
+/// messages of its own errors.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ErrorMessages {

@@ -1,4 +1,5 @@
-//! `extra` in bodies: fields that a host adds to the bodies of the specification (`docs/protocol.md`, section 11.3).
+//! `extra` in bodies: fields that a host adds to the bodies of the specification ([protocol](crate::guide::protocol),
+//! section 11.3).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;

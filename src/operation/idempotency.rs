@@ -1,4 +1,4 @@
-//! Step 9: executes a request with an `Idempotency-Key` at most once (`docs/protocol.md`, section 9).
+//! Step 9: executes a request with an `Idempotency-Key` at most once ([protocol](crate::guide::protocol), section 9).
 
 use http::HeaderMap;
 use http::request::Parts;

@@ -1,4 +1,4 @@
-//! Cursors and pages on the wire (`docs/protocol.md`, section 7).
+//! Cursors and pages on the wire ([protocol](crate::guide::protocol), section 7).
 //!
 //! A [`Cursor`] is the opaque text that clients send and receive. A [`PageKey`] is the host's position in a list. Only
 //! this module converts between them.

@@ -1,4 +1,4 @@
-//! Trait of idempotency stores: responses by `Idempotency-Key` (`docs/protocol.md`, section 9).
+//! Trait of idempotency stores: responses by `Idempotency-Key` ([protocol](crate::guide::protocol), section 9).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Expiry of tokens: the form field "Expires in (days)" (`docs/protocol.md`, section 3.4).
+//! Expiry of tokens: the form field "Expires in (days)" ([protocol](crate::guide::protocol), section 3.4).
 
 use crate::error::{ParseError, impl_from_str};
 use crate::model::{DAY, Timestamp};

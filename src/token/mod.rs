@@ -1,4 +1,4 @@
-//! API tokens: format, storage, expiry and issue (`docs/protocol.md`, section 3).
+//! API tokens: format, storage, expiry and issue ([protocol](crate::guide::protocol), section 3).
 //!
 //! A token is `forum_pat_<lookup>_<secret>`. The store holds a [`TokenRecord`] with the public [`Lookup`] and the hash of
 //! the secret. [`issue_token`] creates a token for the host's control panel or command line; the library parses and checks

@@ -1,5 +1,5 @@
-//! Deliveries of events to endpoints: states, results of attempts, and backoff (`docs/protocol.md`, sections 13.9 to
-//! 13.13).
+//! Deliveries of events to endpoints: states, results of attempts, and backoff ([protocol](crate::guide::protocol),
+//! sections 13.9 to 13.13).
 
 use std::time::Duration;
 
@@ -170,7 +170,7 @@ impl DeliveryProgress {
     }
 }
 
-/// Delays between attempts: exponential with jitter (`docs/protocol.md`, section 13.11).
+/// Delays between attempts: exponential with jitter ([protocol](crate::guide::protocol), section 13.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// Delay after the first failure. Default: 30 s.

@@ -1,4 +1,4 @@
-//! Webhook endpoints, and the rotation of their secrets (`docs/protocol.md`, section 13.8).
+//! Webhook endpoints, and the rotation of their secrets ([protocol](crate::guide::protocol), section 13.8).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Webhooks: events, endpoints, deliveries and their signatures (`docs/protocol.md`, section 13).
+//! Webhooks: events, endpoints, deliveries and their signatures ([protocol](crate::guide::protocol), section 13).
 //!
 //! The feature `webhooks` adds the parts that send deliveries: the checks of endpoint URLs, the resolver, the HTTP
 //! transport and the encryption of secrets. The module `worker` sends deliveries, `webhook_admin` manages endpoints,

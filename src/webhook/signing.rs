@@ -1,4 +1,5 @@
-//! Signatures of deliveries, and their verification by a receiver (`docs/protocol.md`, sections 13.6, 13.7 and 13.17).
+//! Signatures of deliveries, and their verification by a receiver ([protocol](crate::guide::protocol), sections 13.6,
+//! 13.7 and 13.17).
 
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ use crate::webhook::{
 /// Largest number of deliveries that are queued again or removed in one call of the store.
 const BATCH: u32 = 500;
 
-/// Registers and changes webhook endpoints (`docs/protocol.md`, section 13).
+/// Registers and changes webhook endpoints ([protocol](crate::guide::protocol), section 13).
 ///
 /// Each change is recorded in the audit log with the `actor` of the call. An operation that changes nothing adds no entry.
 /// A [`ping`](Self::ping) is not recorded.

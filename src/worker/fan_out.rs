@@ -1,4 +1,5 @@
-//! The loop that fans out events to deliveries, and the filter of endpoints (`docs/protocol.md`, section 13.5).
+//! The loop that fans out events to deliveries, and the filter of endpoints ([protocol](crate::guide::protocol),
+//! section 13.5).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

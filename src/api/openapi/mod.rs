@@ -1,4 +1,5 @@
-//! The OpenAPI 3.1 document, generated from the endpoint table and the wire types (`docs/protocol.md`, section 14).
+//! The OpenAPI 3.1 document, generated from the endpoint table and the wire types ([protocol](crate::guide::protocol),
+//! section 14).
 
 mod components;
 mod info;

@@ -1,4 +1,4 @@
-//! [`InputError`]: the cause of a 400 `bad_request` (`docs/protocol.md`, section 5.4).
+//! [`InputError`]: the cause of a 400 `bad_request` ([protocol](crate::guide::protocol), section 5.4).
 
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! Checks of the addresses to which webhooks are sent (`docs/protocol.md`, section 13.15).
+//! Checks of the addresses to which webhooks are sent ([protocol](crate::guide::protocol), section 13.15).
 //!
 //! Webhooks must not reach the board's own network. An [`EndpointUrl`] is checked at registration and again at each
 //! attempt, with the same rules: the [`AddressClass`] of each address to which its host resolves, in any notation.

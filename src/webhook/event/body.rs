@@ -1,5 +1,5 @@
-//! Body of an event: serialization, truncation, and the parties of messages and ratings (`docs/protocol.md`, sections
-//! 13.2, 13.4 and 13.5).
+//! Body of an event: serialization, truncation, and the parties of messages and ratings
+//! ([protocol](crate::guide::protocol), sections 13.2, 13.4 and 13.5).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
