@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use http::{Method, StatusCode};
 
-use super::cache_policy::CachePolicy;
-use super::handler::{CallerKind, HandlerFn, TypedHandler};
+use super::call::{CallerKind, HandlerFn, TypedHandler};
 use super::input::Input;
 use super::operation::Operation;
 use super::output::Output;
 use super::path::PathParams;
-use super::spec::OperationSpec;
-use super::tag::Tag;
+use super::spec::{CachePolicy, OperationSpec, Tag};
 use crate::model::ErrorCode;
 use crate::scope::{Scope, Surface};
 

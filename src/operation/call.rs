@@ -11,7 +11,6 @@ use super::checks;
 use super::error::{ApiError, AuthFailure};
 use super::extract::error::InputError;
 use super::extract::value::{self, InputValue};
-use super::handler::{CallerKind, HandlerFn, TypedHandler};
 use super::idempotency::{self, Begin};
 use super::input::{DecodeContext, Input, Source, reject_query};
 use super::output::{Output, RenderContext, Rendered};
@@ -20,8 +19,9 @@ use super::path::{PathParams, PathSegments};
 use super::response::ApiResponse;
 use super::services::Services;
 use super::spec::OperationSpec;
-use crate::host::{BoardError, Caller, MemberCaller, RequestId, ResourceRef};
+use crate::host::{BoardError, BoardResult, Caller, MemberCaller, RequestId, ResourceRef};
 use crate::http_util::LazyBody;
+use crate::runtime::BoxFuture;
 use crate::store::IdempotentRequest;
 use crate::task::{catch_panic, spawn_and_join};
 
@@ -30,6 +30,54 @@ const INITIAL_CAPACITY: usize = 1024;
 
 /// Maximum spare capacity of a response body, in bytes. A larger spare capacity is freed.
 const MAX_SPARE_CAPACITY: usize = 64 * 1024;
+
+/// Caller of an operation: [`Caller`] if guests can call it, otherwise [`MemberCaller`]. A host cannot implement this
+/// trait.
+pub trait CallerKind: private::Caller + Sync + Send + 'static {
+    /// `true` if a request without a token is refused with 401.
+    const NEEDS_TOKEN: bool;
+
+    /// Returns the caller in this type; `None` for a guest if the type needs a token.
+    fn from_caller(caller: &Caller) -> Option<&Self>;
+}
+
+mod private {
+    pub trait Caller {}
+}
+
+impl private::Caller for Caller {}
+
+impl private::Caller for MemberCaller {}
+
+impl CallerKind for Caller {
+    const NEEDS_TOKEN: bool = false;
+
+    fn from_caller(caller: &Caller) -> Option<&Self> {
+        Some(caller)
+    }
+}
+
+impl CallerKind for MemberCaller {
+    const NEEDS_TOKEN: bool = true;
+
+    fn from_caller(caller: &Caller) -> Option<&Self> {
+        caller.as_member()
+    }
+}
+
+/// Function that runs an operation: takes the host's service, the caller, the path variables and the
+/// [`Input`](super::Input), and returns an [`Output`](super::Output).
+///
+/// A closure without captured variables converts to it.
+pub type HandlerFn<S, C, P, A, T> = for<'a> fn(&'a S, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
+
+/// A [`HandlerFn`] with its service, the status of a successful response, and an example of its result.
+pub(crate) struct TypedHandler<S: ?Sized, C, P, A, T: Output> {
+    pub(crate) service: Arc<S>,
+    pub(crate) function: HandlerFn<S, C, P, A, T>,
+    pub(crate) status: StatusCode,
+    pub(crate) example: fn() -> T::Body,
+}
 
 /// A request that passed steps 1 to 6.
 pub(crate) struct Call<'a> {

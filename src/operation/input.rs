@@ -1,5 +1,6 @@
-//! Query parameters and bodies of operations.
+//! Inputs of operations: query parameters, lists and bodies.
 
+use std::any::TypeId;
 use std::fmt;
 
 use http::request::Parts;
@@ -12,9 +13,12 @@ use super::error::ApiError;
 use super::extra::{EXTRA, ExtraOf, ExtraTypes, rejects_unknown_fields};
 use super::extract::error::{InputError, InputErrorKind};
 use super::extract::value::InputValue;
-use super::pagination::CursorScope;
-use crate::model::{BodyExtra, Expected, UserId};
+use super::pagination::{self, AFTER, CursorScope};
+use crate::model::{BodyExtra, Expected, List, PageLimit, UserId};
 use crate::scope::Scope;
+
+/// Query parameter that holds the number of items.
+const LIMIT: &str = "limit";
 
 /// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](crate::model::List). A host cannot implement
 /// this trait.
@@ -296,4 +300,61 @@ impl<T: Body> Decode for Json<T> {
             has_reserved_filter: false,
         }
     }
+}
+
+/// The filters are a struct with `#[serde(deny_unknown_fields)]`; `()` for a list without filters.
+impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decode for List<F> {
+    const IS_LIST: bool = true;
+
+    fn decode(
+        mut query: InputValue<'_>,
+        context: &DecodeContext<'_>,
+    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+        let after = query.take_text(AFTER)?;
+        let limit = query.take_text(LIMIT)?.map(InputValue::Parameter);
+        let limit = limit.map(PageLimit::deserialize).transpose();
+        if has_no_filters::<F>() {
+            let NoParams {} = deserialize(query)?;
+            query = InputValue::Null;
+        }
+        let mut list = Self::new(deserialize(query)?);
+        list.limit = limit
+            .map_err(|error| error.in_field(LIMIT))?
+            .unwrap_or_default();
+        let scope = context.cursor_scope(&list.filter)?;
+        list.after = after.map(|cursor| scope.decode(&cursor)).transpose()?;
+        Ok((list, Some(scope)))
+    }
+
+    fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
+        let mut schema = match has_no_filters::<F>() {
+            true => NoParams::json_schema(generator),
+            false => F::json_schema(generator),
+        };
+        let mut limit = PageLimit::json_schema(generator);
+        limit.insert(
+            "description".into(),
+            "Number of items per page, 1 to 100. Default: 20.".into(),
+        );
+        let mut has_reserved_filter = false;
+        let properties = schema.ensure_object().entry("properties");
+        if let Some(properties) = properties.or_insert_with(|| json!({})).as_object_mut() {
+            has_reserved_filter = [LIMIT, AFTER]
+                .iter()
+                .any(|name| properties.contains_key(*name));
+            let filters = properties.values_mut().filter_map(Value::as_object_mut);
+            // Fields that are not part of the cursor have this keyword.
+            filters.for_each(|filter| drop(filter.remove("writeOnly")));
+            properties.insert(LIMIT.into(), limit.into());
+        }
+        pagination::add_parameter(&mut schema, generator);
+        InputSchema {
+            has_reserved_filter,
+            ..InputSchema::of_query(schema)
+        }
+    }
+}
+
+fn has_no_filters<F: 'static>() -> bool {
+    TypeId::of::<F>() == TypeId::of::<()>()
 }

@@ -11,17 +11,14 @@
 //! | result | see [`Output`] |
 
 mod builder;
-mod cache_policy;
 mod call;
 mod checks;
 pub(crate) mod error;
 pub(crate) mod error_messages;
 mod extra;
 mod extract;
-mod handler;
 mod idempotency;
 mod input;
-mod list;
 #[expect(
     clippy::module_inception,
     reason = "the file is named after its main item"
@@ -33,12 +30,11 @@ mod path;
 mod response;
 mod services;
 mod spec;
-mod tag;
 mod validate;
 
 pub use builder::OperationBuilder;
-pub(crate) use cache_policy::CachePolicy;
 pub(crate) use call::Call;
+pub use call::{CallerKind, HandlerFn};
 pub(crate) use checks::require_scope;
 pub(crate) use error::{ApiError, AuthFailure, MalformedRequest};
 pub(crate) use error_messages::{ErrorMessages, Language};
@@ -46,7 +42,6 @@ pub use extra::ExtraOf;
 pub(crate) use extra::ExtraTypes;
 pub(crate) use extract::error::InputError;
 pub(crate) use extract::value::InputValue;
-pub use handler::{CallerKind, HandlerFn};
 pub use input::{Body, FieldError, FieldScope, Input, Json, Query};
 pub(crate) use input::{Decode, DecodeContext, InputSchema, Source, reject_query};
 pub use operation::Operation;
@@ -57,6 +52,6 @@ pub(crate) use pagination::{AFTER, CursorScope};
 pub use path::{PathParams, PathSegments};
 pub(crate) use response::ApiResponse;
 pub(crate) use services::Services;
-pub(crate) use spec::OperationSpec;
-pub use tag::Tag;
+pub use spec::Tag;
+pub(crate) use spec::{CachePolicy, OperationSpec};
 pub(crate) use validate::validate;

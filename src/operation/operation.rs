@@ -7,10 +7,9 @@ use http::StatusCode;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use super::call::Call;
+use super::call::{Call, CallerKind, TypedHandler};
 use super::error::ApiError;
 use super::extra::ExtraTypes;
-use super::handler::{CallerKind, TypedHandler};
 use super::input::{Input, InputSchema, Source};
 use super::output::Output;
 use super::path::PathParams;

@@ -2,8 +2,6 @@
 
 use http::Method;
 
-use super::cache_policy::CachePolicy;
-use super::tag::Tag;
 use crate::model::ErrorCode;
 use crate::scope::{Scope, Surface};
 
@@ -50,4 +48,27 @@ impl OperationSpec {
     pub(crate) fn is_conditional(&self) -> bool {
         self.is_read() && !self.has_side_effects
     }
+}
+
+/// Group of operations in the OpenAPI document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+}
+
+impl Tag {
+    /// Creates a tag. Operations with the same name must have the same description.
+    pub const fn new(name: &'static str, description: &'static str) -> Self {
+        Self { name, description }
+    }
+}
+
+/// Caching policy of an endpoint's successful responses ([protocol](crate::guide::protocol), section 2.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CachePolicy {
+    /// The client may store a response and must revalidate it: `private, no-cache`.
+    PrivateNoCache,
+    /// A response must not be stored: `no-store`.
+    NoStore,
 }
