@@ -77,6 +77,7 @@ impl StartupBanner {
 impl fmt::Display for StartupBanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let api = self.at(API);
+        writeln!(f, "forum     {}", self.at("/"))?;
         writeln!(f, "API       {api}")?;
         writeln!(f, "docs      {}", self.at(DOCS))?;
         writeln!(f, "OpenAPI   {api}/openapi.json")?;
