@@ -175,6 +175,7 @@ fn faults() -> Vec<Fault> {
     ("any worker settles a delivery", Box::new(settle_all), "leases::a_lost_lease_cannot_be_settled"),
     ("an attempt is not counted", arguments("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.progress.attempts = 0)), "leases::a_lease_is_settled_once"),
     ("attempts are not stored", arguments("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.attempt = None)), "leases::attempts_are_stored_unchanged_and_in_order"),
+    ("a delivery is found without its last attempt", result("deliveries.find", |found: &mut Option<(Delivery, Vec<AttemptRecord>)>| found.iter_mut().for_each(|(_, log)| drop(log.pop()))), "leases::a_delivery_is_found_with_its_attempts"),
     ("the last attempt is returned first", result("deliveries.find", |found: &mut Option<(Delivery, Vec<AttemptRecord>)>| found.iter_mut().for_each(|(_, log)| log.reverse())), "leases::attempts_are_stored_unchanged_and_in_order"),
     ("the first attempts are stored instead of the last", result("deliveries.find", |found: &mut Option<(Delivery, Vec<AttemptRecord>)>| found.iter_mut().for_each(|(_, log)| log.truncate(59))), "leases::only_the_latest_attempts_are_kept"),
     ("a release has no effect until the lease ends", arguments("deliveries.release", |(claimed, _, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| claimed.clear()), "leases::a_release_is_not_an_attempt"),

@@ -10,8 +10,11 @@ pub(crate) const FIND: &str = "
     SELECT * FROM forum_api_deliveries
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 
-pub(crate) const ATTEMPTS: &str =
-    "SELECT * FROM forum_api_attempts WHERE delivery = ?1 ORDER BY number";
+/// The attempts are joined so that a settlement between two statements does not separate them from their delivery.
+pub(crate) const FIND_WITH_ATTEMPTS: &str = "
+    SELECT * FROM forum_api_deliveries LEFT JOIN forum_api_attempts ON delivery = id
+    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
+    ORDER BY number";
 
 /// First digit of the status of the last attempt, 0 without a response.
 const LAST_STATUS_CLASS: &str = "coalesce((
@@ -23,14 +26,17 @@ pub(crate) async fn find(
     executor: &impl SqlExecutor,
     id: &DeliveryId,
 ) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
-    let attempts = Statement::new(ATTEMPTS, [id.into()]);
-    let attempts = executor.query(attempts, read_attempt).await?;
-    let find = Statement::new(FIND, [id.into()]);
-    let delivery = executor.query(find, read_delivery).await?;
-    Ok(delivery
+    let find = Statement::new(FIND_WITH_ATTEMPTS, [id.into()]);
+    let rows = executor.query(find, |row| {
+        let number: Option<i64> = row.optional("number")?;
+        let attempt = number.map(|_| read_attempt(row)).transpose()?;
+        Ok((read_delivery(row)?, attempt))
+    });
+    let (deliveries, attempts): (Vec<_>, Vec<_>) = rows.await?.into_iter().unzip();
+    Ok(deliveries
         .into_iter()
         .next()
-        .map(|delivery| (delivery, attempts)))
+        .map(|delivery| (delivery, attempts.into_iter().flatten().collect())))
 }
 
 /// See [`DeliveryStore::list`](crate::store::DeliveryStore::list).

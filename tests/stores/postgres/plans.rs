@@ -202,7 +202,7 @@ async fn each_statement_searches_an_index() {
     migrate(&pool).await.unwrap();
     run_each_operation(&pool).await;
     let mut statements = take_statements(&pool).await;
-    assert_eq!(statements.len(), 21);
+    assert_eq!(statements.len(), 20);
     let (stores, webhooks) = (
         Stores::in_postgres(&pool),
         WebhookStores::in_postgres(&pool),

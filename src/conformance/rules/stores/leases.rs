@@ -136,6 +136,33 @@ store_rules! {
         check_eq!(fixture.fetch_delivery(&lost.delivery_id).await?.1, [])
     }
 
+    /// A delivery is found with each attempt that it counts, also while an attempt is settled.
+    async fn a_delivery_is_found_with_its_attempts(fixture: &StoreFixture) -> TestResult {
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.enqueue(1, &endpoint, 0).await?;
+        for number in 1..=20 {
+            let now = i64::from(number);
+            let claimed = fixture.claim_one(now).await?;
+            let retrying = progress(DeliveryState::Retrying, number, Some(now + 1));
+            let settlement = Settlement::new(&claimed, retrying, Some(attempt_record(number)));
+            let calls = (0..8).map(|call| {
+                let (deliveries, id, settlement) =
+                    (fixture.webhooks.deliveries.clone(), id.clone(), settlement.clone());
+                async move {
+                    if call == 4 {
+                        deliveries.settle(&[settlement], instant(now)).await?;
+                    }
+                    deliveries.find(&id).await
+                }
+            });
+            for found in fixture.run_concurrently(calls).await {
+                let (delivery, attempts) = only(found?)?;
+                check_eq!(attempts.len(), delivery.progress.attempts as usize)?;
+            }
+        }
+        Ok(())
+    }
+
     /// A released delivery was not attempted, and is due at the given time.
     async fn a_release_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let claimed = claim_new(fixture).await?;
