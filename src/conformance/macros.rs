@@ -104,6 +104,11 @@ macro_rules! rule_files {
 macro_rules! board_tests {
     ($factory:expr, $block_on:expr) => {
         $crate::__board_tests!($factory, $block_on);
+
+        #[test]
+        fn expected_differences_name_rules() {
+            $crate::conformance::rules::check_expected_differences(&$factory);
+        }
     };
 }
 

@@ -88,11 +88,12 @@ board_rules! {
 
     /// A reply that awaited approval before its deletion awaits approval after its restoration.
     async fn a_restored_reply_awaits_approval_again(suite: &Suite) -> TestResult {
+        suite.require(Capability::SoftDeletion)?;
         let (ThreadFixture { forum, alice, reply, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
         let reply = suite.post(&nora, &reply.thread_id).await?;
         nora.delete_post(&reply).await.expect_ok()?;
-        suite.fixture.restore(&reply.post_id).await?;
+        suite.restore(&reply.post_id).await?;
         check_eq!(nora.post_state(&reply).await?, Some(ContentState::AwaitingApproval))?;
         check_eq!(alice.post_state(&reply).await?, None)?;
         check_eq!(alice.fetch_forum(&forum).await?, before)?;
@@ -103,13 +104,14 @@ board_rules! {
 
     /// A thread that awaited approval before its deletion awaits approval after its restoration.
     async fn a_restored_thread_awaits_approval_again(suite: &Suite) -> TestResult {
+        suite.require(Capability::SoftDeletion)?;
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let mia = suite.moderator("mia", &forum).await?;
         let before = alice.fetch_forum(&forum).await?;
         let path = suite.thread(&nora, &forum).await?;
         mia.delete_post(&path).await.expect_ok()?;
         nora.get_thread(&path.thread_id).await.expect_path_not_found()?;
-        suite.fixture.restore(&path.post_id).await?;
+        suite.restore(&path.post_id).await?;
         check_eq!(nora.fetch_thread(&path.thread_id).await?.state, ContentState::AwaitingApproval)?;
         alice.get_thread(&path.thread_id).await.expect_path_not_found()?;
         check_eq!(alice.fetch_forum(&forum).await?, before)
@@ -117,6 +119,7 @@ board_rules! {
 
     /// A reply that is approved in a deleted thread becomes visible and counted when the thread is restored.
     async fn a_reply_approved_in_a_deleted_thread_is_restored_with_it(suite: &Suite) -> TestResult {
+        suite.require(Capability::SoftDeletion)?;
         let (ThreadFixture { forum, alice, first, .. }, nora) = with_newcomer(suite).await?;
         let mia = suite.moderator("mia", &forum).await?;
         let before = alice.fetch_forum(&forum).await?;
@@ -126,7 +129,7 @@ board_rules! {
         suite.fixture.approve(&path.post_id).await?;
         alice.get_thread(&path.thread_id).await.expect_path_not_found()?;
         check_eq!(alice.fetch_forum(&forum).await?, deleted)?;
-        suite.fixture.restore(&first.post_id).await?;
+        suite.restore(&first.post_id).await?;
         check_eq!(alice.post_state(&path).await?, Some(ContentState::Visible))?;
         check_eq!(alice.fetch_thread(&path.thread_id).await?.reply_count, 2)?;
         check_eq!(alice.fetch_forum(&forum).await?.post_count, before.post_count + 1)

@@ -1,4 +1,4 @@
-//! Soft deletion of posts and threads.
+//! Deletion of posts and threads.
 
 use super::*;
 use crate::host::ResourceRef;
@@ -7,7 +7,7 @@ board_rules! {
     mod deletion;
 
     /// Only moderators see a deleted post, except for its place on a board that leaves places. For moderators a second
-    /// deletion is a conflict. Other callers do not find the post.
+    /// deletion is a conflict. Other callers do not find the post. On a board without soft deletion nobody finds it.
     async fn only_moderators_see_a_deleted_post(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let (bob, mia) = (suite.member("bob").await?, suite.moderator("mia", &forum).await?);
@@ -17,6 +17,9 @@ board_rules! {
             check_eq!(state, suite.deleted_state(), "the post for {caller:?}")?;
             caller.delete_post(&reply).await.expect_path_not_found()?;
         }
+        if suite.require(Capability::SoftDeletion).is_err() {
+            return mia.delete_post(&reply).await.expect_path_not_found();
+        }
         check_eq!(mia.post_state(&reply).await?, Some(ContentState::Deleted))?;
         mia.delete_post(&reply).await.expect_conflict()
     }
@@ -25,6 +28,7 @@ board_rules! {
     /// number, its time and the post that it answers. It is not counted, and a list can begin with it. A moderator sees
     /// it with its texts. The rule has no effect on boards that leave no places.
     async fn a_place_has_no_author_and_no_texts(suite: &Suite) -> TestResult {
+        suite.require(Capability::SoftDeletion)?;
         let (ThreadFixture { otto, alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         suite.post(&otto, &reply.thread_id).await?;
         let before = alice.fetch_post(&reply).await?;
@@ -70,34 +74,37 @@ board_rules! {
     /// The author of a reply and the moderators of its forum can delete it. Other members are forbidden. `canDelete`
     /// agrees.
     async fn authors_and_moderators_delete_replies(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, otto, alice, first, .. } = ThreadFixture::new(suite).await?;
         let (mia, ada) = (suite.moderator("mia", &forum).await?, suite.admin("ada").await?);
-        for (caller, permitted) in [(otto, false), (mia, true), (ada, true), (alice, true)] {
-            check_eq!(caller.fetch_post(&reply).await?.can_delete, permitted, "canDelete for {caller:?}")?;
+        for (caller, permitted) in [(&otto, false), (&mia, true), (&ada, true), (&alice, true)] {
+            let reply = suite.post(&alice, &first.thread_id).await?;
+            check_eq!(caller.fetch_post(&reply).await?.can_delete, permitted, "canDelete of {reply:?} for {caller:?}")?;
             caller.delete_post(&reply).await.expect_ok_if(permitted)?;
-            if permitted {
-                suite.fixture.restore(&reply.post_id).await?;
-            }
         }
         Ok(())
     }
 
     /// Moderators can delete a thread by deleting its first post. A board may also permit this to the author; other
-    /// members are forbidden. Afterwards only moderators see the thread. `canDelete` of the first post agrees.
+    /// members are forbidden. Afterwards only moderators see the thread, or nobody on a board without soft deletion.
+    /// `canDelete` of the first post agrees.
     async fn moderators_delete_threads(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
-        let authors_delete = otto.fetch_post(&first).await?.can_delete;
-        for (caller, permitted) in [(&alice, false), (&otto, authors_delete), (&mia, true)] {
-            check_eq!(caller.fetch_post(&first).await?.can_delete, permitted, "canDelete for {caller:?}")?;
-            caller.delete_post(&first).await.expect_ok_if(permitted)?;
-            if permitted && caller.id() == otto.id() {
-                suite.fixture.restore(&first.post_id).await?;
-            }
+        let by_author = suite.thread(&otto, &forum).await?;
+        let authors_delete = otto.fetch_post(&by_author).await?.can_delete;
+        for (caller, deleted, permitted) in
+            [(&alice, &first, false), (&otto, &by_author, authors_delete), (&mia, &first, true)]
+        {
+            let can_delete = caller.fetch_post(deleted).await?.can_delete;
+            check_eq!(can_delete, permitted, "canDelete of {deleted:?} for {caller:?}")?;
+            caller.delete_post(deleted).await.expect_ok_if(permitted)?;
         }
         for caller in [&otto, &alice] {
             caller.get_thread(&first.thread_id).await.expect_path_not_found()?;
             caller.first_page(&first.thread_id).await.expect_path_not_found()?;
-            check_eq!(caller.fetch_threads(&forum).await?, [])?;
+            check!(!caller.thread_ids(&forum).await?.contains(&first.thread_id))?;
+        }
+        if suite.require(Capability::SoftDeletion).is_err() {
+            return mia.get_thread(&first.thread_id).await.expect_path_not_found();
         }
         check_eq!(mia.fetch_thread(&first.thread_id).await?.state, ContentState::Deleted)?;
         mia.delete_post(&first).await.expect_conflict()
@@ -116,7 +123,8 @@ board_rules! {
         check_eq!(otto.containing_forum(&thread).await.expect_ok()?, forum)?;
         mia.delete_post(&first).await.expect_ok()?;
         otto.containing_forum(&thread).await.expect_path_not_found()?;
-        mia.containing_forum(&thread).await.expect_ok().map(drop)
+        let is_soft = suite.require(Capability::SoftDeletion).is_ok();
+        mia.containing_forum(&thread).await.expect_found_if(is_soft)
     }
 
     /// A reply in a deleted thread is forbidden for moderators. Other callers do not find the thread.
@@ -124,19 +132,27 @@ board_rules! {
         let (ThreadFixture { alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         mia.delete_post(&first).await.expect_ok()?;
         alice.reply(&first.thread_id, "Still here?").await.expect_path_not_found()?;
-        mia.reply(&first.thread_id, "Still here?").await.expect_forbidden()
+        let reply = mia.reply(&first.thread_id, "Still here?").await;
+        match suite.require(Capability::SoftDeletion) {
+            Ok(()) => reply.expect_forbidden(),
+            Err(_) => reply.expect_path_not_found(),
+        }
     }
 
     /// An edit or a deletion does not find a deleted post or a post of a deleted thread.
     async fn deleted_content_cannot_be_changed(suite: &Suite) -> TestResult {
-        let (ThreadFixture { alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
-        for deleted in [&reply, &first] {
+        let (ThreadFixture { alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
+        for deletes_thread in [false, true] {
+            let reply = suite.post(&alice, &first.thread_id).await?;
+            let deleted = if deletes_thread { &first } else { &reply };
             mia.delete_post(deleted).await.expect_ok()?;
             alice.edit(&reply, "New words").await.expect_path_not_found()?;
             alice.delete_post(&reply).await.expect_path_not_found()?;
-            suite.fixture.restore(&deleted.post_id).await?;
+            if suite.restore(&deleted.post_id).await? {
+                check_eq!(alice.fetch_post(&reply).await?.edited_at, None)?;
+            }
         }
-        check_eq!(alice.fetch_post(&reply).await?.edited_at, None)
+        Ok(())
     }
 
     /// A new post never gets the number of a deleted post.
@@ -158,6 +174,14 @@ board_rules! {
         let (ThreadFixture { reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let deletions = repeat_n((mia.clone(), reply.clone()), 8)
             .map(|(mia, reply)| async move { mia.delete_post(&reply).await });
-        suite.race_for_one(deletions).await
+        if suite.require(Capability::SoftDeletion).is_ok() {
+            return suite.race_for_one(deletions).await;
+        }
+        suite.require(Capability::AtomicCommands)?;
+        let mut succeeded = 0;
+        for deletion in suite.run_concurrently(deletions).await {
+            succeeded += u32::from(deletion.into_result()?.is_ok());
+        }
+        check_eq!(succeeded, 1)
     }
 }

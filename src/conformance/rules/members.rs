@@ -50,9 +50,14 @@ board_rules! {
         suite.require(Capability::PublicPostCounts)?;
         let sam = suite.staff("sam").await?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
-        for (readers, posts) in
-            [(Audience::Guests, 2), (Audience::Members, 4), (Audience::Staff, 4)]
+        let mut posts = 0;
+        for (readers, are_counted) in
+            [(Audience::Guests, true), (Audience::Members, true), (Audience::Staff, false)]
         {
+            if readers == Audience::Members && suite.require(Capability::MemberForums).is_err() {
+                continue;
+            }
+            posts += if are_counted { 2 } else { 0 };
             let forum = suite.forum(readers).await?;
             let thread = suite.thread(&sam, &forum).await?.thread_id;
             suite.post(&sam, &thread).await?;

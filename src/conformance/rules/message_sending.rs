@@ -38,6 +38,7 @@ board_rules! {
 
     /// A message that a member sends to themselves has two copies. One of the copies is unread.
     async fn members_can_message_themselves(suite: &Suite) -> TestResult {
+        suite.require(Capability::SelfMessages)?;
         let alice = suite.member("alice").await?;
         let sent = alice.send(suite, &[&alice]).await?.summary;
         let received = only(alice.inbox().await?)?;

@@ -60,6 +60,22 @@ rule_files! {
 }
 
 /// Runs every rule, each on its own board.
+///
+/// # Panics
+/// If an [expected difference](BoardFactory::expected_differences) names no rule.
 pub async fn run_all(factory: &dyn BoardFactory) -> Report {
+    check_expected_differences(factory);
     Report::create(CASES, || Suite::new(factory)).await
+}
+
+/// Panics if an expected difference names no rule.
+#[doc(hidden)]
+pub fn check_expected_differences(factory: &dyn BoardFactory) {
+    for (rule, _) in factory.expected_differences() {
+        let is_rule = CASES.iter().any(|case| case.name == *rule);
+        assert!(
+            is_rule,
+            "`BoardFactory::expected_differences` lists `{rule}`, which is no rule"
+        );
+    }
 }

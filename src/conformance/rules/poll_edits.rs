@@ -7,7 +7,8 @@ use super::*;
 board_rules! {
     mod poll_edits;
 
-    /// The author of a poll and the moderators of its forum edit it. Other members are forbidden.
+    /// The author of a poll and the moderators of its forum edit it, unless the board has no edits by moderators. Other
+    /// members are forbidden.
     async fn authors_and_moderators_edit_polls(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         poll.edit(&poll.bob, &question_update("Which coffee?")).await.expect_forbidden()?;
@@ -21,19 +22,27 @@ board_rules! {
             poll.edit(&other_moderator, &question_update("Which milk?")).await.expect_forbidden()?;
         }
         let moderator = suite.moderator("mod", &poll.forum).await?;
-        poll.edit(&moderator, &question_update("Which water?")).await.expect_ok()?;
+        let edit = question_update("Which water?");
+        if suite.require(Capability::ModeratorEdits).is_err() {
+            return poll.edit(&moderator, &edit).await.expect_forbidden();
+        }
+        poll.edit(&moderator, &edit).await.expect_ok()?;
         check_eq!(poll.fetch(&poll.bob).await?.question, "Which water?")
     }
 
-    /// Only moderators edit the poll of a locked thread. Its author is forbidden.
+    /// Only moderators edit the poll of a locked thread. Its author is forbidden. On some boards the lock forbids replies
+    /// only, or binds moderators as well.
     async fn only_moderators_edit_a_locked_threads_poll(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
         let poll = PollFixture::new(suite, new_poll()).await?;
         suite.fixture.set_locked(&poll.thread, true).await?;
         let edit = question_update("Which coffee?");
-        poll.edit(&poll.alice, &edit).await.expect_forbidden()?;
+        let forbids_edits = suite.require(Capability::LockedEdits).is_ok();
+        let binds_moderators = forbids_edits && suite.require(Capability::ModeratorsInLockedThreads).is_err();
+        let by_moderators = suite.require(Capability::ModeratorEdits).is_ok();
+        poll.edit(&poll.alice, &edit).await.expect_ok_if(!forbids_edits)?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
-        poll.edit(&moderator, &edit).await.expect_ok().map(drop)
+        poll.edit(&moderator, &edit).await.expect_ok_if(by_moderators && !binds_moderators)
     }
 
     /// An edit of a poll is forbidden for a moderator who was dismissed after the request began.
@@ -63,6 +72,7 @@ board_rules! {
     /// Before the first vote, the author can change the options. Afterwards only moderators can; a change by the author
     /// is a conflict. An option that was removed is not found.
     async fn only_moderators_change_options_after_a_vote(suite: &Suite) -> TestResult {
+        suite.require(Capability::ModeratorEdits)?;
         let poll = PollFixture::new(suite, new_poll()).await?;
         let [green, black, herbs] = &poll.options;
         let without = options_update(&[(Some(green), "Green"), (Some(black), "Black")]);
@@ -81,6 +91,7 @@ board_rules! {
     /// Before the first vote, the author can change the question. Afterwards only moderators can; a different question
     /// from the author is a conflict.
     async fn only_moderators_change_the_question_after_a_vote(suite: &Suite) -> TestResult {
+        suite.require(Capability::ModeratorEdits)?;
         let poll = PollFixture::new(suite, new_poll()).await?;
         poll.edit(&poll.alice, &question_update("Which coffee?")).await.expect_ok()?;
         poll.vote(&poll.bob, &[1]).await.expect_ok()?;
@@ -96,6 +107,7 @@ board_rules! {
     /// If the author lowers `maxChoices` below the number of options of a vote, this is a conflict. A moderator can
     /// lower it, and the vote remains.
     async fn only_moderators_lower_max_choices_below_a_vote(suite: &Suite) -> TestResult {
+        suite.require(Capability::ModeratorEdits)?;
         let poll = PollFixture::with_max_choices(suite, 3).await?;
         poll.vote(&poll.alice, &[1]).await.expect_ok()?;
         poll.vote(&poll.bob, &[0, 2]).await.expect_ok()?;
@@ -110,6 +122,7 @@ board_rules! {
 
     /// Removing an option removes its votes. A member without remaining options has no vote, and can vote again.
     async fn removing_an_option_removes_its_votes(suite: &Suite) -> TestResult {
+        suite.require(Capability::ModeratorEdits)?;
         let poll = PollFixture::with_max_choices(suite, 2).await?;
         let [green, black, _] = &poll.options;
         let moderator = suite.moderator("mod", &poll.forum).await?;

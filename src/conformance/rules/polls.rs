@@ -87,7 +87,7 @@ board_rules! {
         poll.check_counts(&seen, &[1, 0, 0], 1)?;
         check_eq!(seen.own_vote, None)?;
         suite.require(Capability::HiddenForums)?;
-        suite.fixture.set_readers(&poll.forum, Audience::Members).await?;
+        suite.fixture.set_readers(&poll.forum, Audience::Staff).await?;
         guest.get_poll(&poll.thread).await.expect_path_not_found()
     }
 
@@ -127,6 +127,9 @@ board_rules! {
         for caller in [&poll.alice, &poll.bob] {
             caller.get_poll(&poll.thread).await.expect_path_not_found()?;
             poll.vote(caller, &[0]).await.expect_path_not_found()?;
+        }
+        if suite.require(Capability::SoftDeletion).is_err() {
+            return moderator.get_poll(&poll.thread).await.expect_path_not_found();
         }
         poll.fetch(&moderator).await?;
         poll.vote(&moderator, &[0]).await.expect_forbidden()?;

@@ -43,6 +43,7 @@ board_rules! {
 
     /// A letter with a combining accent matches its precomposed form, in texts and in queries.
     async fn a_word_matches_in_any_unicode_form(suite: &Suite) -> TestResult {
+        suite.require(Capability::UnicodeSearch)?;
         let fixture = SearchFixture::new(suite).await?;
         let [one, two, _] = &fixture.posts(["Grün", "Gru\u{308}n", "Gr"]).await?;
         fixture.expect_hits("grün", &[two, one]).await?;
@@ -51,6 +52,7 @@ board_rules! {
 
     /// An excluded word with an accent excludes both Unicode forms.
     async fn an_excluded_word_matches_in_any_unicode_form(suite: &Suite) -> TestResult {
+        suite.require(Capability::UnicodeSearch)?;
         let fixture = SearchFixture::new(suite).await?;
         let [tea, ..] = &fixture.posts(["tea", "tea, grün", "tea, gru\u{308}n"]).await?;
         fixture.expect_hits("tea -grün", &[tea]).await?;

@@ -38,6 +38,14 @@ pub trait BoardFactory: Send + Sync {
         &[]
     }
 
+    /// Returns the names of the rules that the board breaks on purpose, each with the reason. The suite prints them instead
+    /// of failing. A rule that is listed and passes fails. Empty by default.
+    ///
+    /// A difference that a [`Capability`] describes belongs in [`unsupported`](Self::unsupported).
+    fn expected_differences(&self) -> &[(&str, &str)] {
+        &[]
+    }
+
     /// Returns the runtime for concurrent calls. By default the suite polls them in turn on its own thread. An executor
     /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), detects more races.
     fn runtime(&self) -> Arc<dyn Runtime> {
@@ -105,7 +113,7 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("approve", post)
     }
 
-    /// Restores a deleted post; a first post together with its thread. Needs [`Capability::Deletion`].
+    /// Restores a deleted post; a first post together with its thread. Needs [`Capability::SoftDeletion`].
     async fn restore(&self, post: &PostId) -> FixtureResult<()> {
         unsupported_by_fixture("restore", post)
     }

@@ -47,10 +47,15 @@ capabilities! {
     InReplyTo: "replies to a post",
     /// Edits of posts. Without them `update_post` returns `NotImplemented`.
     Editing: "edits",
+    /// Edits by moderators. Without them only the author edits a post or a poll.
+    ModeratorEdits: "edits by moderators",
     /// Edits of the title of a thread. Without them a `title` in an edit is a validation error of `title`.
     TitleEdits: "edits of titles",
-    /// Soft deletion. Without it `delete_post` returns `NotImplemented`.
+    /// Deletion of posts. Without it `delete_post` returns `NotImplemented`.
     Deletion: "deletion",
+    /// Deleted posts that moderators see and that can be restored. Without them `delete_post` removes a post, and a first
+    /// post with its thread, for every caller.
+    SoftDeletion: "deleted posts that moderators see",
     /// Deleted posts that only moderators see. Without them a deleted reply that was visible leaves a place:
     /// `list_posts` returns it to every caller who sees its thread, and `inReplyTo` names it.
     HiddenDeletedPosts: "deleted posts that only moderators see",
@@ -65,6 +70,8 @@ capabilities! {
     /// Private messages. Without them `list_messages`, `send_message` and `open_message` return `NotImplemented`, and
     /// `unreadMessages` is null.
     Messages: "messages",
+    /// Messages to oneself. Without them the board refuses a message whose sender is a recipient.
+    SelfMessages: "messages to oneself",
     /// Subjects of messages. Without them the board accepts an empty `subject`, and the suite sends only empty
     /// subjects.
     Subjects: "subjects of messages",
@@ -83,12 +90,19 @@ capabilities! {
     SubscriptionTimes: "times of subscriptions",
     /// Full-text search. Without it `search` returns `NotImplemented`.
     Search: "search",
+    /// Search that finds a word in any Unicode form. Without it a search can distinguish a letter with a combining accent
+    /// from its precomposed form.
+    UnicodeSearch: "search in any Unicode form",
     /// Guest access. Without it guests see no forum.
     Guests: "guests",
     /// Forums that only some members see. Without them every member sees every forum.
     HiddenForums: "hidden forums",
-    /// Forums that some members can only read. Without them every member who sees a forum can write in it.
+    /// Forums that every member sees, and guests do not. Without them a forum that guests do not see is for some members.
+    MemberForums: "forums for all members",
+    /// Forums in which some members cannot start threads. Without them every member who sees a forum can write in it.
     ReadOnlyForums: "read-only forums",
+    /// Forums in which some members cannot reply. Without them a read-only forum takes replies of every member who sees it.
+    RestrictedReplies: "forums with restricted replies",
     /// Sub-forums. Without them no forum has a parent.
     SubForums: "sub-forums",
     /// Moderators of a single forum. Without them only administrators moderate.
@@ -103,17 +117,23 @@ capabilities! {
     Approval: "an approval queue",
     /// Locked threads.
     Locking: "locked threads",
+    /// Moderators who write in locked threads. Without them a lock forbids moderators what it forbids other members.
+    ModeratorsInLockedThreads: "moderators who write in locked threads",
+    /// Locks that forbid edits and deletions. Without them a lock forbids replies only.
+    LockedEdits: "locks that forbid edits",
     /// Pinned threads.
     Pinning: "pinned threads",
     /// Removal of accounts. Without it `author` is never null.
     AccountRemoval: "removal of accounts",
+    /// Activity of visible posts. Without it `lastActivityAt` and the order of threads can keep the time of a deleted post.
+    VisibleActivity: "activity of visible posts",
     /// Stable post numbers. Without them `number` is the current index in the list, or the same for all posts.
     StablePostNumbers: "stable post numbers",
     /// Versions. Without them `version` is always 1, and the board ignores `expectedVersion`.
     Versions: "versions",
     /// An edit window, after which authors can no longer edit or delete their posts.
     EditWindow: "an edit window",
-    /// Source markup. Without it `body` is null in every post.
+    /// Source markup. Without it `body` is null in some or all posts.
     SourceMarkup: "source markup",
     /// Commands that check and write atomically. Without them several conflicting concurrent calls can succeed, and the
     /// suite skips the rules about them.

@@ -21,16 +21,35 @@ impl<S> Case<S> {
     pub const fn new(name: &'static str, run: Run<S>) -> Self {
         Self { name, run }
     }
+}
 
+impl<S: Subject> Case<S> {
     /// Runs the rule on a new `subject`.
     ///
     /// # Errors
-    /// If the subject cannot be created, the rule fails, or the host does not support one of its capabilities.
+    /// If the subject cannot be created, the rule fails, the host does not support one of its capabilities, or the rule
+    /// passes although the host expects a difference.
     pub async fn run(&self, subject: impl Future<Output = TestResult<S>>) -> TestResult {
-        (self.run)(&subject.await?).await
+        let subject = subject.await?;
+        let result = (self.run)(&subject).await;
+        match (subject.expected_difference(self.name), result) {
+            (Some(reason), Ok(())) => Err(TestFailure::Failed(format!(
+                "the rule passed, but the host lists it as an expected difference: {reason}"
+            ))),
+            (Some(reason), Err(TestFailure::Failed(text))) => Err(TestFailure::Expected {
+                reason: reason.into(),
+                text,
+            }),
+            (None, Err(failure)) => Err(match subject.last_call() {
+                Some(call) => failure.with_last_call(&call),
+                None => failure,
+            }),
+            (_, result) => result,
+        }
     }
 
-    /// Runs the rule as a test. If a capability is unsupported, prints a line and returns.
+    /// Runs the rule as a test. If a capability is unsupported, or the rule is an expected difference, prints a line and
+    /// returns.
     ///
     /// # Panics
     /// If the rule fails.
@@ -43,6 +62,9 @@ impl<S> Case<S> {
         match self.run(subject).await {
             Ok(()) => {}
             Err(TestFailure::Failed(text)) => panic!("the rule {} failed: {text}", self.name),
+            Err(difference @ TestFailure::Expected { .. }) => {
+                println!("differs {}: {difference}", self.name);
+            }
             Err(unsupported) => println!("skipped {}: {unsupported}", self.name),
         }
     }
@@ -53,7 +75,7 @@ impl<S> Case<S> {
 pub struct Report(Vec<(&'static str, TestResult)>);
 
 impl Report {
-    pub(crate) async fn create<S, F: Future<Output = TestResult<S>>>(
+    pub(crate) async fn create<S: Subject, F: Future<Output = TestResult<S>>>(
         cases: &[Case<S>],
         subject: impl Fn() -> F,
     ) -> Self {
@@ -79,7 +101,12 @@ impl Report {
         self.names(|result| matches!(result, Err(TestFailure::Unsupported(_))))
     }
 
-    /// Returns the names of the rules that failed.
+    /// Returns the names of the rules that failed as [expected](super::BoardFactory::expected_differences).
+    pub fn differing(&self) -> impl Iterator<Item = &'static str> {
+        self.names(|result| matches!(result, Err(TestFailure::Expected { .. })))
+    }
+
+    /// Returns the names of the rules that failed unexpectedly.
     pub fn failed(&self) -> impl Iterator<Item = &'static str> {
         self.names(|result| matches!(result, Err(TestFailure::Failed(_))))
     }
@@ -96,12 +123,18 @@ impl fmt::Display for Report {
             match result {
                 Ok(()) => writeln!(f, "passed   {name}")?,
                 Err(TestFailure::Failed(text)) => writeln!(f, "FAILED   {name}: {text}")?,
+                Err(difference @ TestFailure::Expected { .. }) => {
+                    writeln!(f, "differs  {name}: {difference}")?;
+                }
                 Err(unsupported) => writeln!(f, "skipped  {name}: {unsupported}")?,
             }
         }
         let (passed, skipped) = (self.passed().count(), self.skipped().count());
-        let failed = self.failed().count();
-        write!(f, "{passed} passed, {skipped} skipped, {failed} failed")
+        let (differing, failed) = (self.differing().count(), self.failed().count());
+        write!(
+            f,
+            "{passed} passed, {skipped} skipped, {differing} differ as expected, {failed} failed"
+        )
     }
 }
 

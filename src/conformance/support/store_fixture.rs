@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::concurrency::run_concurrently;
-use super::{Capability, FixtureResult, TestFailure, TestResult};
+use super::{Capability, FixtureResult, Subject, TestFailure, TestResult};
 use crate::model::Timestamp;
 use crate::runtime::{InlineRuntime, Runtime};
 use crate::store::{PendingEventStore, Stores, WebhookStores};
@@ -65,6 +65,8 @@ pub struct StoreFixture {
 }
 
 opaque_debug!(StoreFixture);
+
+impl Subject for StoreFixture {}
 
 impl StoreFixture {
     /// Creates empty stores.

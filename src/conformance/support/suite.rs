@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::concurrency::run_concurrently;
 use super::test_caller::SuiteInner;
 use super::{
-    Audience, BoardFactory, BoardFixture, CallResult, Capability, NewForum, Role, TestCaller,
-    TestResult, new_post, new_thread, only,
+    Audience, BoardFactory, BoardFixture, CallResult, Capability, NewForum, Role, Subject,
+    TestCaller, TestResult, new_post, new_thread, only,
 };
 use crate::api::ForumApiBuilder;
 use crate::environment::Environment;
 use crate::host::{Access, Host, RequestInfo};
+use crate::lock::lock;
 use crate::model::*;
 use crate::operation::Operation;
 use crate::runtime::{Clock, ManualClock, Runtime};
@@ -33,6 +34,8 @@ pub struct Suite {
     /// Changes the board without the API.
     pub fixture: Box<dyn BoardFixture>,
     inner: Arc<SuiteInner>,
+    /// See [`BoardFactory::expected_differences`].
+    expected_differences: Vec<(String, String)>,
     runtime: Arc<dyn Runtime>,
     texts: AtomicU32,
 }
@@ -43,6 +46,7 @@ impl Suite {
     /// # Errors
     /// If the host cannot create it.
     pub async fn new(factory: &dyn BoardFactory) -> TestResult<Self> {
+        let expected_differences = factory.expected_differences();
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let fixture = factory.create(Arc::clone(&clock)).await?;
         let Host { authorizer, board } = fixture.board();
@@ -57,7 +61,12 @@ impl Suite {
                 clock,
                 unsupported,
                 omitted_operations,
+                last_call: Mutex::default(),
             }),
+            expected_differences: expected_differences
+                .iter()
+                .map(|(rule, reason)| ((*rule).into(), (*reason).into()))
+                .collect(),
             runtime: factory.runtime(),
             texts: AtomicU32::new(0),
         })
@@ -247,7 +256,8 @@ impl Suite {
     }
 
     /// Adds a forum. Needs [`Capability::SubForums`] for one with a parent, [`Capability::HiddenForums`] unless guests
-    /// see it, and [`Capability::ReadOnlyForums`] unless `writers` is [`Audience::Guests`].
+    /// see it, [`Capability::MemberForums`] if all members see it and guests do not, and [`Capability::ReadOnlyForums`]
+    /// unless `writers` is [`Audience::Guests`].
     pub async fn add_forum(
         &self,
         parent: Option<&ForumId>,
@@ -257,6 +267,7 @@ impl Suite {
         for (needed, capability) in [
             (parent.is_some(), Capability::SubForums),
             (readers != Audience::Guests, Capability::HiddenForums),
+            (readers == Audience::Members, Capability::MemberForums),
             (writers != Audience::Guests, Capability::ReadOnlyForums),
         ] {
             if needed {
@@ -307,6 +318,16 @@ impl Suite {
         is_place.then_some(ContentState::Deleted)
     }
 
+    /// Restores a deleted post; a first post together with its thread. Returns `false` without
+    /// [`Capability::SoftDeletion`].
+    pub(crate) async fn restore(&self, post: &PostId) -> TestResult<bool> {
+        let can_restore = self.require(Capability::SoftDeletion).is_ok();
+        if can_restore {
+            self.fixture.restore(post).await?;
+        }
+        Ok(can_restore)
+    }
+
     /// Writes a reply a minute after the previous write. Needs [`Capability::Posts`].
     pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostPath> {
         self.require(Capability::Posts)?;
@@ -330,6 +351,18 @@ impl Suite {
     pub fn text(&self, word: &str) -> String {
         let number = self.texts.fetch_add(1, Ordering::Relaxed);
         format!("{word} {number}")
+    }
+}
+
+impl Subject for Suite {
+    fn expected_difference(&self, rule: &str) -> Option<&str> {
+        let mut all = self.expected_differences.iter();
+        let (_, reason) = all.find(|(name, _)| name == rule)?;
+        Some(reason)
+    }
+
+    fn last_call(&self) -> Option<String> {
+        Some(lock(&self.inner.last_call).clone()).filter(|call| !call.is_empty())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Callers of the board under test. They call the board as the library does.
 
 use std::fmt::{self, Debug};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::{CallResult, Capability, ForumScoped, TestFailure, TestResult};
@@ -9,6 +9,7 @@ use crate::host::{
     Access, Authorizer, Board, BoardError, BoardResult, Caller, GuestCaller, InForum, MemberCaller,
     RequestInfo, ResourceRef,
 };
+use crate::lock::lock;
 use crate::model::*;
 use crate::runtime::{BoxFuture, Clock as _, ManualClock};
 
@@ -37,6 +38,8 @@ pub(crate) struct SuiteInner {
     pub(crate) unsupported: Vec<Capability>,
     /// Ids of operations that the API does not have.
     pub(crate) omitted_operations: Vec<String>,
+    /// The text of the last call.
+    pub(crate) last_call: Mutex<String>,
 }
 
 impl SuiteInner {
@@ -111,6 +114,7 @@ macro_rules! calls {
             pub async fn $name(&self, $($argument: &$type),*) -> CallResult<$reply> {
                 let arguments: &[String] = &[$(format!("{:?}", $argument)),*];
                 let call = format!("{}({}) as {}", stringify!($name), arguments.join(", "), self.name);
+                lock(&self.inner.last_call).clone_from(&call);
                 let result = async {
                     self.inner.require_operation(stringify!($name), Capability::$capability)?;
                     let (caller, admission) = self.$kind($($resource)?).await?;

@@ -15,6 +15,13 @@ pub type TestResult<T = ()> = Result<T, TestFailure>;
 pub enum TestFailure {
     /// The host does not support a capability that the rule needs. The rule is skipped.
     Unsupported(Capability),
+    /// The rule failed, as [expected](super::BoardFactory::expected_differences) by the host.
+    Expected {
+        /// The reason that the host gives.
+        reason: String,
+        /// The text of the failure.
+        text: String,
+    },
     /// The rule failed. The text names the call, the actual and the expected result.
     Failed(String),
 }
@@ -24,24 +31,57 @@ impl TestFailure {
     pub(crate) fn with_note(self, note: impl Display) -> Self {
         match self {
             Self::Failed(text) => Self::Failed(format!("{text} ({note})")),
-            Self::Unsupported(_) => self,
+            other => other,
         }
     }
 
-    /// Creates a failure of the rule: `subject` had the `actual` result or value instead of the `expected` one.
+    /// Appends the last call of the rule to the text of a failure that does not name it.
+    pub(crate) fn with_last_call(self, call: &str) -> Self {
+        match self {
+            Self::Failed(text) if text.contains(call) => Self::Failed(text),
+            failure => failure.with_note(format_args!("after {call}")),
+        }
+    }
+
+    /// Creates a failure of the rule: `subject` had the `actual` result or value instead of the `expected` one. Of long
+    /// values, the text contains the part around the first difference.
     pub(crate) fn mismatch(
         subject: impl Display,
         actual: impl Display,
         expected: impl Display,
     ) -> Self {
+        let (actual, expected) = (actual.to_string(), expected.to_string());
+        let common = actual.chars().zip(expected.chars());
+        let common = common.take_while(|(actual, expected)| actual == expected);
+        let start = common.count().saturating_sub(MAX_SHOWN / 4);
+        let [actual, expected] = [actual, expected].map(|value| shorten(&value, start));
         Self::Failed(format!("{subject}: expected {expected}, found {actual}"))
     }
+}
+
+/// Maximum number of characters of a value in the text of a failure.
+const MAX_SHOWN: usize = 800;
+
+/// Returns a value of at most [`MAX_SHOWN`] characters whole, and of a longer one the part from about `start`.
+fn shorten(value: &str, start: usize) -> String {
+    let length = value.chars().count();
+    if length <= MAX_SHOWN {
+        return value.into();
+    }
+    let start = start.min(length - MAX_SHOWN);
+    let shown: String = value.chars().skip(start).take(MAX_SHOWN).collect();
+    let [before, after] = [start > 0, start + MAX_SHOWN < length].map(|is_cut| match is_cut {
+        true => "…",
+        false => "",
+    });
+    format!("{before}{shown}{after}")
 }
 
 impl Display for TestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsupported(capability) => write!(f, "the host does not support {capability}"),
+            Self::Expected { reason, text } => write!(f, "{reason}; {text}"),
             Self::Failed(text) => f.write_str(text),
         }
     }

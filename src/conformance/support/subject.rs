@@ -1,0 +1,15 @@
+//! What the suite knows of a board or of stores besides the results of their rules.
+
+/// Board or stores that a rule tests.
+pub trait Subject {
+    /// Returns the reason why the host breaks `rule` on purpose.
+    fn expected_difference(&self, rule: &str) -> Option<&str> {
+        _ = rule;
+        None
+    }
+
+    /// Returns the last call that the rule made.
+    fn last_call(&self) -> Option<String> {
+        None
+    }
+}
