@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Suite, TestFailure, TestResult};
+use super::{Subject, Suite, TestFailure, TestResult};
 use crate::runtime::BoxFuture;
 
 /// A named rule: a function that tests the board of a [`Suite`] or the stores of a

@@ -2,6 +2,7 @@
 //! outdated permissions, and pages by offset. The conformance rules that are listed with a mutation must fail.
 
 mod differences;
+mod restricted;
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -28,6 +29,7 @@ use tokio::sync::Mutex;
 use crate::backend::Backend;
 use crate::board::actor::Actor;
 use crate::model::memory;
+use restricted::Restrictions;
 
 /// Fault of a mutated method.
 #[derive(Clone, Copy)]
@@ -50,6 +52,8 @@ enum Mutation {
     ReadablePlaces,
     /// The board lacks some capabilities, without a fault: see [`differences`].
     Different,
+    /// The board lacks some other capabilities, without a fault: see [`restricted`].
+    Restricted,
 }
 
 use Mutation::*;
@@ -162,21 +166,23 @@ async fn each_mutation_is_caught_by_its_rule() {
 /// Checks a row of a mutation. Returns the row if its rule does not detect the mutation.
 async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
     let (method, rule) = row.split_once(' ').unwrap();
-    let case = CASES.iter().find(|case| case.name == rule);
-    let case = case.unwrap_or_else(|| panic!("no rule {rule}"));
     let factory = MutantFactory {
-        method,
-        mutation,
         unsupported: match mutation {
             ReadablePlaces => vec![Capability::HiddenDeletedPosts],
             _ => Vec::new(),
         },
-        omitted_operations: &[],
+        ..MutantFactory::new(method, mutation)
     };
-    match case.run(Suite::new(&factory)).await {
+    match check_rule(rule, &factory).await {
         Err(TestFailure::Failed(text)) if !text.starts_with("the fixture failed") => None,
         _ => Some(row),
     }
+}
+
+async fn check_rule(rule: &str, factory: &MutantFactory) -> Result<(), TestFailure> {
+    let case = CASES.iter().find(|case| case.name == rule);
+    let case = case.unwrap_or_else(|| panic!("no rule {rule}"));
+    case.run(Suite::new(factory)).await
 }
 
 struct MutantFactory {
@@ -184,6 +190,19 @@ struct MutantFactory {
     mutation: Mutation,
     unsupported: Vec<Capability>,
     omitted_operations: &'static [&'static str],
+    expected_differences: &'static [(&'static str, &'static str)],
+}
+
+impl MutantFactory {
+    fn new(method: &'static str, mutation: Mutation) -> Self {
+        Self {
+            method,
+            mutation,
+            unsupported: Vec::new(),
+            omitted_operations: &[],
+            expected_differences: &[],
+        }
+    }
 }
 
 #[async_trait]
@@ -215,6 +234,7 @@ impl BoardFactory for MutantFactory {
             in_flight: AtomicUsize::new(0),
             cached: Mutex::default(),
             banned: Mutex::default(),
+            restrictions: Restrictions::default(),
         }))))
     }
 
@@ -224,6 +244,10 @@ impl BoardFactory for MutantFactory {
 
     fn omitted_operations(&self) -> &[&str] {
         self.omitted_operations
+    }
+
+    fn expected_differences(&self) -> &[(&str, &str)] {
+        self.expected_differences
     }
 }
 
@@ -248,6 +272,7 @@ struct Inner {
     /// The last access of each member.
     cached: Mutex<HashMap<UserId, Access>>,
     banned: Mutex<HashSet<UserId>>,
+    restrictions: Restrictions,
 }
 
 impl Mutant {
@@ -268,6 +293,13 @@ impl Mutant {
             differences::change_arguments(&mut arguments);
             let mut result = run(by, arguments).await?;
             differences::change_result(&mut result);
+            return Ok(result);
+        }
+        if matches!(self.0.mutation, Restricted) {
+            let restrictions = &self.0.restrictions;
+            restrictions.refuse(&by, &arguments)?;
+            let mut result = run(by.clone(), arguments.clone()).await?;
+            restrictions.change(&by, &arguments, &mut result);
             return Ok(result);
         }
         if method != self.0.method {
@@ -510,6 +542,7 @@ macro_rules! methods {
         #[async_trait]
         impl Board for Mutant {
             async fn containing_forum(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId> {
+                self.0.restrictions.find(resource)?;
                 self.0.board.containing_forum(caller, resource).await
             }
 
@@ -535,11 +568,31 @@ macro_rules! operations {
             }
 
             async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
-                self.0.fixture.add_member(name, role).await
+                let id = self.0.fixture.add_member(name, role).await?;
+                self.0.restrictions.add_member(&id, name, role);
+                Ok(id)
             }
 
             async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
-                self.0.fixture.add_forum(new).await
+                if !matches!(self.0.mutation, Restricted) {
+                    return self.0.fixture.add_forum(new).await;
+                }
+                let id = self.0.fixture.add_forum(&Restrictions::forum(new)?).await?;
+                self.0.restrictions.add_forum(&id, new.writers);
+                Ok(id)
+            }
+
+            async fn set_moderator(&self, forum: &ForumId, member: &UserId, is_moderator: bool) -> FixtureResult<()> {
+                self.0.restrictions.set_moderator(member, is_moderator);
+                self.0.fixture.set_moderator(forum, member, is_moderator).await
+            }
+
+            async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
+                if matches!(self.0.mutation, Restricted) {
+                    self.0.restrictions.set_locked(thread, locked);
+                    return Ok(());
+                }
+                self.0.fixture.set_locked(thread, locked).await
             }
 
             fn stores(&self) -> FixtureResult<Stores> {
@@ -551,8 +604,10 @@ macro_rules! operations {
 
             async fn events(&self) -> FixtureResult<Vec<Event>> {
                 let mut events = self.0.fixture.events().await?;
-                if let Different = self.0.mutation {
-                    events.iter_mut().for_each(differences::change_event);
+                match self.0.mutation {
+                    Different => events.iter_mut().for_each(differences::change_event),
+                    Restricted => events.iter_mut().for_each(restricted::change_event),
+                    _ => {}
                 }
                 events.append(&mut *self.0.emitted.lock().await);
                 Ok(events)
@@ -574,9 +629,7 @@ macro_rules! operations {
 
 operations! {
     set_readers(forum: &ForumId, readers: Audience);
-    set_moderator(forum: &ForumId, member: &UserId, is_one: bool);
     set_offline(offline: bool);
-    set_locked(thread: &ThreadId, locked: bool);
     set_pinned(thread: &ThreadId, pinned: bool);
     approve(post: &PostId);
     restore(post: &PostId);
