@@ -7,7 +7,8 @@ board_rules! {
     mod deletion;
 
     /// Only moderators see a deleted post, except for its place on a board that leaves places. For moderators a second
-    /// deletion is a conflict. Other callers do not find the post. On a board without soft deletion nobody finds it.
+    /// deletion is a conflict. Other callers do not find the post. On a board without soft deletion no caller finds
+    /// it.
     async fn only_moderators_see_a_deleted_post(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let (bob, mia) = (suite.member("bob").await?, suite.moderator("mia", &forum).await?);
@@ -85,7 +86,7 @@ board_rules! {
     }
 
     /// Moderators can delete a thread by deleting its first post. A board may also permit this to the author; other
-    /// members are forbidden. Afterwards only moderators see the thread, or nobody on a board without soft deletion.
+    /// members are forbidden. Afterwards only moderators see the thread, or no caller on a board without soft deletion.
     /// `canDelete` of the first post agrees.
     async fn moderators_delete_threads(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
