@@ -41,6 +41,32 @@
 //!
 //! The [`guide`] explains each step, from this example to a complete board. Start there.
 //!
+//! A request passes the steps of the library, then the board's code. The first step that refuses it determines the
+//! response:
+//!
+//! ```text
+//!               ForumApi                                                      host
+//! request ───▶ route, token ─────── TokenStore
+//!              budget ───────────── RateLimitStore
+//!              scope
+//!              access, online ─────────────────────────────────────────────▶ Authorizer
+//!              path, query, body
+//!              visibility of the path, for writes ─────────────────────────▶ Board::containing_forum
+//!              idempotency key ──── IdempotencyStore
+//!              handler ────────────────────────────────────────────────────▶ a method of Board
+//! response ◀── visibility of the result
+//! ```
+//!
+//! An event is written with its change, and delivered later:
+//!
+//! ```text
+//! host ── one transaction: the change, and the event into the outbox
+//!                                                      │
+//! Worker ── one delivery for each endpoint whose owner sees the forum
+//!                                                      │
+//! receiver ◀── signed POST, repeated until a 2xx response or six attempts
+//! ```
+//!
 //! # Modules
 //!
 //! | module | content |
@@ -63,9 +89,10 @@
 //! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
 //!
 //! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`ErrorMessages`], [`Language`]),
-//! the [`Environment`] that all services of a board share, their stores and environment in one value ([`Wiring`]), the error of their builders ([`BuildError`]), the body and the
-//! future of their responses ([`ResponseBody`], [`ResponseFuture`]), the request extension [`MalformedRequest`], and the
-//! functions [`client_ip`] and [`openapi_document`]. It re-exports `async_trait` and [`IpNet`].
+//! the [`Environment`] that all services of a board share, their stores and environment in one value ([`Wiring`]), the
+//! error of their builders ([`BuildError`]), the body and the future of their responses ([`ResponseBody`],
+//! [`ResponseFuture`]), the request extension [`MalformedRequest`], and the functions [`client_ip`] and
+//! [`openapi_document`]. It re-exports `async_trait` and [`IpNet`].
 //!
 //! # Features
 //!

@@ -17,6 +17,7 @@ use crate::error::{ParseError, impl_as_str, impl_from_str};
 /// assert!(!VOTES_WRITE.is_read_only());
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[doc(alias = "permission")]
 pub struct Scope {
     name: &'static str,
     description: &'static str,

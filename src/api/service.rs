@@ -40,7 +40,20 @@ const STORE: &str = "usage";
 ///
 /// Serves the endpoints below [`ApiSettings::base_path`](crate::ApiSettings::base_path); any other path is a 404
 /// `no_such_route`. Returns errors as responses, never as `Err`. Cloning is cheap. [`ForumApi::builder`] builds it.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use forum_api::{ApiSettings, BuildError, ForumApi, host::{Authorizer, Board}, store::Stores};
+///
+/// fn service(board: Arc<impl Authorizer + Board>) -> Result<ForumApi, BuildError> {
+///     let mut settings = ApiSettings::default();
+///     settings.base_path = "/forum/api/v1".into();
+///     ForumApi::builder(board, Stores::in_memory()).settings(settings).build()
+/// }
+/// ```
 #[derive(Clone)]
+#[doc(alias = "router")]
+#[doc(alias = "rest")]
 pub struct ForumApi(pub(super) Arc<ApiInner>);
 
 impl ForumApi {

@@ -23,6 +23,8 @@ use crate::rate_limit::Budget;
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[doc(alias = "config")]
+#[doc(alias = "options")]
 pub struct ApiSettings {
     /// Path prefix of all endpoints, with a leading slash. Slashes at the end are removed. Default: `/api/v1`.
     pub base_path: String,

@@ -47,6 +47,8 @@ use crate::model::{ForumId, UserId};
 /// }
 /// ```
 #[async_trait]
+#[doc(alias = "permissions")]
+#[doc(alias = "acl")]
 pub trait Authorizer: Send + Sync + 'static {
     /// Returns the access of callers without a token.
     ///
@@ -172,6 +174,7 @@ impl Debug for Access {
 
 /// Set of the forums that a caller can see.
 #[derive(Clone)]
+#[doc(alias = "acl")]
 pub struct VisibleForums(ForumSet);
 
 #[derive(Clone)]

@@ -98,6 +98,7 @@ pub enum ResourceRef<'a> {
     unused_variables,
     reason = "the default methods ignore their parameters"
 )]
+#[doc(alias = "backend")]
 pub trait Board: Send + Sync + 'static {
     /// Returns the forum that contains `resource`.
     ///

@@ -50,6 +50,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// [`Environment::public_origin`](crate::Environment::public_origin) with 403, so that pages of other sites cannot use the
 /// server of a local network.
 #[derive(Clone)]
+#[doc(alias = "agent")]
 pub struct McpServer(Arc<Server>);
 
 #[derive(Clone)]

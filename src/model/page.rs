@@ -49,6 +49,7 @@ use crate::error::{ParseError, impl_as_str, impl_from_str};
 /// # Ok::<(), BoardError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(alias = "pagination")]
 pub struct Page<T> {
     /// The items, in the list's order.
     pub items: Vec<T>,
@@ -135,6 +136,8 @@ impl<T> From<Vec<T>> for Page<T> {
 /// assert!(PageKey::new("tea").parse_ints::<2>().is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "cursor")]
+#[doc(alias = "keyset")]
 pub struct PageKey(String);
 
 /// Error of a page key whose format the list does not use, for example because a client forged the cursor.

@@ -46,6 +46,7 @@ pub struct QuarantinedEvent {
 ///
 /// Only the library implements this trait.
 #[async_trait]
+#[doc(alias = "transactional outbox")]
 pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
     /// Adds an event. Changes nothing if an event with its id is stored. If a host calls it after the transaction of the
     /// change, the event is lost when the process stops in between.

@@ -8,6 +8,7 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 
 /// Stores the running windows of rate limits. A store removes ended windows itself.
 #[async_trait]
+#[doc(alias = "throttle")]
 pub trait RateLimitStore: Send + Sync + 'static {
     /// Charges all `cost` units to the window of `key`, or none. Concurrent charges have the same effect as
     /// successive calls of [`Budget::charge`]. A cost of 0 reads the window.

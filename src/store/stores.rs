@@ -7,8 +7,19 @@ use super::{
     TokenLoader, TokenStore, UsageStore, memory,
 };
 
-/// Stores of an API. Each can be replaced separately.
+/// Stores of an API. Each can be replaced separately:
+///
+/// ```
+/// use std::sync::Arc;
+/// use forum_api::store::{RateLimitStore, Stores};
+///
+/// fn with_shared_budgets(stores: Stores, rate_limits: impl RateLimitStore + 'static) -> Stores {
+///     Stores { rate_limits: Arc::new(rate_limits), ..stores }
+/// }
+/// ```
 #[derive(Clone)]
+#[doc(alias = "database")]
+#[doc(alias = "persistence")]
 pub struct Stores {
     /// Token records.
     pub tokens: Arc<dyn TokenStore>,
@@ -23,7 +34,7 @@ pub struct Stores {
     /// are created with [`in_memory_with`](Self::in_memory_with). A [`MergedAuditStore`](super::MergedAuditStore)
     /// combines the logs of several databases.
     pub audit: Arc<dyn AuditStore>,
-    /// Requests by token and hour, and by operation and hour.
+    /// Requests by token and hour.
     pub usage: Arc<dyn UsageStore>,
 }
 

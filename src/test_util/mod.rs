@@ -69,6 +69,7 @@ pub fn audit_entry() -> AuditEntry {
 
 /// The API over a board, with stores in memory and a manual clock.
 #[derive(Clone, Debug)]
+#[doc(alias = "test client")]
 pub struct TestApi {
     api: ForumApi,
     stores: Stores,

@@ -8,6 +8,8 @@ use crate::model::{Timestamp, UserId};
 
 /// Stored data of a token. Contains a hash of the token's secret, but not the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(alias = "api key")]
+#[doc(alias = "pat")]
 pub struct TokenRecord {
     /// Public part of the token, unique in a store.
     pub lookup: Lookup,

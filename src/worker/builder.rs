@@ -32,6 +32,8 @@ use crate::webhook::Transport;
 /// # }
 /// ```
 #[must_use = "the worker does nothing until `start` is called"]
+#[doc(alias = "queue")]
+#[doc(alias = "background")]
 pub struct Worker(WorkerContext);
 
 /// Builder of a [`Worker`]. Required parts are arguments of [`Worker::builder`]; everything else has a default.
