@@ -6,6 +6,7 @@ use deadpool_postgres::{Client, Pool};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
+use super::pool::finish;
 use super::{PostgresError, audit};
 use crate::audit::AuditEntry;
 use crate::model::Timestamp;
@@ -48,7 +49,8 @@ impl PostgresExecutor {
     /// Returns the number of rows that the statement changed.
     pub(super) async fn execute(&self, sql: &str, parameters: Parameters<'_>) -> Result<u64> {
         let (client, statement) = self.prepare(sql).await?;
-        Ok(client.execute(&statement, parameters).await?)
+        let executed = client.execute(&statement, parameters).await;
+        finish(client, executed)
     }
 
     /// Runs a statement that changes rows, and writes `audit` in the same statement if it changes at least one row.
@@ -70,7 +72,8 @@ impl PostgresExecutor {
 
     pub(super) async fn query(&self, sql: &str, parameters: Parameters<'_>) -> Result<Vec<Row>> {
         let (client, statement) = self.prepare(sql).await?;
-        Ok(client.query(&statement, parameters).await?)
+        let rows = client.query(&statement, parameters).await;
+        finish(client, rows)
     }
 
     /// Decodes all rows.
@@ -111,8 +114,10 @@ impl PostgresExecutor {
     async fn prepare(&self, sql: &str) -> Result<(Client, Statement)> {
         tracing::trace!(sql, "executing statement");
         let client = self.pool.get().await?;
-        let statement = client.prepare_cached(sql).await?;
-        Ok((client, statement))
+        match client.prepare_cached(sql).await {
+            Ok(statement) => Ok((client, statement)),
+            Err(error) => finish(client, Err(error)),
+        }
     }
 }
 

@@ -4,17 +4,24 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Metrics, Pool, RecyclingMethod, Runtime,
+    Client, ClientWrapper, Hook, HookError, Manager, ManagerConfig, Metrics, Object, Pool,
+    RecyclingMethod, Runtime,
 };
 use tokio::time::timeout;
-use tokio_postgres::Config;
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Config, Error};
 
 use super::error::PostgresError;
+use super::hosts::{Hosts, urls_of_hosts};
 use super::tls::TlsMode;
 use crate::lock::lock;
 
-/// Timeout of the wait for a free connection and for a new one.
+/// Timeout of the wait for a free connection, and for a new one to the only host.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Timeout of a new connection to one of several hosts.
+const HOST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Limit of unacknowledged data, and idle time before a keepalive probe.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -52,13 +59,19 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// |---|---|---|
 /// | for a free connection | 5 s | |
 /// | for the check of a connection | 2 s | |
-/// | for a new connection | 5 s | `connect_timeout` |
+/// | for a new connection | 5 s; 2 s for each of several hosts | `connect_timeout`, in seconds for each host |
 /// | for a statement | 10 s | `options`: `-c statement_timeout` |
 /// | for the next statement of a transaction | 20 s | `options`: `-c idle_in_transaction_session_timeout` |
 /// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
 ///
 /// A node needs 10 to 20 connections in addition to the connections of the board. The total for all nodes must be below
 /// the server's `max_connections`.
+///
+/// # Several hosts
+/// An address such as `postgres://user:password@host1:5432,host2:5432/database` names a primary and its standbys.
+/// Connections are opened only to a host that accepts writes, as with `target_session_attrs=read-write`: first to the
+/// host of the last new connection, then to the others in their order. A connection to a host that no longer accepts
+/// writes is closed when a statement fails for that reason ([`close_if_lost`]).
 ///
 /// # TLS
 /// The parameters `sslmode` and `sslrootcert` of the address have the meanings of libpq, except that a failed TLS handshake is
@@ -88,11 +101,15 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
         ));
     }
     let (address, tls) = TlsMode::take_from(address)?;
-    let mut config = config(&address)?;
-    config.ssl_mode(tls.negotiation);
-    let manager = Manager::from_config(
-        config,
-        tls.connector,
+    let urls = urls_of_hosts(&address);
+    let configs = urls
+        .iter()
+        .map(|url| config(url, tls.negotiation, urls.len() > 1));
+    let hosts: Vec<_> = configs.collect::<Result<_, _>>()?;
+    let create_timeout = hosts.iter().filter_map(Config::get_connect_timeout).sum();
+    let manager = Manager::from_connect(
+        Config::new(),
+        Hosts::new(hosts, tls.connector),
         ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         },
@@ -106,7 +123,7 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
         }))
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(CONNECT_TIMEOUT))
-        .create_timeout(Some(CONNECT_TIMEOUT))
+        .create_timeout(Some(create_timeout))
         .build();
     pool.map_err(PostgresError::unusable)
 }
@@ -142,14 +159,22 @@ impl ConnectionCheck {
     }
 }
 
-/// Adds the default timeouts to the settings of the address.
-fn config(address: &str) -> Result<Config, PostgresError> {
-    let mut config: Config = address.parse()?;
+/// Returns the settings of the URL of one host, with the default timeouts. `has_standbys` is true for several hosts.
+fn config(url: &str, tls: SslMode, has_standbys: bool) -> Result<Config, PostgresError> {
+    let mut config: Config = url.parse()?;
+    config.ssl_mode(tls);
+    if has_standbys {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
     let options = config.get_options().unwrap_or_default();
     let options = format!("{TIMEOUTS} {options}");
     config.options(options).keepalives_idle(TCP_USER_TIMEOUT);
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
+        config.connect_timeout(if has_standbys {
+            HOST_TIMEOUT
+        } else {
+            CONNECT_TIMEOUT
+        });
     }
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(TCP_USER_TIMEOUT);
@@ -166,15 +191,37 @@ fn config(address: &str) -> Result<Config, PostgresError> {
     Ok(config)
 }
 
+/// Closes a connection whose statement failed with this code, if the server is shutting down or no longer accepts writes
+/// (SQLSTATE class 57P, and 25006). Also closes the idle connections of the pool, so that the next attempt opens a new
+/// connection, to the primary. Otherwise the connection returns to its pool.
+pub fn close_if_lost(client: Client, code: &SqlState) {
+    let is_lost = *code == SqlState::READ_ONLY_SQL_TRANSACTION || code.code().starts_with("57P");
+    if is_lost && let Some(pool) = Object::pool(&client) {
+        drop(Object::take(client));
+        pool.retain(|_, _| false);
+    }
+}
+
 /// Checks that the database accepts writes: changes the library's table of migrations and rolls back.
 ///
 /// # Errors
 /// [`PostgresError`] if Postgres is unreachable, the database is read-only or full, or the library's tables do not exist.
 pub async fn check_writable(pool: &Pool) -> Result<(), PostgresError> {
     let mut client = pool.get().await?;
-    let transaction = client.transaction().await?;
-    transaction
-        .batch_execute("UPDATE forum_api_migrations SET step = step")
-        .await?;
-    Ok(transaction.rollback().await?)
+    let change = async {
+        let transaction = client.transaction().await?;
+        let change = "UPDATE forum_api_migrations SET step = step";
+        transaction.batch_execute(change).await?;
+        transaction.rollback().await
+    };
+    let changed = change.await;
+    finish(client, changed)
+}
+
+/// Releases the connection of a statement, and returns the result.
+pub(super) fn finish<T>(client: Client, result: Result<T, Error>) -> Result<T, PostgresError> {
+    if let Some(code) = result.as_ref().err().and_then(Error::code) {
+        close_if_lost(client, code);
+    }
+    Ok(result?)
 }

@@ -64,12 +64,13 @@ use std::mem;
 use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool, StatementCache};
 use forum_api::host::{self, BackendError, OverloadedError};
+use forum_api::store::postgres;
 use futures_util::TryStreamExt as _;
 use tokio::sync::{self, MutexGuard, Semaphore};
 use tokio::time::timeout;
@@ -84,6 +85,12 @@ use super::{Bound, Change, Connection, DbError, DbResult, OwnedBound, Param, Que
 /// Maximum number of attempts of a transaction that ends with a deadlock or a serialization failure. The failure of the
 /// last attempt is returned.
 const ATTEMPTS: u32 = 5;
+
+/// Failures after which a transaction can succeed when it runs again.
+const CONFLICTS: [SqlState; 2] = [
+    SqlState::T_R_DEADLOCK_DETECTED,
+    SqlState::T_R_SERIALIZATION_FAILURE,
+];
 
 /// Time that a write waits for a connection. Afterwards it fails without an effect, and the client may retry it.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -134,8 +141,8 @@ impl PostgresDatabase {
     /// Runs a query of several statements. All of them see the same data.
     pub(super) async fn read_snapshot<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
         let client = self.pool.get().await.map_err(DbError::from)?;
-        let statements = client.statement_cache.clone();
-        let tx = PostgresTransaction::of(&client, statements, Arc::default(), None);
+        let (statements, failure) = (client.statement_cache.clone(), Failure::new());
+        let tx = PostgresTransaction::of(&client, statements, &failure, None);
         let connection = Connection::postgres(Postgres::Transaction(&tx));
         let begin = async { Ok(tx.execute_batch(BEGIN_READ).await?) };
         let ((), read) = tokio::try_join!(biased; begin, query(&connection))?;
@@ -153,11 +160,10 @@ impl PostgresDatabase {
     pub(super) async fn write<T>(&self, change: impl Change<T> + Clone) -> host::BoardResult<T> {
         let mut attempt = 1;
         loop {
-            let has_conflict = Arc::new(AtomicBool::new(false));
-            let written = self.write_once(change.clone(), &has_conflict).await;
-            let is_repeated =
-                written.is_err() && has_conflict.load(Ordering::Relaxed) && attempt < ATTEMPTS;
-            if !is_repeated {
+            let failure = Failure::new();
+            let written = self.write_once(change.clone(), &failure).await;
+            let has_conflict = failure.get().is_some_and(|code| CONFLICTS.contains(code));
+            if written.is_ok() || !has_conflict || attempt == ATTEMPTS {
                 return written;
             }
             tracing::debug!(attempt, "transaction ended by a deadlock; running it again");
@@ -168,29 +174,34 @@ impl PostgresDatabase {
     async fn write_once<T>(
         &self,
         change: impl Change<T>,
-        has_conflict: &Arc<AtomicBool>,
+        failure: &Failure,
     ) -> host::BoardResult<T> {
         let overloaded = |_| BackendError::new(OverloadedError::new(RETRY_AFTER));
         let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
         let closed = |_| DbError::Invalid("writes are closed");
         let _permit = permit.map_err(overloaded)?.map_err(closed)?;
-        self.transaction(change, has_conflict).await
+        self.transaction(change, failure).await
     }
 
     async fn transaction<T>(
         &self,
         change: impl Change<T>,
-        has_conflict: &Arc<AtomicBool>,
+        failure: &Failure,
     ) -> host::BoardResult<T> {
         let client = self.pool.get().await.map_err(DbError::from)?;
         let statements = client.statement_cache.clone();
-        let tx = PostgresTransaction::of(&client, statements, has_conflict.clone(), None);
-        let connection = Connection::postgres(Postgres::Transaction(&tx));
-        let (tx, transaction) = (&tx, &Transaction::of(connection));
-        let begin = async { Ok(tx.execute_batch(BEGIN).await?) };
-        let ((), done) = tokio::try_join!(biased; begin, change(transaction))?;
-        tx.commit().await?;
-        Ok(done)
+        let run = async {
+            let tx = PostgresTransaction::of(&client, statements, failure, None);
+            let connection = Connection::postgres(Postgres::Transaction(&tx));
+            let (tx, transaction) = (&tx, &Transaction::of(connection));
+            let begin = async { Ok(tx.execute_batch(BEGIN).await?) };
+            let ((), done) = tokio::try_join!(biased; begin, change(transaction))?;
+            tx.commit().await?;
+            Ok(done)
+        };
+        let done = run.await;
+        release(client, failure);
+        done
     }
 
     /// Runs `begin`, then `change`, in one transaction.
@@ -200,17 +211,29 @@ impl PostgresDatabase {
         change: impl Change<T>,
     ) -> host::BoardResult<T> {
         let mut client = self.pool.get().await.map_err(DbError::from)?;
-        let tx = client.transaction().await.map_err(DbError::from)?;
-        let statements = tx.statement_cache.clone();
-        let transaction =
-            PostgresTransaction::of(tx.client(), statements, Arc::default(), Some(&tx));
-        transaction.execute_batch(begin).await?;
-        let connection = Connection::postgres(Postgres::Transaction(&transaction));
-        let done = change(&Transaction::of(connection)).await?;
-        transaction.flush().await?;
-        drop(transaction);
-        tx.commit().await.map_err(DbError::from)?;
-        Ok(done)
+        let failure = Failure::new();
+        let run = async {
+            let tx = client.transaction().await.map_err(DbError::from)?;
+            let statements = tx.statement_cache.clone();
+            let transaction = PostgresTransaction::of(tx.client(), statements, &failure, Some(&tx));
+            transaction.execute_batch(begin).await?;
+            let connection = Connection::postgres(Postgres::Transaction(&transaction));
+            let done = change(&Transaction::of(connection)).await?;
+            transaction.flush().await?;
+            drop(transaction);
+            tx.commit().await.map_err(DbError::from)?;
+            Ok(done)
+        };
+        let done = run.await;
+        release(client, &failure);
+        done
+    }
+}
+
+/// Returns the connection of a transaction to the pool, or closes it if its server is lost.
+fn release(client: Client, failure: &Failure) {
+    if let Some(code) = failure.get() {
+        postgres::close_if_lost(client, code);
     }
 }
 
@@ -230,11 +253,13 @@ pub struct PostgresTransaction<'a> {
     deferred: Mutex<Vec<Deferred>>,
     /// True if this value ends the transaction.
     is_open: AtomicBool,
-    /// Set when Postgres ends the transaction because of a deadlock or a serialization failure.
-    has_conflict: Arc<AtomicBool>,
+    failure: &'a Failure,
     /// The transaction that [`PostgresDatabase::write_after`] begins and ends; `None` for commands.
     inner: Option<&'a tokio_postgres::Transaction<'a>>,
 }
+
+/// The code of the statement that ended a transaction; empty if none did.
+type Failure = OnceLock<SqlState>;
 
 /// A statement and its values, in the order of their numbers.
 type Deferred = (String, Vec<Box<dyn ToSql + Send + Sync>>);
@@ -249,7 +274,7 @@ impl<'a> PostgresTransaction<'a> {
     fn of(
         client: &'a tokio_postgres::Client,
         statements: Arc<StatementCache>,
-        has_conflict: Arc<AtomicBool>,
+        failure: &'a Failure,
         inner: Option<&'a tokio_postgres::Transaction<'a>>,
     ) -> Self {
         Self {
@@ -258,7 +283,7 @@ impl<'a> PostgresTransaction<'a> {
             turn: sync::Mutex::default(),
             deferred: Mutex::default(),
             is_open: AtomicBool::new(inner.is_none()),
-            has_conflict,
+            failure,
             inner,
         }
     }
@@ -339,13 +364,12 @@ impl<'a> PostgresTransaction<'a> {
     }
 
     fn check<T>(&self, result: Result<T, tokio_postgres::Error>) -> DbResult<T> {
-        let conflicts = [
-            SqlState::T_R_DEADLOCK_DETECTED,
-            SqlState::T_R_SERIALIZATION_FAILURE,
-        ];
         Ok(result.inspect_err(|error| {
-            if error.code().is_some_and(|code| conflicts.contains(code)) {
-                self.has_conflict.store(true, Ordering::Relaxed);
+            let code = error.code();
+            // Statements that were sent after the failed one have this code.
+            let code = code.filter(|code| **code != SqlState::IN_FAILED_SQL_TRANSACTION);
+            if let Some(code) = code {
+                self.failure.get_or_init(|| code.clone());
             }
         })?)
     }
