@@ -80,8 +80,10 @@ impl Database {
     }
 
     pub fn url(&self) -> String {
-        let (server, _) = self.server.rsplit_once('/').unwrap();
-        format!("{server}/{}", self.name)
+        let parameters = self.server.find('?').unwrap_or(self.server.len());
+        let (server, parameters) = self.server.split_at(parameters);
+        let (server, _) = server.rsplit_once('/').unwrap();
+        format!("{server}/{}{parameters}", self.name)
     }
 
     /// Runs SQL and returns the first column of all rows.

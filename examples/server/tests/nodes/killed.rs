@@ -1,7 +1,6 @@
 //! Nodes killed at random under load: acknowledged writes exist once, and each event is delivered.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::iter;
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
@@ -9,15 +8,13 @@ use std::time::Duration;
 use tokio::task::block_in_place;
 use tokio::time::interval;
 
+use crate::checks::{check_deliveries, check_posts, repeat};
 use crate::cluster::Cluster;
-use crate::connection::{ApiClient, Nodes};
-use crate::load::{Load, Sent};
+use crate::load::Load;
 use crate::node::Node;
-use crate::postgres::Database;
 use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;
 use crate::receiver::Receiver;
-use crate::wait::wait_until;
 
 const SERVERS: usize = 4;
 const WORKERS: usize = 3;
@@ -56,24 +53,11 @@ async fn run_with_kills(urls: BackendUrls) {
     assert!(refused.is_none(), "{refused:?}");
 
     cluster.database.end_runs().await;
-    repeat(&cluster.nodes, &sent).await;
+    assert_eq!(repeat(&cluster.nodes, &sent).await, 0);
     let posts = check_posts(&cluster.database, &sent).await;
 
     cluster.replace_workers().await;
-    let mut deliveries = BTreeMap::<String, BTreeSet<String>>::new();
-    wait_until("the event of each post", async || {
-        for received in iter::from_fn(|| receiver.try_next()) {
-            assert!(received.is_signed_with(&secret), "{received:?}");
-            let post = &received.json()["data"]["post"]["postId"];
-            let accepted = (received.status == Some(204)).then(|| received.delivery());
-            let post = deliveries.entry(post.as_str().unwrap().into());
-            post.or_default().extend(accepted);
-        }
-        deliveries.keys().eq(&posts) && deliveries.values().all(|accepted| !accepted.is_empty())
-    })
-    .await;
-    let mut repeated = deliveries.iter().filter(|(_, ids)| ids.len() > 1);
-    assert_eq!(repeated.next(), None);
+    check_deliveries(&receiver, &secret, &posts).await;
     block_in_place(|| cluster.stop());
 }
 
@@ -86,39 +70,4 @@ async fn kill_at_random(cluster: &mut Cluster) {
         block_in_place(|| cluster.replace(random.below(SERVERS + WORKERS), Node::kill));
     }
     pace.tick().await;
-}
-
-/// Sends each reply again with its key. An acknowledged one gets its first response. Otherwise the outcome may be
-/// unknown, or the first request did not reach a node.
-async fn repeat(nodes: &Nodes, sent: &[Sent]) {
-    let mut client = ApiClient::new(nodes, Random::new(0));
-    for sent in sent.iter().filter(|sent| sent.text.is_some()) {
-        let repeated = client.send(&sent.request).await.unwrap();
-        match &sent.response {
-            Some(first) => {
-                assert!(repeated.is_replayed(), "{sent:?} {repeated:?}");
-                assert_eq!(repeated.body, first.body);
-            }
-            None => assert!([201, 409].contains(&repeated.status), "{repeated:?}"),
-        }
-    }
-}
-
-/// Checks that each acknowledged reply is stored, and none twice. Returns the ids of all.
-async fn check_posts(database: &Database, sent: &[Sent]) -> BTreeSet<String> {
-    let query = "SELECT CAST(id AS TEXT), body FROM post WHERE body LIKE 'Still here %'";
-    let rows = database.connect().await.query(query, &[]).await.unwrap();
-    let mut posts = BTreeMap::<String, Vec<String>>::new();
-    for row in rows {
-        posts.entry(row.get(1)).or_default().push(row.get(0));
-    }
-    for (text, ids) in &posts {
-        assert_eq!(ids.len(), 1, "{text}");
-    }
-    for sent in sent {
-        if let (Some(text), Some(response)) = (&sent.text, &sent.response) {
-            assert_eq!(response.json()["postId"], posts[text][0], "{text}");
-        }
-    }
-    posts.into_values().flatten().collect()
 }

@@ -30,6 +30,20 @@ pub struct Sent {
     pub response: Option<Response>,
 }
 
+impl Sent {
+    /// Returns the response to a reply that was stored, with the text of the reply.
+    pub fn acknowledged_reply(&self) -> Option<(&str, &Response)> {
+        let response = self.response.as_ref()?;
+        let text = self.text.as_deref()?;
+        (response.status == 201).then_some((text, response))
+    }
+
+    pub fn is_failure(&self) -> bool {
+        let response = self.response.as_ref();
+        response.is_none_or(|response| response.status >= 500)
+    }
+}
+
 /// Clients that send requests until they are stopped.
 #[derive(Debug)]
 pub struct Load {

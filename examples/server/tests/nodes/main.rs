@@ -1,4 +1,5 @@
-//! Drills with several nodes on one Postgres and one Redis: killed nodes, and outages of the two.
+//! Drills with several nodes on one Postgres and one Redis: killed nodes, outages of the two, and
+//! the loss of the primary of a Postgres with a standby.
 //!
 //! `tests/run` starts both stores and sets `FORUM_API_POSTGRES` and `FORUM_API_REDIS`; without them each test fails. A
 //! drill takes less than a minute.
@@ -9,6 +10,8 @@ use forum_test_support::{
     client, cluster, connection, node, postgres, prerequisites, random, receiver, redis,
 };
 
+mod checks;
+mod failover;
 mod killed;
 mod load;
 mod outage;

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use crate::client;
 use crate::cluster::Cluster;
 use crate::connection::{ApiClient, ApiRequest};
-use crate::load::{Load, Sent};
+use crate::load::Load;
 use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;
 use crate::receiver::Receiver;
@@ -30,7 +30,7 @@ fn nodes_recover_from_outages_within_two_seconds() {
 }
 
 /// Remaining units and end of the window of an idle member, on each node.
-type RemainingUnits = Vec<(u64, u64)>;
+pub type RemainingUnits = Vec<(u64, u64)>;
 
 async fn run_with_outages() {
     let (mut postgres, mut redis) = (Postgres::new(), Redis::new());
@@ -79,7 +79,7 @@ async fn run_with_outages() {
             "{before:?} {without_redis:?}"
         );
     }
-    let failures: Vec<_> = sent.iter().filter(|sent| is_failure(sent)).collect();
+    let failures: Vec<_> = sent.iter().filter(|sent| sent.is_failure()).collect();
     let outage = postgres_stopped..postgres_returned + RECOVERY;
     let unexpected = failures.iter().find(|sent| !outage.contains(&sent.ended));
     assert!(unexpected.is_none(), "{unexpected:?}");
@@ -97,12 +97,8 @@ async fn run_with_outages() {
     block_in_place(|| cluster.stop());
 }
 
-fn is_failure(sent: &Sent) -> bool {
-    let response = sent.response.as_ref();
-    response.is_none_or(|response| response.status >= 500)
-}
-
-async fn remaining_units(
+/// Returns the remaining units and the end of the window of a member, on each node, after one request to each.
+pub async fn remaining_units(
     cluster: &Cluster,
     connections: &mut ApiClient,
     token: &str,

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use tokio::task::block_in_place;
 
-/// A Postgres server.
+/// A Postgres server, which can get a standby.
 #[derive(Debug)]
 pub struct Postgres {
     pub url: String,
@@ -44,7 +44,8 @@ impl Postgres {
         self.order("start");
     }
 
-    fn order(&mut self, order: &str) {
+    /// Calls a function of the script and waits for its end.
+    pub fn order(&mut self, order: &str) {
         writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
         assert_eq!(self.answer(), format!("done: {order}"));
     }
