@@ -8,7 +8,7 @@ use std::time::Duration;
 use forum_api::host::{BackendError, BoardError};
 use forum_api::model::Timestamp;
 use forum_api::store::Stores;
-use forum_api::store::postgres::connect;
+use forum_api::store::postgres::{check_writable, connect};
 use forum_api::token::SecretDigest;
 use forum_api::webhook::DeliveryState;
 
@@ -143,6 +143,71 @@ async fn terminate_connections(address: &str, tables: &Pool) {
     }
 }
 
+/// Closes the connection of the failed statement and the idle one.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_refuse_writes_are_closed() {
+    let tables = pool(&schema().await, 2);
+    forum_api::store::postgres::migrate(&tables).await.unwrap();
+    let tokens = Stores::in_postgres(&tables).tokens;
+    for is_store in [true, false] {
+        let clients = try_join!(tables.get(), tables.get()).unwrap();
+        for client in [&clients.0, &clients.1] {
+            let refuse = "SET default_transaction_read_only = on";
+            client.batch_execute(refuse).await.unwrap();
+        }
+        drop(clients);
+        let error = match is_store {
+            true => tokens
+                .record_use(&lookup(1), Timestamp::from_millis(0))
+                .await
+                .unwrap_err()
+                .to_string(),
+            false => check_writable(&tables).await.unwrap_err().to_string(),
+        };
+        assert!(error.contains("(25006)"), "{error}");
+        assert_eq!(tables.status().size, 0);
+    }
+    check_writable(&tables).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_does_not_respond_delays_one_connection() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    silent.set_nonblocking(true).unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let dead = silent.local_addr().unwrap();
+    let address = schema().await.replace('@', &format!("@{dead},{closed},"));
+    let tables = pool(&format!("{address}&connect_timeout=1"), 2);
+    let _first = tables.get().await.unwrap();
+    let _second = tables.get().await.unwrap();
+    assert!(silent.accept().is_ok());
+    assert!(silent.accept().is_err(), "a second connection");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_several_hosts_must_accept_writes() {
+    let address = format!("{}%20-cdefault_transaction_read_only%3Don", schema().await);
+    assert!(pool(&address, 1).get().await.is_ok());
+    let server = server_of(&address);
+    let twice = address.replace(&server, &format!("{server},{server}"));
+    let error = look_up_error(&pool(&twice, 1)).await;
+    assert!(error.contains("does not allow writes"), "{error}");
+}
+
+/// Returns the host and the port of an address.
+fn server_of(address: &str) -> String {
+    let config: Config = address.parse().unwrap();
+    let (Some(Host::Tcp(host)), Some(port)) =
+        (config.get_hosts().first(), config.get_ports().first())
+    else {
+        panic!("the test needs a TCP address");
+    };
+    format!("{host}:{port}")
+}
+
 /// Starts a proxy to `server`. After a notification by `silence`, its open connections stop responding, but stay open.
 async fn start_proxy(server: String, silence: Arc<Notify>) -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -166,13 +231,7 @@ async fn start_proxy(server: String, silence: Arc<Notify>) -> SocketAddr {
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_stop_responding_are_replaced_together() {
     let address = schema().await;
-    let config: Config = address.parse().unwrap();
-    let (Some(Host::Tcp(host)), Some(port)) =
-        (config.get_hosts().first(), config.get_ports().first())
-    else {
-        panic!("the test needs a TCP address");
-    };
-    let (server, silence) = (format!("{host}:{port}"), Arc::new(Notify::new()));
+    let (server, silence) = (server_of(&address), Arc::new(Notify::new()));
     let proxy = start_proxy(server.clone(), silence.clone()).await;
     let behind_proxy = address.replace(&format!("@{server}/"), &format!("@{proxy}/"));
     assert_ne!(behind_proxy, address);

@@ -150,6 +150,10 @@ mod tests {
                 "postgres://forum:***@h/db?x=1",
             ),
             (
+                "postgres://forum:s3@h:1,[::1]:2/db",
+                "postgres://forum:***@h:1,[::1]:2/db",
+            ),
+            (
                 "postgres://h/db?x=1&password=s3",
                 "postgres://h/db?x=1&password=***",
             ),

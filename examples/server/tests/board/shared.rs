@@ -10,7 +10,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::backend::Backend;
-use crate::board::{self, ReferenceBoard};
+use crate::board::ReferenceBoard;
+use crate::board::db::{BoardDatabase, Transaction};
 use crate::postgres::{Database, run_with_postgres};
 
 #[test]
@@ -34,10 +35,7 @@ fn readers_do_not_wait_for_writers() {
 }
 
 /// Holds a write transaction open until the end is signalled.
-async fn hold_write(
-    database: board::db::BoardDatabase,
-    mut ended: watch::Receiver<bool>,
-) -> BoardResult<()> {
+async fn hold_write(database: BoardDatabase, mut ended: watch::Receiver<bool>) -> BoardResult<()> {
     let write = database.write(move |_| {
         Box::pin(async move {
             let ended_at = ended.wait_for(|is_over| *is_over).await;
@@ -62,4 +60,38 @@ fn migrations_have_no_statement_timeout() {
         let board = ReferenceBoard::new(pool, Arc::new(SystemClock), Language::English);
         board.migrate().await.unwrap();
     });
+}
+
+#[test]
+fn connections_that_refuse_writes_are_closed() {
+    run_with_postgres(async {
+        let storage = Backend::Postgres.create_storage().await;
+        let BoardDatabase::Postgres(postgres) = &storage.database else {
+            panic!("the board is in Postgres");
+        };
+        let pool = &postgres.pool;
+        for is_background in [false, true] {
+            let clients = [pool.get().await.unwrap(), pool.get().await.unwrap()];
+            for client in clients {
+                let refuse = "SET default_transaction_read_only = on";
+                client.batch_execute(refuse).await.unwrap();
+            }
+            let database = storage.database.clone();
+            let written = match is_background {
+                false => database.write(|tx| Box::pin(delete_sessions(tx))).await,
+                true => {
+                    database
+                        .write_background(|tx| Box::pin(delete_sessions(tx)))
+                        .await
+                }
+            };
+            let error = format!("{:?}", written.unwrap_err());
+            assert!(error.contains("(25006)"), "{error}");
+            assert_eq!(pool.status().size, 0);
+        }
+    });
+}
+
+async fn delete_sessions(tx: &Transaction<'_>) -> BoardResult<u64> {
+    Ok(tx.execute("DELETE FROM session", &[]).await?)
 }

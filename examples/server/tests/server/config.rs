@@ -210,7 +210,7 @@ fn a_weak_key_file_is_reported_with_a_warning() {
 
 #[test]
 fn passwords_of_urls_are_not_shown() {
-    let file = "database = \"postgres://forum:s3cret@127.0.0.1:1/forum\"\nredis = \"redis://:s3cret@127.0.0.1:1\"";
+    let file = "database = \"postgres://forum:s3cret@127.0.0.1:1,[::1]:2/forum\"\nredis = \"redis://:s3cret@127.0.0.1:1\"";
     for line in [
         "config check --config forum.toml",
         "config check --config forum.toml --json",
@@ -220,7 +220,7 @@ fn passwords_of_urls_are_not_shown() {
         assert!(
             checked
                 .stdout
-                .contains("postgres://forum:***@127.0.0.1:1/forum")
+                .contains("postgres://forum:***@127.0.0.1:1,[::1]:2/forum")
         );
         assert!(!format!("{checked:?}").contains("s3cret"), "{checked:?}");
     }
