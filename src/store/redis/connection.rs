@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisResult, Script};
+use redis::{RedisResult, Script};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
 use super::script::{ChargeReply, ChargeRequest, script};
+use super::servers::{Connection, Servers};
 use super::settings::{RedisFallback, RedisSettings};
 use crate::error::{BackendError, BackendResult};
 use crate::error_chain::ErrorChain;
@@ -22,8 +22,6 @@ use crate::runtime::{Runtime, TokioRuntime};
 const STORE: &str = "budgets";
 /// Interval between two connection attempts.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
-/// Maximum number of charges that a connection buffers.
-const PIPELINE_CAPACITY: usize = 1024;
 /// Budget that is charged on a new connection, so that a Redis that rejects writes does not count as recovered.
 const PROBE: Budget = Budget {
     units: u32::MAX,
@@ -32,23 +30,23 @@ const PROBE: Budget = Budget {
 
 /// Connection that reconnects in the background.
 pub(super) struct ReconnectingConnection {
-    client: Client,
+    servers: Servers,
     script: Script,
-    /// The key that is charged to check a connection.
+    /// Prefix of the keys that are charged to check a connection.
     probe: String,
     timeout: Duration,
     fallback: RedisFallback,
     /// `None` while Redis is unreachable.
-    connection: Mutex<Option<Arc<MultiplexedConnection>>>,
+    connection: Mutex<Option<Arc<Connection>>>,
     /// Held by the task that connects.
     reconnecting: Arc<tokio::sync::Mutex<()>>,
     failures: AtomicU64,
 }
 
 impl ReconnectingConnection {
-    pub(super) fn new(client: Client, settings: &RedisSettings) -> Self {
+    pub(super) fn new(servers: Servers, settings: &RedisSettings) -> Self {
         Self {
-            client,
+            servers,
             script: script(),
             probe: format!("{}budget:probe", settings.prefix),
             timeout: settings.timeout,
@@ -65,19 +63,19 @@ impl ReconnectingConnection {
         request: &ChargeRequest<'_>,
     ) -> BackendResult<ChargeReply> {
         let Some(connection) = self.connection().clone() else {
-            self.reconnect();
+            self.reconnect(request.key);
             return Err(BackendError::new("Redis is unreachable"));
         };
         let reply = request.send(&self.script, connection.as_ref().clone());
-        let reply = self.with_timeout(reply).await;
-        reply.inspect_err(|error| self.drop_connection(&connection, error))
+        let reply = self.with_timeout(self.timeout, reply).await;
+        reply.inspect_err(|error| self.drop_connection(&connection, request.key, error))
     }
 
     /// Connects, or logs that Redis is unreachable and retries in the background.
     pub(super) async fn connect(self: &Arc<Self>) {
-        if let Err(error) = self.try_connect().await {
+        if let Err(error) = self.try_connect("").await {
             self.log_unreachable(&error);
-            self.reconnect();
+            self.reconnect("");
         }
     }
 
@@ -89,62 +87,61 @@ impl ReconnectingConnection {
         self.failures.load(Ordering::Relaxed)
     }
 
-    fn connection(&self) -> MutexGuard<'_, Option<Arc<MultiplexedConnection>>> {
+    fn connection(&self) -> MutexGuard<'_, Option<Arc<Connection>>> {
         lock(&self.connection)
     }
 
     /// Drops a failed connection and reconnects, unless another charge has done so.
     fn drop_connection(
         self: &Arc<Self>,
-        failed: &Arc<MultiplexedConnection>,
+        failed: &Arc<Connection>,
+        key: &str,
         error: &BackendError,
     ) {
         let is_failed = |connection: &mut Arc<_>| Arc::ptr_eq(connection, failed);
         if self.connection().take_if(is_failed).is_some() {
             self.log_unreachable(error);
-            self.reconnect();
+            self.reconnect(key);
         }
     }
 
-    /// Reconnects in the background, unless a task does so already. Each failed charge calls it, because that task may have
-    /// ended with its runtime.
-    fn reconnect(self: &Arc<Self>) {
+    /// Reconnects in the background until a charge in the slot of `key` succeeds, unless a task does so already. Each failed
+    /// charge calls it, because that task may have ended with its runtime.
+    fn reconnect(self: &Arc<Self>, key: &str) {
         if let Ok(guard) = Arc::clone(&self.reconnecting).try_lock_owned() {
-            let reconnect = reconnect_loop(Arc::downgrade(self), guard);
+            let reconnect = reconnect_loop(Arc::downgrade(self), key.to_owned(), guard);
             drop(TokioRuntime.spawn(Box::pin(reconnect)));
         }
     }
 
-    async fn try_connect(&self) -> BackendResult<()> {
+    /// Connects, and charges a key in the slot of `key`: in a cluster, another node can accept charges while the node of the
+    /// failed charge does not.
+    async fn try_connect(&self, key: &str) -> BackendResult<()> {
         let probe = ChargeRequest {
-            key: &self.probe,
+            key: &format!("{}{{{key}}}", self.probe),
             cost: 1,
             budget: PROBE,
             known: None,
         };
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(None)
-            .set_response_timeout(None)
-            .set_pipeline_buffer_size(PIPELINE_CAPACITY);
+        let attempt = self.failures.load(Ordering::Relaxed) as usize;
         let connect = async {
-            let client = &self.client;
-            let connection = client
-                .get_multiplexed_async_connection_with_config(&config)
-                .await?;
+            let connection = self.servers.connect(attempt).await?;
             probe.send(&self.script, connection.clone()).await?;
             Ok(connection)
         };
-        let connection = self.with_timeout(connect).await?;
+        let duration = self.timeout.saturating_mul(self.servers.connect_steps());
+        let connection = self.with_timeout(duration, connect).await?;
         *self.connection() = Some(Arc::new(connection));
         Ok(())
     }
 
-    /// Runs an operation with the timeout. Counts and logs a failure.
+    /// Runs an operation with a timeout. Counts and logs a failure.
     async fn with_timeout<T>(
         &self,
+        duration: Duration,
         operation: impl Future<Output = RedisResult<T>>,
     ) -> BackendResult<T> {
-        let result = match timeout(self.timeout, operation).await {
+        let result = match timeout(duration, operation).await {
             Ok(result) => result.map_err(BackendError::new),
             Err(_) => Err(BackendError::new("the Redis request timed out")),
         };
@@ -171,12 +168,16 @@ impl ReconnectingConnection {
     }
 }
 
-async fn reconnect_loop(connection: Weak<ReconnectingConnection>, _guard: OwnedMutexGuard<()>) {
+async fn reconnect_loop(
+    connection: Weak<ReconnectingConnection>,
+    key: String,
+    _guard: OwnedMutexGuard<()>,
+) {
     while let Some(connection) = connection
         .upgrade()
         .filter(|connection| connection.is_unreachable())
     {
-        if connection.try_connect().await.is_ok() {
+        if connection.try_connect(&key).await.is_ok() {
             return tracing::info!("Redis recovered; rate limits are shared");
         }
         drop(connection);

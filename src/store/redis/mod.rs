@@ -60,6 +60,7 @@
 mod connection;
 mod rate_limits;
 mod script;
+mod servers;
 mod settings;
 
 pub use rate_limits::RedisRateLimitStore;

@@ -5,18 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
-use redis::{Client, ConnectionAddr, IntoConnectionInfo as _, TlsCertificates};
-use tokio_rustls::rustls::crypto::CryptoProvider;
 
 use super::connection::ReconnectingConnection;
 use super::script::{ChargeReply, ChargeRequest};
+use super::servers::Servers;
 use super::settings::{RedisFallback, RedisSettings};
-use crate::error::{BackendError, BackendResult};
+use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::store::RateLimitStore;
 use crate::store::memory::MemoryRateLimitStore;
-use crate::tls;
 
 /// Rate limit store in Redis, with a local fallback while Redis is unreachable. See the [module](super).
 pub struct RedisRateLimitStore {
@@ -42,8 +40,8 @@ impl RedisRateLimitStore {
     /// # Errors
     /// [`BackendError`] if `url` is malformed, has `sslrootcert` without TLS, or the root certificates cannot be read.
     pub async fn connect(url: &str, settings: RedisSettings) -> BackendResult<Self> {
-        let client = client(url)?;
-        let connection = Arc::new(ReconnectingConnection::new(client, &settings));
+        let servers = Servers::parse(url, settings.timeout)?;
+        let connection = Arc::new(ReconnectingConnection::new(servers, &settings));
         connection.connect().await;
         Ok(Self {
             connection,
@@ -114,34 +112,6 @@ impl RedisRateLimitStore {
         let clock_offset = self.clock_offset.load(Ordering::Relaxed);
         Timestamp::from_millis(now.as_millis().saturating_add(clock_offset))
     }
-}
-
-const EXPECTED_URL: &str = "expected a Redis URL: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss://… with TLS";
-
-fn client(url: &str) -> BackendResult<Client> {
-    let (url, roots) = tls::take_parameter(url, "sslrootcert");
-    let malformed = |_| BackendError::new(EXPECTED_URL);
-    let server = url.into_connection_info().map_err(malformed)?;
-    if !matches!(server.addr(), ConnectionAddr::TcpTls { .. }) {
-        if roots.is_some() {
-            return Err(BackendError::new(
-                "sslrootcert requires TLS: use a URL with the scheme rediss",
-            ));
-        }
-        return Client::open(server).map_err(malformed);
-    }
-    // The client uses the default of the process, and panics if several providers are linked and none is the default.
-    let provider = CryptoProvider::clone(&tls::provider());
-    drop(provider.install_default());
-    let Some(roots) = roots else {
-        return Client::open(server).map_err(malformed);
-    };
-    let certificates = TlsCertificates {
-        client_tls: None,
-        root_cert: Some(tls::read_roots(&roots).map_err(BackendError::new)?),
-    };
-    Client::build_with_tls(server, certificates)
-        .map_err(|error| BackendError::new(error.to_string()))
 }
 
 #[async_trait]

@@ -1,8 +1,8 @@
 //! The charge script: its arguments and its result.
 
-use redis::aio::MultiplexedConnection;
 use redis::{ErrorKind, RedisResult, Script};
 
+use super::servers::Connection;
 use crate::model::Timestamp;
 use crate::rate_limit::{Budget, CLOCK_TOLERANCE, RateLimitDecision, WindowState};
 
@@ -43,21 +43,21 @@ impl ChargeRequest<'_> {
     pub(super) async fn send(
         &self,
         script: &Script,
-        mut connection: MultiplexedConnection,
+        mut connection: Connection,
     ) -> RedisResult<ChargeReply> {
         let window = self.budget.window.as_millis().min(MAX_WINDOW);
         let known = self
             .known
             .map_or((0, 0), |known| (known.used, known.ends_at.as_millis()));
-        let (allowed, used, ends_at, now): (bool, i64, i64, i64) = script
-            .key(self.key)
+        let mut invocation = script.key(self.key);
+        invocation
             .arg(self.budget.units)
             .arg(window as u64)
             .arg(self.cost)
             .arg(known)
-            .arg(CLOCK_TOLERANCE.as_millis() as u64)
-            .invoke_async(&mut connection)
-            .await?;
+            .arg(CLOCK_TOLERANCE.as_millis() as u64);
+        let (allowed, used, ends_at, now): (bool, i64, i64, i64) =
+            connection.invoke(&invocation).await?;
         Ok(ChargeReply {
             allowed,
             used: u32::try_from(used).map_err(|_| MALFORMED_COUNT)?,
