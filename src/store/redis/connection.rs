@@ -129,7 +129,7 @@ impl ReconnectingConnection {
             probe.send(&self.script, connection.clone()).await?;
             Ok(connection)
         };
-        let duration = self.timeout.saturating_mul(self.servers.connect_steps());
+        let duration = self.timeout.saturating_mul(self.servers.connect_timeouts());
         let connection = self.with_timeout(duration, connect).await?;
         *self.connection() = Some(Arc::new(connection));
         Ok(())

@@ -90,12 +90,14 @@ impl Servers {
         server.map(Connection::Server)
     }
 
-    /// Returns the number of steps of a connection attempt that can each last until the timeout.
-    pub(super) fn connect_steps(&self) -> u32 {
+    /// Returns the maximum duration of a connection attempt, as a multiple of the timeout.
+    pub(super) fn connect_timeouts(&self) -> u32 {
         match self {
             Self::Single(_) => 1,
-            // Servers that do not respond are asked first.
-            Self::Sentinels(_) | Self::Cluster(_) => 4,
+            // One for the sentinels, and one for the master.
+            Self::Sentinels(_) => 2,
+            // The driver waits for the nodes of the URL, for all nodes, and for their response; then follows a charge.
+            Self::Cluster(_) => 4,
         }
     }
 }

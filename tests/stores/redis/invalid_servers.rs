@@ -82,13 +82,23 @@ async fn charges_locally(node: &RedisRateLimitStore) {
 #[tokio::test]
 async fn a_malformed_address_is_rejected_without_its_password() {
     let malformed = "|localhost|redis://|http://:hush@localhost|redis://:hush@localhost/first\
-        |redis://:hush@localhost:99999|redis://:hush@[::1";
+        |redis://:hush@localhost:99999|redis://:hush@[::1|redis://:hush@one,other\
+        |redis+sentinel://:hush@localhost|redis+sentinel://:hush@localhost//1|redis+sentinel:///board\
+        |redis+sentinel://:hush@localhost/board/first|redis+sentinel://:hush@one,/board\
+        |redis+cluster://|redis+cluster://:hush@one,,other|redis+cluster://:hush@one,other:99999\
+        |redis+servers://:hush@localhost";
     for url in malformed.split('|') {
         let result = RedisRateLimitStore::connect(url, RedisSettings::default()).await;
         let error = result.unwrap_err().to_string();
         assert!(error.starts_with("expected a Redis URL"), "{url}: {error}");
         assert!(!error.contains("hush"));
     }
-    let node = node("redis://:hush@127.0.0.1:1").await;
-    assert!(!format!("{node:?}").contains("hush"));
+    for url in [
+        "redis://:hush@127.0.0.1:1",
+        "redis+sentinel://:hush@127.0.0.1:1,[::1]/board/1?sentinel_password=hush",
+        "REDIS+CLUSTER://:hush@127.0.0.1:1,[::1]:1",
+    ] {
+        let node = node(url).await;
+        assert!(node.is_unreachable() && !format!("{node:?}").contains("hush"));
+    }
 }

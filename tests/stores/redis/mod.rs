@@ -1,5 +1,6 @@
 //! Guarantees of Redis in addition to the conformance rules.
 
+mod failover;
 mod invalid_servers;
 mod recovery;
 mod sharing;

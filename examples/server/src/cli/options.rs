@@ -49,7 +49,7 @@ pub struct ServeArgs {
     pub admin: AdminOptions,
     #[command(flatten)]
     pub connections: DatabaseOptions,
-    /// Redis URL for rate limits shared by several servers: redis://… or rediss://…; if Redis is unreachable, each server applies the limits on its own
+    /// Redis URL for rate limits shared by several servers: redis://…, redis+sentinel://HOST,…/MASTER, redis+cluster://HOST,…, or rediss… with TLS; if Redis is unreachable, each server applies the limits on its own
     #[arg(long, value_name = "URL")]
     pub redis: Option<String>,
     /// Time limit of a request to Redis

@@ -110,7 +110,9 @@ pub fn without_password(url: &str) -> String {
     for (place, parameter) in parts.enumerate() {
         shown.push(if place == 0 { '?' } else { '&' });
         match parameter.split_once('=') {
-            Some(("password", _)) => shown.push_str("password=***"),
+            Some((name @ ("password" | "sentinel_password"), _)) => {
+                shown.push_str(&format!("{name}=***"));
+            }
             _ => shown.push_str(parameter),
         }
     }
@@ -158,6 +160,14 @@ mod tests {
                 "postgres://h/db?x=1&password=***",
             ),
             ("redis://:s3@h:1/0", "redis://:***@h:1/0"),
+            (
+                "redis+sentinel://u:s3@h:1,[::1]/board?sentinel_password=s3&x=1",
+                "redis+sentinel://u:***@h:1,[::1]/board?sentinel_password=***&x=1",
+            ),
+            (
+                "redis+cluster://:s3@h:1,i:1",
+                "redis+cluster://:***@h:1,i:1",
+            ),
         ] {
             assert_eq!(without_password(url), shown);
         }

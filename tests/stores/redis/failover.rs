@@ -1,0 +1,307 @@
+//! Sentinels and a cluster that replace masters.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use forum_api::rate_limit::RateLimitKey;
+use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
+use forum_test_support::free_port;
+use forum_test_support::program::{signal, wait_for_line};
+use tempfile::TempDir;
+
+use super::{BUDGET, charge, remaining, until};
+use crate::fixture::lookup;
+
+/// Timeout of a charge, long enough for a busy machine.
+const TIMEOUT: Duration = Duration::from_millis(500);
+const DEADLINE: Duration = Duration::from_secs(30);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sentinels_replace_failed_masters() {
+    let mut group = RedisGroup::new();
+    let data = "requirepass data\nmasterauth data\n";
+    let master = group.start("data", data);
+    for _ in 0..2 {
+        let replica = group.start("data", &format!("{data}replicaof 127.0.0.1 {master}\n"));
+        group
+            .wait_for(replica, "info replication", "master_link_status:up")
+            .await;
+    }
+    let watch = format!(
+        "requirepass watch\nsentinel sentinel-pass watch\nsentinel monitor board 127.0.0.1 {master} 2\n\
+         sentinel auth-pass board data\nsentinel down-after-milliseconds board 500\n\
+         sentinel failover-timeout board 1000\n"
+    );
+    let sentinels = [(); 3].map(|()| group.start("watch", &watch));
+    for sentinel in sentinels {
+        for expected in ["num-slaves\n2", "num-other-sentinels\n2"] {
+            group
+                .wait_for(sentinel, "sentinel master board", expected)
+                .await;
+        }
+    }
+    let hosts = sentinels.map(|port| format!("127.0.0.1:{port}")).join(",");
+    let url = format!("redis+sentinel://:data@{hosts}/board/1?sentinel_password=watch");
+    let mut nodes = Nodes::connect(url).await;
+    nodes.charge_through(|| group.signal(master, "KILL")).await;
+    let address = group.run(sentinels[1], "sentinel get-master-addr-by-name board");
+    let promoted = address.lines().nth(1).unwrap().parse().unwrap();
+    assert_ne!(promoted, master);
+    nodes
+        .charge_through(|| {
+            group.signal(sentinels[0], "STOP");
+            group.signal(promoted, "STOP");
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_replaces_failed_masters() {
+    let mut group = RedisGroup::new();
+    let nodes = [(); 5].map(|()| {
+        let bus = free_port();
+        let settings = format!(
+            "requirepass data\nmasterauth data\ncluster-enabled yes\ncluster-port {bus}\n\
+             cluster-config-file {bus}.nodes\ncluster-node-timeout 1000\n"
+        );
+        (group.start("data", &settings), bus)
+    });
+    let ports = nodes.map(|(port, _)| port);
+    let [masters @ .., first_replica, second_replica] = ports;
+    for (place, master) in masters.into_iter().enumerate() {
+        let (first, last) = (place * 6_000, (place * 6_000 + 5_999).min(16_383));
+        group.run(master, &format!("cluster addslotsrange {first} {last}"));
+        group.run(master, &format!("cluster set-config-epoch {}", place + 1));
+    }
+    for (port, bus) in nodes {
+        group.run(ports[0], &format!("cluster meet 127.0.0.1 {port} {bus}"));
+    }
+    for port in ports {
+        for expected in ["cluster_state:ok", "cluster_known_nodes:5"] {
+            group.wait_for(port, "cluster info", expected).await;
+        }
+    }
+    for (replica, master) in [(first_replica, masters[0]), (second_replica, masters[1])] {
+        let master = group.run(master, "cluster myid");
+        group.run(replica, &format!("cluster replicate {}", master.trim()));
+        group
+            .wait_for(replica, "info replication", "master_link_status:up")
+            .await;
+    }
+    let hosts = masters.map(|port| format!("127.0.0.1:{port}")).join(",");
+    let mut nodes = Nodes::connect(format!("redis+cluster://:data@{hosts}")).await;
+    nodes
+        .charge_through(|| group.signal(masters[0], "KILL"))
+        .await;
+    nodes
+        .charge_through(|| group.signal(masters[1], "STOP"))
+        .await;
+}
+
+/// Processes of Redis on loopback, in one directory.
+struct RedisGroup {
+    directory: TempDir,
+    processes: Vec<RedisProcess>,
+}
+
+struct RedisProcess {
+    port: u16,
+    password: &'static str,
+    child: Child,
+}
+
+impl RedisGroup {
+    fn new() -> Self {
+        Self {
+            directory: TempDir::new().unwrap(),
+            processes: Vec::new(),
+        }
+    }
+
+    /// Starts a server, or a sentinel if the settings name a master to monitor. Returns its port.
+    fn start(&mut self, password: &'static str, settings: &str) -> u16 {
+        let port = free_port();
+        let file = self.directory.path().join(format!("{port}.conf"));
+        let common =
+            format!("bind 127.0.0.1\nport {port}\nsave \"\"\nrepl-diskless-sync-delay 0\n");
+        fs::write(&file, common + settings).unwrap();
+        let (mode, ready) = match settings.contains("sentinel monitor") {
+            true => (&["--sentinel"][..], "+monitor master"),
+            false => (&[][..], "eady to accept connections"),
+        };
+        let mut child = Command::new("redis-server")
+            .arg(file)
+            .args(mode)
+            .current_dir(&self.directory)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let log = child.stdout.take().unwrap();
+        self.processes.push(RedisProcess {
+            port,
+            password,
+            child,
+        });
+        wait_for_line(log, ready);
+        port
+    }
+
+    fn process(&self, port: u16) -> &RedisProcess {
+        let mut processes = self.processes.iter();
+        processes.find(|process| process.port == port).unwrap()
+    }
+
+    fn signal(&self, port: u16, name: &str) {
+        signal(&self.process(port).child, name);
+    }
+
+    /// Runs a command and returns its output.
+    fn run(&self, port: u16, command: &str) -> String {
+        let client = Command::new("redis-cli")
+            .env("REDISCLI_AUTH", self.process(port).password)
+            .args(["-p", &port.to_string()])
+            .args(command.split(' '))
+            .output();
+        String::from_utf8(client.unwrap().stdout).unwrap()
+    }
+
+    /// Waits until the output of a command contains `expected`.
+    async fn wait_for(&self, port: u16, command: &str, expected: &str) {
+        until(|| self.run(port, command).contains(expected)).await;
+    }
+}
+
+impl Drop for RedisGroup {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            drop(process.child.kill());
+            drop(process.child.wait());
+        }
+    }
+}
+
+/// Two nodes that share rate limits.
+struct Nodes {
+    url: String,
+    nodes: [Node; 2],
+    /// Number of keys that were charged.
+    keys: u32,
+}
+
+struct Node {
+    store: RedisRateLimitStore,
+    /// Durations of the charges that reached the timeout.
+    delays: Vec<Duration>,
+}
+
+impl Nodes {
+    async fn connect(url: String) -> Self {
+        let nodes = [Node::connect(&url).await, Node::connect(&url).await];
+        Self {
+            url,
+            nodes,
+            keys: 0,
+        }
+    }
+
+    /// Returns keys of tokens that are in all parts of a cluster.
+    fn new_keys(&mut self) -> Vec<RateLimitKey> {
+        let first = self.keys;
+        self.keys += 16;
+        let key = |number| RateLimitKey::Token(lookup(number as _));
+        (first..self.keys).map(key).collect()
+    }
+
+    /// Charges while a master fails, until it has been replaced. Then charges of both nodes are exact.
+    async fn charge_through(&mut self, fail: impl FnOnce()) {
+        let keys = self.new_keys();
+        for key in &keys {
+            let [one, other] = &self.nodes;
+            charge(&one.store, *key, 10).await;
+            assert_eq!(remaining(&other.store, *key).await, 110);
+        }
+        fail();
+        let mut granted = vec![10; keys.len()];
+        let failed = Instant::now();
+        let mut is_first = true;
+        while is_first || self.is_unreachable() {
+            is_first = false;
+            for (key, granted) in keys.iter().zip(&mut granted) {
+                for node in &mut self.nodes {
+                    *granted += node.spend(*key).await;
+                }
+            }
+            assert!(failed.elapsed() < DEADLINE, "not replaced");
+        }
+        for node in &mut self.nodes {
+            let delays = std::mem::take(&mut node.delays);
+            assert!(delays.len() <= 2 && delays.iter().all(|delay| *delay < 2 * TIMEOUT));
+            assert!(node.store.failures() > 0);
+        }
+
+        let observer = Node::connect(&self.url).await;
+        for (key, granted) in keys.iter().zip(granted) {
+            assert!(120 <= granted && granted <= 240, "{granted}");
+            for node in &mut self.nodes {
+                assert_eq!(node.spend(*key).await, 0);
+            }
+            assert_eq!(remaining(&observer.store, *key).await, 0);
+        }
+        // A charge can exceed the timeout on a busy machine.
+        while !self.spend_exactly().await {
+            assert!(failed.elapsed() < DEADLINE, "not shared");
+        }
+    }
+
+    /// Spends new budgets on both nodes at once. Returns `false` if a charge failed in Redis.
+    async fn spend_exactly(&mut self) -> bool {
+        let failures = self.failures();
+        let mut granted = Vec::new();
+        for key in self.new_keys() {
+            let [one, other] = &mut self.nodes;
+            let (one, other) = tokio::join!(one.spend(key), other.spend(key));
+            granted.push(one + other);
+        }
+        let are_shared = self.failures() == failures;
+        assert!(!are_shared || granted.iter().all(|granted| *granted == BUDGET.units));
+        are_shared
+    }
+
+    fn failures(&self) -> u64 {
+        self.nodes.iter().map(|node| node.store.failures()).sum()
+    }
+
+    fn is_unreachable(&self) -> bool {
+        self.nodes.iter().any(|node| node.store.is_unreachable())
+    }
+}
+
+impl Node {
+    async fn connect(url: &str) -> Self {
+        let mut settings = RedisSettings::default();
+        settings.timeout = TIMEOUT;
+        let store = RedisRateLimitStore::connect(url, settings).await.unwrap();
+        until(|| !store.is_unreachable()).await;
+        Self {
+            store,
+            delays: Vec::new(),
+        }
+    }
+
+    /// Charges single units until a charge is refused. Returns the number of granted units.
+    async fn spend(&mut self, key: RateLimitKey) -> u32 {
+        for granted in 0.. {
+            let start = Instant::now();
+            let charge = charge(&self.store, key, 1).await;
+            let elapsed = start.elapsed();
+            if elapsed >= TIMEOUT {
+                self.delays.push(elapsed);
+            }
+            if !charge.allowed {
+                return granted;
+            }
+        }
+        unreachable!()
+    }
+}
