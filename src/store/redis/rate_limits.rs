@@ -27,13 +27,14 @@ pub struct RedisRateLimitStore {
 }
 
 impl RedisRateLimitStore {
-    /// Connects to the Redis at `url`: `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`, or `rediss://…` with TLS.
+    /// Connects to the Redis at `url`: one server, sentinels or a cluster, with or without TLS. See the
+    /// [module](super#sentinel-and-cluster) for the forms of `url`.
     ///
-    /// With TLS, a trusted root must have signed the server's certificate for the host name of the URL. The parameter
+    /// With TLS, a trusted root must have signed the server's certificate for its host name. The parameter
     /// `?sslrootcert=FILE` names a PEM file with the trusted roots. Default: the roots of the system.
     ///
-    /// Waits for a connection for up to [`RedisSettings::timeout`]. An unreachable Redis is not an error: the
-    /// [fallback](RedisSettings::fallback) applies until it is reachable.
+    /// Waits for a connection for up to [`RedisSettings::timeout`], with Sentinel twice and with a cluster four times as
+    /// long. An unreachable Redis is not an error: the [fallback](RedisSettings::fallback) applies until it is reachable.
     ///
     /// This method and all charges must run on a tokio runtime.
     ///

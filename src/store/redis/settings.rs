@@ -9,7 +9,7 @@ pub struct RedisSettings {
     /// Prefix of all keys, the same for all nodes of a board and different for each board in one Redis. Default:
     /// `forum_api:`.
     pub prefix: String,
-    /// Timeout of a response and of a new connection. Default: 250 ms.
+    /// Timeout of a response and of a new connection to a server. Default: 250 ms.
     pub timeout: Duration,
     /// Treatment of charges while Redis is unreachable. Default: [`RedisFallback::Local`].
     pub fallback: RedisFallback,

@@ -15,12 +15,15 @@ use crate::fixture::lookup;
 
 /// Timeout of a charge, long enough for a busy machine.
 const TIMEOUT: Duration = Duration::from_millis(500);
+/// The documented permissions of the user `board`, without `client|setinfo`, which Redis before 7.2 does not know.
+const PERMISSIONS: &str =
+    "user board on >board ~forum_api:* -@all +evalsha +script|load +time +get +set +select";
 const DEADLINE: Duration = Duration::from_secs(30);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sentinels_replace_failed_masters() {
     let mut group = RedisGroup::new();
-    let data = "requirepass data\nmasterauth data\n";
+    let data = &format!("requirepass data\nmasterauth data\n{PERMISSIONS} +role\n");
     let master = group.start("data", data);
     for _ in 0..2 {
         let replica = group.start("data", &format!("{data}replicaof 127.0.0.1 {master}\n"));
@@ -29,7 +32,8 @@ async fn sentinels_replace_failed_masters() {
             .await;
     }
     let watch = format!(
-        "requirepass watch\nsentinel sentinel-pass watch\nsentinel monitor board 127.0.0.1 {master} 2\n\
+        "requirepass watch\nuser board on >watch -@all +role +sentinel|masters\n\
+         sentinel sentinel-pass watch\nsentinel monitor board 127.0.0.1 {master} 2\n\
          sentinel auth-pass board data\nsentinel down-after-milliseconds board 500\n\
          sentinel failover-timeout board 1000\n"
     );
@@ -42,7 +46,8 @@ async fn sentinels_replace_failed_masters() {
         }
     }
     let hosts = sentinels.map(|port| format!("127.0.0.1:{port}")).join(",");
-    let url = format!("redis+sentinel://:data@{hosts}/board/1?sentinel_password=watch");
+    let credentials = "sentinel_username=board&sentinel_password=watch";
+    let url = format!("redis+sentinel://board:board@{hosts}/board/1?{credentials}");
     let mut nodes = Nodes::connect(url).await;
     nodes.charge_through(|| group.signal(master, "KILL")).await;
     let address = group.run(sentinels[1], "sentinel get-master-addr-by-name board");
@@ -63,7 +68,8 @@ async fn a_cluster_replaces_failed_masters() {
         let bus = free_port();
         let settings = format!(
             "requirepass data\nmasterauth data\ncluster-enabled yes\ncluster-port {bus}\n\
-             cluster-config-file {bus}.nodes\ncluster-node-timeout 1000\n"
+             cluster-config-file {bus}.nodes\ncluster-node-timeout 1000\n\
+             {PERMISSIONS} +cluster|slots +ping +asking\n"
         );
         (group.start("data", &settings), bus)
     });
@@ -90,7 +96,7 @@ async fn a_cluster_replaces_failed_masters() {
             .await;
     }
     let hosts = masters.map(|port| format!("127.0.0.1:{port}")).join(",");
-    let mut nodes = Nodes::connect(format!("redis+cluster://:data@{hosts}")).await;
+    let mut nodes = Nodes::connect(format!("redis+cluster://board:board@{hosts}")).await;
     nodes
         .charge_through(|| group.signal(masters[0], "KILL"))
         .await;
