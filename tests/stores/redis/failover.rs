@@ -1,15 +1,12 @@
 //! Sentinels and a cluster that replace masters.
 
-use std::fs;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use forum_api::rate_limit::RateLimitKey;
 use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 use forum_test_support::free_port;
-use forum_test_support::program::{signal, wait_for_line};
-use tempfile::TempDir;
 
+use super::group::RedisGroup;
 use super::{BUDGET, charge, remaining, until};
 use crate::fixture::lookup;
 
@@ -103,88 +100,6 @@ async fn a_cluster_replaces_failed_masters() {
     nodes
         .charge_through(|| group.signal(masters[1], "STOP"))
         .await;
-}
-
-/// Processes of Redis on loopback, in one directory.
-struct RedisGroup {
-    directory: TempDir,
-    processes: Vec<RedisProcess>,
-}
-
-struct RedisProcess {
-    port: u16,
-    password: &'static str,
-    child: Child,
-}
-
-impl RedisGroup {
-    fn new() -> Self {
-        Self {
-            directory: TempDir::new().unwrap(),
-            processes: Vec::new(),
-        }
-    }
-
-    /// Starts a server, or a sentinel if the settings name a master to monitor. Returns its port.
-    fn start(&mut self, password: &'static str, settings: &str) -> u16 {
-        let port = free_port();
-        let file = self.directory.path().join(format!("{port}.conf"));
-        let common =
-            format!("bind 127.0.0.1\nport {port}\nsave \"\"\nrepl-diskless-sync-delay 0\n");
-        fs::write(&file, common + settings).unwrap();
-        let (mode, ready) = match settings.contains("sentinel monitor") {
-            true => (&["--sentinel"][..], "+monitor master"),
-            false => (&[][..], "eady to accept connections"),
-        };
-        let mut child = Command::new("redis-server")
-            .arg(file)
-            .args(mode)
-            .current_dir(&self.directory)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let log = child.stdout.take().unwrap();
-        self.processes.push(RedisProcess {
-            port,
-            password,
-            child,
-        });
-        wait_for_line(log, ready);
-        port
-    }
-
-    fn process(&self, port: u16) -> &RedisProcess {
-        let mut processes = self.processes.iter();
-        processes.find(|process| process.port == port).unwrap()
-    }
-
-    fn signal(&self, port: u16, name: &str) {
-        signal(&self.process(port).child, name);
-    }
-
-    /// Runs a command and returns its output.
-    fn run(&self, port: u16, command: &str) -> String {
-        let client = Command::new("redis-cli")
-            .env("REDISCLI_AUTH", self.process(port).password)
-            .args(["-p", &port.to_string()])
-            .args(command.split(' '))
-            .output();
-        String::from_utf8(client.unwrap().stdout).unwrap()
-    }
-
-    /// Waits until the output of a command contains `expected`.
-    async fn wait_for(&self, port: u16, command: &str, expected: &str) {
-        until(|| self.run(port, command).contains(expected)).await;
-    }
-}
-
-impl Drop for RedisGroup {
-    fn drop(&mut self) {
-        for process in &mut self.processes {
-            drop(process.child.kill());
-            drop(process.child.wait());
-        }
-    }
 }
 
 /// Two nodes that share rate limits.

@@ -1,6 +1,7 @@
 //! Guarantees of Redis in addition to the conformance rules.
 
 mod failover;
+mod group;
 mod invalid_servers;
 mod recovery;
 mod sharing;

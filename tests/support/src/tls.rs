@@ -38,7 +38,7 @@ pub enum Certificate {
 pub struct Certificates(TempDir);
 
 impl Certificates {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let files = Self(TempDir::new().unwrap());
         let (root, pem) = authority();
         files.write("root.pem", &pem);
@@ -93,7 +93,7 @@ impl Certificates {
         format!("sslrootcert={}", path.display())
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
