@@ -26,7 +26,7 @@ const SENTINEL_PORT: &str = ":26379";
 pub(super) enum Servers {
     Single(Client),
     Sentinels(Sentinels),
-    Cluster(ClusterClient),
+    Cluster(Box<ClusterClient>),
 }
 
 /// Connection to one server, or to all nodes of a cluster. Clones share it.
@@ -55,7 +55,10 @@ impl Servers {
             if let Some(certificates) = certificates {
                 builder = builder.certs(certificates);
             }
-            return builder.build().map(Self::Cluster).map_err(invalid);
+            return builder
+                .build()
+                .map(|client| Self::Cluster(client.into()))
+                .map_err(invalid);
         }
         let servers = parse_hosts(&scheme, hosts, "", path)?;
         let certificates = certificates(&servers, roots)?;

@@ -388,6 +388,8 @@ mod tests {
             "forum-server",
             "x-forwarded-for",
             "retry-after",
+            "down-after-milliseconds",
+            "cluster-node-timeout",
             "--help",
             "--online",
             "--password-stdin",
