@@ -89,7 +89,11 @@ impl PanelInner {
             Ok(response) => response,
             Err(error) => self.error_response(error, id, progress.context.as_deref()),
         };
-        tracing::info!(status = response.status.as_u16(), "request completed");
+        let status = response.status.as_u16();
+        match self.path_below_base(head).and_then(PageResponse::asset) {
+            Some(_) => tracing::debug!(status, "request completed"),
+            None => tracing::info!(status, "request completed"),
+        }
         response.into_response(head)
     }
 

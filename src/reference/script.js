@@ -41,17 +41,20 @@ addEventListener("change", ({ target }) => {
 const menu = document.getElementById("page-menu");
 const search = document.getElementById("page-search");
 const matches = document.getElementById("page-matches");
-const links = all("nav a");
+const nav = document.querySelector("nav");
+const links = all("a", nav);
+const results = element("ul", "", { hidden: true });
 
+nav.prepend(results);
 search.parentElement.hidden = false;
-search.addEventListener("input", filter);
+search.addEventListener("input", showResults);
 search.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && search.value) {
         event.preventDefault();
         search.value = "";
-        filter();
+        showResults();
     } else if (event.key === "Enter") {
-        links.find((link) => !link.parentElement.hidden)?.click();
+        (results.querySelector("a") ?? (search.value ? null : links[0]))?.click();
     }
 });
 
@@ -64,25 +67,69 @@ addEventListener("keydown", (event) => {
     search.select();
 });
 
-/** Shows the entries that contain each word of the search. */
-function filter() {
+/** Shows the results of the search instead of the contents. */
+function showResults() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let count = 0;
-    for (const part of all("nav .part")) {
-        const title = part.firstElementChild.textContent;
-        let shown = 0;
-        for (const item of all("li", part)) {
-            const text = `${title} ${item.textContent} ${item.dataset.keywords}`.toLowerCase();
-            item.hidden = !words.every((word) => text.includes(word));
-            shown += !item.hidden;
-        }
-        part.hidden = shown === 0;
-        count += shown;
-    }
-    matches.textContent = words.length === 0 ? "" : `${count} ${count === 1 ? "match" : "matches"}`;
+    const isSearch = words.length > 0;
+    const found = isSearch ? find(words) : [];
+    for (const part of all(".part", nav)) part.hidden = isSearch;
+    results.hidden = !isSearch;
+    results.replaceChildren(...found.map(({ item }) => item));
+    matches.textContent = isSearch ? `${found.length} ${found.length === 1 ? "match" : "matches"}` : "";
 }
 
-document.querySelector("nav").addEventListener("click", ({ target }) => {
+let index;
+
+/** Returns the entries that contain each word: first in the title, then in names, then in the text. */
+function find(words) {
+    index ??= [...all("[id^=error-]").map(codeEntry), ...links.map(linkEntry)];
+    const tests = words.map(test);
+    const ranked = index.map((entry) => ({ entry, ranks: tests.map((test) => entry.texts.findIndex(test)) }));
+    const found = ranked.filter(({ ranks }) => !ranks.includes(-1));
+    const sum = ({ ranks }) => ranks.reduce((one, other) => one + other);
+    return found.sort((one, other) => sum(one) - sum(other)).map(({ entry }) => entry);
+}
+
+/** Returns a test whether a text contains a word, or if no entry contains it, the word with one typo. */
+function test(word) {
+    const contains = (text) => text.includes(word);
+    if (word.length < 4 || index.some(({ texts }) => texts.some(contains))) return contains;
+    const letters = [...word].map((letter) => letter.replace(/\W/, "\\$&"));
+    const variants = letters.flatMap((letter, number) => {
+        const [before, after] = [letters.slice(0, number).join(""), letters.slice(number + 1)];
+        const [next = "", ...rest] = after;
+        return [`${before}.${letter}${after.join("")}`, `${before}.?${after.join("")}`, before + next + letter + rest.join("")];
+    });
+    const similar = new RegExp(`\\b(${variants.join("|")})`);
+    return (text) => similar.test(text);
+}
+
+/** Returns the entry of an error code, with the row of its table. */
+function codeEntry(target) {
+    const code = (target.querySelector("code") ?? target).textContent;
+    return entry(`#${target.id}`, [element("span", code), element("small", "Error code")], target.closest("tr").textContent, "");
+}
+
+/** Returns the entry of a link of the contents. Names are those of fields, headers, codes and sections. */
+function linkEntry(link) {
+    const target = document.getElementById(link.hash.slice(1));
+    const part = link.closest(".part").firstElementChild.textContent;
+    const names = all("h3, th code, th .status, .error-code", target).map((name) => name.textContent);
+    const shown = [...link.children].map((child) => child.cloneNode(true));
+    if (shown.length < 2) shown.push(element("small", part));
+    const text = (target.querySelector(".description") ?? target).textContent;
+    return entry(link.hash, shown, `${part} ${link.parentElement.dataset.keywords} ${names.join(" ")}`, text);
+}
+
+function entry(hash, shown, names, text) {
+    const item = element("li", "");
+    const link = element("a", "", { href: hash });
+    link.append(...shown);
+    item.append(link);
+    return { item, texts: [shown[0].textContent, names, text].map((text) => text.toLowerCase()) };
+}
+
+nav.addEventListener("click", ({ target }) => {
     if (target.closest("a")) menu.checked = false;
 });
 

@@ -41,16 +41,37 @@ def every_operation(page: Page, document: dict[str, dict[str, dict[str, dict[str
 
 
 def search(page: Page) -> None:
-    """The slash moves to the search, which filters the contents. Enter follows the first entry."""
+    """The slash moves to the search, which finds operations, chapters, fields and error codes. Enter follows the first result."""
     page.keyboard.press("/")
-    expect(page.get_by_label("Search the reference")).to_be_focused()
+    box = page.get_by_label("Search the reference")
+    expect(box).to_be_focused()
+    results = page.locator("nav li:visible")
     page.keyboard.type("reply posts:write")
-    expect(page.locator("nav li:visible")).to_have_count(1)
-    expect(page.get_by_role("status").filter(has_text="1 match")).to_have_count(1)
+    expect(results.first).to_have_text("Create postPOST")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("#createPost$"))
     expect(page.locator("nav a[aria-current]")).to_have_text("Create postPOST")
-    page.keyboard.press("/")
+    for words, first in (
+        ("not_found", "not_foundError code"),
+        ("429", "rate_limitedError code"),
+        ("webhook signature", "Receiving webhooksWebhooks"),
+        ("postId", "List postsGET"),
+    ):
+        box.fill(words)
+        expect(results.first).to_have_text(first)
+        corrected = results.all_text_contents()
+        typed = words.replace("signature", "signatrue").replace("found", "fond").replace("postId", "postIdd")
+        box.fill(typed)
+        assert results.all_text_contents() == corrected, (typed, results.all_text_contents())
+    for words in ("postId", "rate_limited", "idempotency-key"):
+        box.fill(words)
+        matching = page.get_by_role("status").filter(has_text=re.compile(r"^\d+ matches$"))
+        expect(matching).to_have_count(1)
+    box.fill("subscribtion")
+    expect(results.first).to_contain_text("ubscri")
+    box.fill("no such words")
+    expect(results).to_have_count(0)
+    expect(page.get_by_role("status").filter(has_text="0 matches")).to_have_count(1)
     page.keyboard.press("Escape")
     expect(page.locator("nav a[href='#listPosts']")).to_be_visible()
 

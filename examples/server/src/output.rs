@@ -4,9 +4,21 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::builder::styling::{AnsiColor, Style};
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use serde::Serialize;
 use serde_json::json;
+
+/// Maximum width of a table in columns, if it has columns that can be shortened.
+const MAX_WIDTH: usize = 120;
+
+/// Minimum width of a column that is shortened.
+const MIN_WIDTH: usize = 8;
+
+const BOLD: Style = Style::new().bold();
+const GREEN: Style = AnsiColor::Green.on_default();
+const RED: Style = AnsiColor::Red.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
 
 /// The result of a command: a text for people, and a JSON value for programs.
 #[derive(Debug)]
@@ -48,11 +60,12 @@ impl Output {
         Self::message(if is_changed { done } else { unchanged })
     }
 
+    /// Prints to stdout. The text has colours only at a terminal, and only if `NO_COLOR` is not set.
     pub fn print(&self, as_json: bool) {
         if as_json {
-            print_line(&self.json);
+            print_line(io::stdout(), &self.json);
         } else if !self.text.is_empty() {
-            print_line(&self.text.trim_end());
+            print_line(anstream::stdout(), &self.text.trim_end());
         }
     }
 }
@@ -63,54 +76,123 @@ pub fn counted<N: Display + From<u8> + PartialEq>(count: N, one: &str, several: 
     format!("{count} {noun}")
 }
 
+/// Formats values with their labels, one pair a line.
+pub fn labelled(pairs: &[(&str, String)]) -> String {
+    let width = pairs.iter().map(|(label, _)| label.len()).max();
+    let width = width.unwrap_or_default();
+    let lines = pairs
+        .iter()
+        .map(|(label, value)| format!("{BOLD}{label:width$}{BOLD:#}  {value}\n"));
+    lines.collect()
+}
+
+/// Formats a heading.
+pub fn heading(text: impl Display) -> String {
+    format!("{BOLD}{text}{BOLD:#}")
+}
+
+/// Formats a state in its colour.
+pub fn coloured_state(state: &str) -> String {
+    let style = match state {
+        "active" | "delivered" | "enabled" | "valid" => GREEN,
+        "banned" | "dead" | "disabled after failures" | "gone" | "revoked" => RED,
+        "disabled" | "expired" | "retrying" | "withheld" => YELLOW,
+        _ => return state.into(),
+    };
+    format!("{style}{state}{style:#}")
+}
+
 /// An item of a list.
 pub trait ListItem<const N: usize>: Serialize {
     const HEADINGS: [&'static str; N];
+
+    /// Headings of the columns whose cells are shortened, so that the table is at most 120 columns wide.
+    const SHORTENED: &'static [&'static str] = &[];
 
     fn cells(&self) -> [String; N];
 }
 
 /// Columns of text under headings. Cells of a column have the width of the longest one.
 #[derive(Debug)]
-pub struct Table<const N: usize>(Vec<[String; N]>);
+pub struct Table<const N: usize> {
+    headings: [&'static str; N],
+    shortened: &'static [&'static str],
+    rows: Vec<[String; N]>,
+}
 
 impl<const N: usize> Table<N> {
-    pub fn new(headings: [&str; N]) -> Self {
-        Self(vec![headings.map(str::to_owned)])
+    pub const fn new(headings: [&'static str; N]) -> Self {
+        Self {
+            headings,
+            shortened: &[],
+            rows: Vec::new(),
+        }
     }
 
     /// Returns a table with one row for each item.
-    pub fn of(items: &[impl ListItem<N>]) -> Self {
-        fn headings<const N: usize, T: ListItem<N>>(_: &[T]) -> [&'static str; N] {
-            T::HEADINGS
+    pub fn of<T: ListItem<N>>(items: &[T]) -> Self {
+        Self {
+            headings: T::HEADINGS,
+            shortened: T::SHORTENED,
+            rows: items.iter().map(ListItem::cells).collect(),
         }
-        let mut table = Self::new(headings(items));
-        items.iter().for_each(|item| table.row(item.cells()));
-        table
     }
 
     pub fn row(&mut self, cells: [String; N]) {
-        self.0.push(cells);
+        self.rows.push(cells);
+    }
+
+    fn widths(&self) -> [usize; N] {
+        let mut widths = self.headings.map(str::len);
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.chars().count().max(*width);
+            }
+        }
+        while widths.iter().sum::<usize>() + 2 * N.saturating_sub(1) > MAX_WIDTH {
+            let columns = widths.iter_mut().zip(self.headings);
+            let shortened = columns.filter(|(_, heading)| self.shortened.contains(heading));
+            match shortened.map(|(width, _)| width).max() {
+                Some(widest) if *widest > MIN_WIDTH => *widest -= 1,
+                _ => break,
+            }
+        }
+        widths
     }
 }
 
 impl<const N: usize> Display for Table<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut widths = [0; N];
-        for row in &self.0 {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = cell.chars().count().max(*width);
-            }
+        let widths = self.widths();
+        let mut line = String::new();
+        for (width, title) in widths.iter().zip(self.headings) {
+            line += &format!("{title:width$}  ");
         }
-        for row in &self.0 {
-            let mut line = String::new();
-            for (width, cell) in widths.iter().zip(row) {
-                line += &format!("{cell:width$}  ");
+        writeln!(f, "{}", heading(line.trim_end()))?;
+        for row in &self.rows {
+            line.clear();
+            for ((&width, cell), title) in widths.iter().zip(row).zip(self.headings) {
+                let cell = shortened(cell, width);
+                let padding = " ".repeat(width - cell.chars().count() + 2);
+                line += &match title {
+                    "STATE" => coloured_state(&cell),
+                    _ => cell,
+                };
+                line += &padding;
             }
             writeln!(f, "{}", line.trim_end())?;
         }
         Ok(())
     }
+}
+
+/// Returns at most `width` characters of a text. The last one is `…` if there are more.
+fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.into();
+    }
+    let beginning = text.chars().take(width.saturating_sub(1));
+    beginning.chain(['…']).collect()
 }
 
 /// Prints the reason of a refusal on stderr, and with `as_json` also as JSON on stdout. Returns status 1.
@@ -120,19 +202,63 @@ pub fn refuse(refusal: BoardError, as_json: bool) -> ExitCode {
         None => refusal.to_string(),
     };
     if as_json {
-        print_line(&json!({ "error": reason }));
+        print_error_json(&reason);
     }
-    drop(writeln!(io::stderr(), "error: {reason}"));
+    let style = RED.bold();
+    print_line(
+        anstream::stderr(),
+        &format!("{style}error:{style:#} {reason}"),
+    );
     ExitCode::FAILURE
+}
+
+/// Prints the reason of an error as JSON on stdout.
+pub fn print_error_json(reason: &str) {
+    print_line(io::stdout(), &json!({ "error": reason }));
 }
 
 /// Prints a warning on stderr.
 pub fn warn(warning: &str) {
-    drop(writeln!(io::stderr(), "warning: {warning}"));
+    let style = YELLOW.bold();
+    print_line(
+        anstream::stderr(),
+        &format!("{style}warning:{style:#} {warning}"),
+    );
 }
 
-/// Prints to stdout. A closed stdout is not an error.
-fn print_line(line: &impl Display) {
-    let mut out = io::stdout();
-    drop(writeln!(out, "{line}").and_then(|()| out.flush()));
+/// Prints a line. A closed stream is not an error.
+fn print_line(mut stream: impl Write, line: &impl Display) {
+    drop(writeln!(stream, "{line}").and_then(|()| stream.flush()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Item([&'static str; 3]);
+
+    impl ListItem<3> for Item {
+        const HEADINGS: [&'static str; 3] = ["ID", "LABEL", "SCOPES"];
+        const SHORTENED: &'static [&'static str] = &["LABEL", "SCOPES"];
+
+        fn cells(&self) -> [String; 3] {
+            self.0.map(str::to_owned)
+        }
+    }
+
+    #[test]
+    fn the_widest_columns_of_a_table_are_shortened() {
+        let long = "é".repeat(90);
+        let items = [["1", "short", "all"], ["2", "a label", &*long.leak()]].map(Item);
+        let table = Table::of(&items).to_string();
+        let lines: Vec<_> = table.lines().skip(1).collect();
+        assert_eq!(lines[0], "1   short    all");
+        assert_eq!(lines[1].chars().count(), 103);
+        let long: &str = "é".repeat(300).leak();
+        let table = Table::of(&[Item(["1", long, long])]).to_string();
+        let line = table.lines().nth(1).unwrap();
+        assert_eq!(line.chars().count(), MAX_WIDTH);
+        assert_eq!(line.matches('…').count(), 2);
+    }
 }

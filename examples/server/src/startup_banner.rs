@@ -87,7 +87,12 @@ impl fmt::Display for StartupBanner {
         writeln!(f, "panel     {}", self.at(PANEL))?;
         writeln!(f, "health    {}/health", self.monitor_url)?;
         writeln!(f, "metrics   {}/metrics", self.monitor_url)?;
-        let Some(new) = &self.new else { return Ok(()) };
+        let Some(new) = &self.new else {
+            return writeln!(
+                f,
+                "sign-in   {ADMIN}, with the password of the first start; `forum-server member password {ADMIN}` sets a new one"
+            );
+        };
         let password = new.password.as_deref().unwrap_or("from standard input");
         writeln!(f, "sign-in   {ADMIN}, password {password}")?;
         let Some(calls) = &new.example_calls else {

@@ -37,7 +37,7 @@ use crate::commands::webhook::WebhookCommand;
 use crate::commands::worker::WorkerCommand;
 use crate::connect::{self, Migrations};
 use crate::database_lock::DatabaseLock;
-use crate::output::{Output, counted};
+use crate::output::{self, Output, counted};
 use crate::serve;
 
 const UP_TO_DATE: &str = "The database is up to date.";
@@ -46,7 +46,11 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A forum server with a JSON API. Without a command, starts the server.
 #[derive(Debug, Parser)]
-#[command(name = "forum-server", version)]
+#[command(
+    name = "forum-server",
+    version,
+    after_help = "Options of `serve` are also accepted without a command: see `forum-server serve --help`."
+)]
 pub struct Cli {
     #[command(flatten)]
     serve: ServeArgs,
@@ -69,9 +73,11 @@ enum Command {
     Worker(WorkerCommand),
     /// Write a backup of a SQLite database
     Backup(BackupCommand),
-    /// Replace a SQLite database by a backup, while no process uses the database
+    /// Replace a SQLite database, which no process uses, by a backup
     Restore(RestoreCommand),
-    /// Copy a board that is offline into an empty database: from SQLite to Postgres, or from Postgres to SQLite
+    /// Copy a board from SQLite to Postgres, or from Postgres to SQLite
+    ///
+    /// The board is offline, and the target is an empty database.
     Copy(CopyCommand),
     /// Check the options of `serve` and show their values
     #[command(subcommand)]
@@ -116,12 +122,14 @@ enum DatabaseCommand {
     /// List, show, retry, remove and purge webhook deliveries
     #[command(subcommand)]
     Delivery(DeliveryCommand),
-    /// List the audit log: changes in the control panel and on the command line
+    /// List changes in the control panel and on the command line
     #[command(subcommand)]
     Audit(AuditCommand),
     /// List or change the board's settings
     Setting(SettingCommand),
-    /// Fill the forums General, Help and Members with generated content; on a board without forums, these forums are added first
+    /// Fill forums with generated content
+    ///
+    /// The forums are General, Help and Members. On a board without forums, these forums are added first.
     Generate(GenerateCommand),
     /// Apply pending migrations to the database
     Migrate {
@@ -147,15 +155,14 @@ impl Cli {
     /// [`InvalidConfiguration`] if the environment or the file is wrong.
     pub fn read() -> Result<Self, InvalidConfiguration> {
         let arguments = options_behind_command(env::args_os().collect());
-        let cli = Self::from(&unconfigured_parser().get_matches_from(&arguments));
+        let cli = Self::from(&parse(unconfigured_parser(), &arguments));
         let file = config::file(cli.common.config);
         let configuration = Configuration::load(file.as_deref());
         let configuration = configuration.map_err(|error| InvalidConfiguration {
             error,
             json: cli.common.json,
         })?;
-        let parser = configuration.apply(parser());
-        let matches = parser.get_matches_from(arguments);
+        let matches = parse(configuration.apply(parser()), &arguments);
         let mut cli = Self::from(&matches);
         if matches!(cli.command, Some(Command::Config(_))) {
             cli.effective = configuration.effective(&matches);
@@ -230,9 +237,43 @@ impl DatabaseCommand {
     }
 }
 
+/// Parses the arguments. Ends the process with status 2 if they are wrong, and prints the reason as JSON, too, if they
+/// contain `--json`.
+fn parse(parser: clap::Command, arguments: &[OsString]) -> ArgMatches {
+    parser
+        .try_get_matches_from(arguments)
+        .unwrap_or_else(|error| {
+            let mut options = arguments.iter().take_while(|argument| *argument != "--");
+            if error.use_stderr() && options.any(|option| option == "--json") {
+                output::print_error_json(&reason(&error));
+            }
+            error.exit()
+        })
+}
+
+/// Returns the reason of a usage error on one line, without the usage.
+fn reason(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let lines = text.lines().map(str::trim);
+    let lines = lines.take_while(|line| !line.starts_with("Usage: "));
+    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join("; ").replace(":; ", ": ")
+}
+
+/// Returns the parser. The help of the program does not contain the options of `serve`.
 fn parser() -> clap::Command {
+    let server_options = ServeArgs::augment_args(clap::Command::new("options"));
+    let server_options: Vec<_> = server_options
+        .get_arguments()
+        .map(|option| option.get_id().clone())
+        .collect();
+    let parser = Cli::command().mut_args(|option| {
+        let is_hidden = server_options.contains(option.get_id());
+        option.hide(is_hidden)
+    });
     // Clap's derive has no attribute that makes flattened options global.
-    Cli::command().mut_subcommand("webhook", |webhook| {
+    parser.mut_subcommand("webhook", |webhook| {
         webhook.mut_args(|option| option.global(true).help_heading(options::COMMON_OPTIONS))
     })
 }
@@ -285,6 +326,7 @@ mod tests {
 
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion, ValueValidation};
 
+    use super::options::COMMON_OPTIONS;
     use super::*;
 
     const README: &str = include_str!("../../../../README.md");
@@ -350,6 +392,31 @@ mod tests {
             let name = command.get_name();
             assert!(command.get_about().is_some(), "{name}");
             commands.extend(command.get_subcommands());
+        }
+    }
+
+    #[test]
+    fn the_help_fits_a_screen() {
+        const COLUMNS: usize = 80;
+        let help = parser().render_help().to_string();
+        let lines = help.lines().map(|line| line.chars().count());
+        let lines: usize = lines.map(|length| length.div_ceil(COLUMNS).max(1)).sum();
+        assert!(lines <= 40, "{lines} lines:\n{help}");
+        assert!(!help.contains("--listen"), "{help}");
+        let serve = ["forum-server", "serve", "-h"];
+        let serve = parser().try_get_matches_from(serve).unwrap_err();
+        assert!(serve.to_string().contains("--listen"), "{serve}");
+    }
+
+    #[test]
+    fn options_of_a_command_precede_common_options() {
+        for command in ["token issue", "webhook add", "delivery list", "backup"] {
+            let arguments = ["forum-server"].into_iter().chain(command.split(' '));
+            let help = parser().try_get_matches_from(arguments.chain(["-h"]));
+            let help = help.unwrap_err().to_string();
+            let (own, common) = help.split_once(COMMON_OPTIONS).unwrap();
+            assert!(own.contains("--help"), "{help}");
+            assert!(common.contains("--database"), "{help}");
         }
     }
 

@@ -30,7 +30,9 @@ pub struct Common {
         default_value = "sqlite:forum.db"
     )]
     pub database: String,
-    /// TOML file with values for the options of `serve`; other commands use the values of the options that they share with `serve`; environment variables such as FORUM_TOKEN_BUDGET set the same options
+    /// TOML file with values for the options of `serve`
+    ///
+    /// Other commands use the values of the options that they share with `serve`. Environment variables such as FORUM_TOKEN_BUDGET set the same options.
     #[arg(long, global = true, display_order = 1002, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print one JSON value instead of text

@@ -40,10 +40,13 @@ impl BoardCommand {
         let set = board.set_audited(entry, move |tx, _| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
         });
-        let state = if offline { "offline" } else { "online" };
+        let (state, undo) = match offline {
+            true => ("offline", " To undo, run `board online`."),
+            false => ("online", ""),
+        };
         Output::message_if_changed(
             set.await?,
-            format!("The board is now {state}."),
+            format!("The board is now {state}.{undo}"),
             format!("The board is already {state}."),
         )
     }

@@ -15,7 +15,7 @@ use super::webhook::endpoint;
 use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::cli::days;
-use crate::output::{ListItem, Output, Table, counted};
+use crate::output::{ListItem, Output, coloured_state, counted, heading, labelled};
 use crate::webhooks::{refusal, refusal_for, unknown_endpoint};
 
 /// Maximum number of deliveries that one call of the store returns.
@@ -33,7 +33,7 @@ pub enum DeliveryCommand {
         #[arg(long, value_name = "ID", value_parser = endpoint)]
         endpoint: Option<EndpointId>,
     },
-    /// Show a delivery and its attempts
+    /// Show a delivery, the body of its requests, and headers and response of each attempt
     Show {
         /// Delivery id
         #[arg(value_parser = delivery)]
@@ -80,19 +80,7 @@ impl DeliveryCommand {
         let webhooks = database.webhooks();
         match self {
             Self::List { state, endpoint } => list(&webhooks, state, endpoint).await,
-            Self::Show { id } => {
-                let found = webhooks.deliveries.find(&id).await?;
-                let (delivery, log) = found.ok_or_else(|| not_found(&id))?;
-                let disabled = disabled(&webhooks).await?;
-                let delivery = DeliveryListing::new(delivery, &disabled);
-                let mut text = Table::of(std::slice::from_ref(&delivery)).to_string();
-                for attempted in &log {
-                    let attempt = format_attempt(attempted);
-                    text += &format!("  {}  {attempt}\n", attempted.started_at);
-                }
-                let log = Some(log);
-                Output::new(text, DeliveryListing { log, ..delivery })
-            }
+            Self::Show { id } => show(&webhooks, &id).await,
             Self::Retry(RetryArgs { id: Some(id), .. }) => retry(webhooks, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
                 let Some(endpoint) = endpoint else {
@@ -120,6 +108,38 @@ impl DeliveryCommand {
             }
         }
     }
+}
+
+async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
+    let found = webhooks.deliveries.find(id).await?;
+    let (delivery, log) = found.ok_or_else(|| not_found(id))?;
+    let body = webhooks.outbox.body(&delivery.event_id).await?;
+    let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
+    let disabled = endpoint.as_ref().filter(|endpoint| !endpoint.enabled);
+    let disabled = disabled.map(|endpoint| endpoint.id.clone());
+    let event = delivery.event_id.to_string();
+    let delivery = DeliveryListing::new(delivery, disabled.as_slice());
+    let state = match delivery.state {
+        "withheld" => "withheld (the owner of the endpoint is not allowed to receive this event)",
+        state => &coloured_state(state),
+    };
+    let url = endpoint.map_or_else(|| "(removed)".into(), |endpoint| endpoint.url);
+    let mut text = labelled(&[
+        ("delivery", delivery.id.to_string()),
+        ("state", state.into()),
+        ("topic", delivery.topic.clone()),
+        ("event", event),
+        ("endpoint", delivery.endpoint_id.to_string()),
+        ("URL", url),
+        ("queued", delivery.created_at.to_string()),
+        ("next attempt", delivery.next_attempt()),
+        ("attempts", delivery.attempts.to_string()),
+    ]);
+    text.push('\n');
+    text += &section("Request body", body.as_deref());
+    text.extend(log.iter().map(format_attempt));
+    let log = Some(log);
+    Output::new(text, DeliveryListing { log, ..delivery })
 }
 
 /// Removes the deliveries in this state that were created before the given time.
@@ -248,6 +268,14 @@ impl DeliveryListing {
             log: None,
         }
     }
+
+    fn next_attempt(&self) -> String {
+        match self.next_attempt_at {
+            Some(_) if self.paused => "paused (endpoint disabled)".into(),
+            Some(time) => time.to_string(),
+            None => "-".into(),
+        }
+    }
 }
 
 impl ListItem<7> for DeliveryListing {
@@ -262,10 +290,6 @@ impl ListItem<7> for DeliveryListing {
     ];
 
     fn cells(&self) -> [String; 7] {
-        let next = self.next_attempt_at.map(|time| match self.paused {
-            true => "paused (endpoint disabled)".into(),
-            false => time.to_string(),
-        });
         [
             self.id.to_string(),
             self.state.into(),
@@ -273,22 +297,39 @@ impl ListItem<7> for DeliveryListing {
             self.endpoint_id.to_string(),
             self.created_at.to_string(),
             self.attempts.to_string(),
-            next.unwrap_or_else(|| "-".into()),
+            self.next_attempt(),
         ]
     }
 }
 
-/// Formats an attempt as `#2  17 ms  503  "the answer"`. Quotes the answer, so that a receiver cannot add lines to
-/// the output.
-fn format_attempt(attempted: &AttemptRecord) -> String {
-    let (number, took) = (attempted.attempt, attempted.duration_ms);
-    let status = attempted.status.map(|status| status.to_string());
-    let answer = attempted
-        .response_excerpt
-        .as_ref()
-        .filter(|answer| !answer.is_empty());
-    let answer = answer.map(|answer| format!("{answer:?}"));
-    let outcome = [&status, &attempted.error, &answer];
-    let outcome: Vec<&str> = outcome.into_iter().flatten().map(String::as_str).collect();
-    format!("#{number}  {took} ms  {}", outcome.join("  "))
+/// Formats an attempt: `#2  2026-01-31T12:00:00.000Z  17 ms  503`, and headers and body below.
+fn format_attempt(attempt: &AttemptRecord) -> String {
+    let outcome = match (attempt.status, &attempt.error) {
+        (Some(status), _) => status.to_string(),
+        (None, Some(error)) => error.clone(),
+        (None, None) => "no response".into(),
+    };
+    let (number, took) = (attempt.attempt, attempt.duration_ms);
+    let title = format!("#{number}  {}  {took} ms  {outcome}", attempt.started_at);
+    let parts = [
+        ("Request headers", &attempt.request_headers),
+        ("Response headers", &attempt.response_headers),
+        ("Response body", &attempt.response_excerpt),
+    ];
+    let parts = parts.map(|(title, text)| section(title, text.as_deref()));
+    format!("\n{}\n{}", heading(title), parts.concat())
+}
+
+/// Formats a title and a text, which is indented, so that a receiver cannot add lines that look like those of the
+/// command. Without a text, returns an empty string.
+fn section(title: &str, text: Option<&str>) -> String {
+    let Some(text) = text else {
+        return String::new();
+    };
+    if text.is_empty() {
+        return format!("{title}: empty\n");
+    }
+    let lines = text.lines();
+    let lines = lines.map(|line| format!("    {}\n", line.replace('\r', " ")));
+    format!("{title}\n{}", lines.collect::<String>())
 }

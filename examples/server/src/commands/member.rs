@@ -71,8 +71,7 @@ impl MemberCommand {
                 name,
                 password_stdin,
             } => {
-                let prompt = format!("New password of {name}");
-                let password = prompt::password(&prompt, password_stdin).await?;
+                let password = new_password(&name, password_stdin).await?;
                 let hash = passwords::hash_new(password).await?;
                 (name, Change::PasswordHash(hash))
             }
@@ -82,6 +81,18 @@ impl MemberCommand {
         };
         change(board, name, new).await
     }
+}
+
+/// Reads the new password. At the terminal, asks for it twice.
+async fn new_password(name: &str, from_stdin: bool) -> BoardResult<String> {
+    let prompt = format!("New password of {name}");
+    let password = prompt::password(&prompt, from_stdin).await?;
+    passwords::check_length(&password)?;
+    if !from_stdin && prompt::password("Repeat the password", false).await? != password {
+        let reason = "the passwords differ; nothing was changed";
+        return Err(BoardError::validation("password", reason));
+    }
+    Ok(password)
 }
 
 async fn list(board: &ReferenceBoard) -> BoardResult<Output> {
@@ -138,7 +149,7 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
         Change::Banned(true) => (
             audit::MEMBER_BANNED,
             String::new(),
-            format!("Banned {name:?}."),
+            format!("Banned {name:?}. To undo, run `member unban {name}`."),
             format!("{name:?} is already banned."),
         ),
         Change::Banned(false) => (

@@ -4,17 +4,19 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::{Scope, Scopes, Surface};
-use forum_api::store::{Stores, TokenFilter, TokenStore, TokenUsage};
-use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, issue_token};
+use forum_api::store::{
+    Stores, TokenFilter, TokenSearch, TokenStateFilter, TokenStore, TokenUsage,
+};
+use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, TokenState, issue_token};
 use serde::Serialize;
 
-use super::username;
+use super::{member_named, username};
 use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts, passwords};
@@ -29,13 +31,19 @@ const PAGE: u32 = 100;
 /// Maximum number of tokens that one transaction removes.
 const PURGE_BATCH: u32 = 1000;
 
+/// Length of a date.
+const DAY_LEN: usize = "2026-01-31".len();
+
+/// Length of a date and a time of day without seconds.
+const MINUTE_LEN: usize = "2026-01-31 12:00".len();
+
 /// API tokens.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
     /// Issue a token and print it once
     Issue(IssueArgs),
-    /// List all tokens
-    List,
+    /// List all tokens, newest first
+    List(ListArgs),
     /// Remove tokens that expired or were revoked some time ago
     Purge {
         /// Minimum number of days since the token expired or was revoked
@@ -93,6 +101,45 @@ pub struct IssueArgs {
     password_stdin: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Only tokens of this member
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    /// Only tokens in this state
+    #[arg(long, value_enum)]
+    state: Option<StateArg>,
+    /// Only tokens whose label or lookup contains this text, or whose owner has this name
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    search: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StateArg {
+    /// Neither expired nor revoked
+    Valid,
+    /// Valid, and expires within 7 days
+    Expiring,
+    /// Expired, and not revoked
+    Expired,
+    /// Revoked
+    Revoked,
+    /// Valid or expired
+    NotRevoked,
+}
+
+impl From<StateArg> for TokenStateFilter {
+    fn from(state: StateArg) -> Self {
+        match state {
+            StateArg::Valid => Self::Only(TokenState::Valid),
+            StateArg::Expiring => Self::ExpiringSoon,
+            StateArg::Expired => Self::Only(TokenState::Expired),
+            StateArg::Revoked => Self::Only(TokenState::Revoked),
+            StateArg::NotRevoked => Self::NotRevoked,
+        }
+    }
+}
+
 impl TokenCommand {
     pub async fn run(
         self,
@@ -102,7 +149,7 @@ impl TokenCommand {
         let tokens = &*database.stores().tokens;
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
-            Self::List => list(tokens, board).await,
+            Self::List(args) => args.list(tokens, board).await,
             Self::Usage { days } => usage(&database.stores(), days).await,
             Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
@@ -218,27 +265,47 @@ async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Out
     Output::message(format_args!("Removed {tokens}."))
 }
 
-async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
-    let now = SystemClock.now();
-    let mut all = Vec::new();
-    let mut filter = TokenFilter {
-        limit: PAGE,
-        ..TokenFilter::default()
-    };
-    loop {
-        let page = tokens.list(&filter, now).await?;
-        filter.after = page.last().map(|last| (last.created_at, last.lookup));
-        if page.is_empty() {
-            break;
+impl ListArgs {
+    async fn list(self, tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
+        let now = SystemClock.now();
+        let mut all = Vec::new();
+        let mut filter = self.filter(board).await?;
+        loop {
+            let page = tokens.list(&filter, now).await?;
+            filter.after = page.last().map(|last| (last.created_at, last.lookup));
+            if page.is_empty() {
+                break;
+            }
+            let owners: Vec<_> = page.iter().map(|record| record.owner.clone()).collect();
+            let names = member_names(board, owners).await?;
+            all.extend(
+                page.into_iter()
+                    .map(|record| TokenListing::new(&names, record, now)),
+            );
         }
-        let owners: Vec<_> = page.iter().map(|record| record.owner.clone()).collect();
-        let names = member_names(board, owners).await?;
-        all.extend(
-            page.into_iter()
-                .map(|record| TokenListing::new(&names, record, now)),
-        );
+        Output::list(all)
     }
-    Output::list(all)
+
+    async fn filter(self, board: &ReferenceBoard) -> BoardResult<TokenFilter> {
+        let owner = match self.owner {
+            Some(name) => Some(member_named(board, name).await?),
+            None => None,
+        };
+        let search = match self.search {
+            Some(text) => Some(TokenSearch {
+                owner: member_named(board, text.clone()).await.ok(),
+                text,
+            }),
+            None => None,
+        };
+        Ok(TokenFilter {
+            owner,
+            search,
+            states: self.state.map_or(TokenStateFilter::Any, Into::into),
+            limit: PAGE,
+            ..TokenFilter::default()
+        })
+    }
 }
 
 /// Lists the tokens with the most requests in this number of days, up to now.
@@ -319,6 +386,8 @@ struct TokenListing {
     created_at: Timestamp,
     expires_at: Option<Timestamp>,
     state: &'static str,
+    #[serde(skip)]
+    last_used_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
@@ -333,19 +402,30 @@ impl TokenListing {
             scopes: record.scopes.to_vec(),
             created_at: record.created_at,
             expires_at: record.expires_at,
+            last_used_at: record.last_used_at,
             token: None,
         }
     }
 }
 
-/// Quotes and escapes the label, which may have been stored before labels were checked.
-impl ListItem<7> for TokenListing {
-    const HEADINGS: [&'static str; 7] = [
-        "LOOKUP", "STATE", "OWNER", "CREATED", "EXPIRES", "LABEL", "SCOPES",
+/// Quotes and escapes the label, which may have been stored before labels were checked. Times have the precision of a day,
+/// and that of the last use the precision of a minute.
+impl ListItem<8> for TokenListing {
+    const HEADINGS: [&'static str; 8] = [
+        "LOOKUP",
+        "STATE",
+        "OWNER",
+        "CREATED",
+        "EXPIRES",
+        "LAST USED",
+        "LABEL",
+        "SCOPES",
     ];
+    const SHORTENED: &'static [&'static str] = &["OWNER", "LABEL", "SCOPES"];
 
-    fn cells(&self) -> [String; 7] {
-        let expires = self.expires_at.map(|time| time.to_string());
+    fn cells(&self) -> [String; 8] {
+        let last_used = self.last_used_at.map(|time| beginning(time, MINUTE_LEN));
+        let expires = self.expires_at.map(|time| beginning(time, DAY_LEN));
         let all = Surface::Full.scopes().map(|scope| scope.as_str());
         let scopes = match all.eq(self.scopes.iter().map(String::as_str)) {
             true => "all".into(),
@@ -355,10 +435,17 @@ impl ListItem<7> for TokenListing {
             self.lookup.clone(),
             self.state.into(),
             self.owner.clone().unwrap_or_else(|| "(deleted)".into()),
-            self.created_at.to_string(),
+            beginning(self.created_at, DAY_LEN),
             expires.unwrap_or_else(|| "never".into()),
+            last_used.unwrap_or_else(|| "never".into()),
             format!("{:?}", self.label),
             scopes,
         ]
     }
+}
+
+/// Returns the beginning of a time, for example `2026-01-31 12:00`.
+fn beginning(time: Timestamp, length: usize) -> String {
+    let time = time.to_string().replace('T', " ");
+    time.chars().take(length).collect()
 }

@@ -18,7 +18,7 @@ use crate::audit;
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::keys::WebhookCipher;
-use crate::output::{ListItem, Output, counted};
+use crate::output::{ListItem, Output, counted, labelled};
 use crate::prompt::{self, Confirm};
 use crate::sign_in::accounts::names as member_names;
 use crate::webhooks::{WebhookOptions, key_refusal, refusal, refusal_for, unknown_endpoint};
@@ -170,7 +170,11 @@ impl WebhookCommand {
             }
             Action::Rotate(Id { id }) => {
                 let rotated = webhook_admin.rotate(&id, &audit::actor()).await;
-                return reveal(rotated.map_err(|error| refusal_for(&id, error))?, board).await;
+                let rotated = rotated.map_err(|error| refusal_for(&id, error))?;
+                let next = format!(
+                    "Configure the receiver to accept both secrets, then run `webhook activate {id}`. Without it, the new secret becomes active after 24 hours."
+                );
+                return reveal(rotated, board, &next).await;
             }
             Action::Activate(Id { id }) => {
                 let activated = webhook_admin.activate(&id, &audit::actor()).await;
@@ -303,7 +307,7 @@ impl AddArgs {
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
         let added = webhook_admin.add(new, &audit::actor()).await;
-        reveal(added.map_err(refusal)?, board).await
+        reveal(added.map_err(refusal)?, board, "").await
     }
 }
 
@@ -324,13 +328,22 @@ async fn list(webhooks: &WebhookStores, board: &ReferenceBoard) -> BoardResult<O
     )
 }
 
+/// Returns the output with the secret. `next` names the next step of the operator.
 async fn reveal(
     EndpointWithSecret {
         endpoint, secret, ..
     }: EndpointWithSecret,
     board: &ReferenceBoard,
+    next: &str,
 ) -> BoardResult<Output> {
-    let text = format!("{} {}", endpoint.id, secret.expose_secret());
+    let pairs = [
+        ("endpoint", endpoint.id.to_string()),
+        ("secret", secret.expose_secret().into()),
+    ];
+    let text = format!(
+        "{}\nThe secret is not shown again. {next}",
+        labelled(&pairs)
+    );
     let names = member_names(board, vec![endpoint.owner.clone()]).await?;
     let shown = EndpointListing {
         secret: Some(secret.expose_secret().into()),

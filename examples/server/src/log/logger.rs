@@ -1,9 +1,10 @@
 //! Starts the log on stderr.
 
 use std::any::Any;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::panic;
 
+use anstream::{AutoStream, ColorChoice};
 use forum_api::mask_secrets;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
@@ -26,7 +27,7 @@ impl Log {
         let writer = buffer.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_env_filter(filter.from_env_lossy())
-            .with_ansi(io::stderr().is_terminal())
+            .with_ansi(AutoStream::choice(&io::stderr()) != ColorChoice::Never)
             .with_writer(move || writer.clone());
         match options.log {
             LogFormat::Text => subscriber.init(),

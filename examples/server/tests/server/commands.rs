@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::client::get;
+use crate::panel::sign_in;
 use crate::program::{Server, ServerDirectory, server_path};
 
 #[test]
@@ -477,23 +478,28 @@ fn an_endpoint_of_an_unknown_owner_is_listed() {
     assert!(listed[0]["owner"].is_null(), "{listed}");
 }
 
-/// Runs shell commands at a terminal, and writes `input` when this prompt appears. Returns the content of the terminal.
-fn run_at_terminal(directory: &ServerDirectory, line: &str, prompt: &str, input: &str) -> String {
+/// Runs shell commands at a terminal, and writes each input when its prompt appears. Returns what the terminal shows after
+/// the last prompt.
+fn run_at_terminal(directory: &ServerDirectory, line: &str, inputs: &[(&str, &str)]) -> String {
     let mut child = Command::new("script")
         .args(["--quiet", "--command", line, "/dev/null"])
         .current_dir(directory.path())
+        .env_remove("NO_COLOR")
+        .env("TERM", "xterm")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("`script` of util-linux is installed");
     let (mut output, mut keyboard) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
-    let mut read = Vec::new();
-    while !read.ends_with(prompt.as_bytes()) {
-        let mut byte = [0];
-        output.read_exact(&mut byte).expect("the command prompts");
-        read.push(byte[0]);
+    for (prompt, input) in inputs {
+        let mut read = Vec::new();
+        while !read.ends_with(prompt.as_bytes()) {
+            let mut byte = [0];
+            output.read_exact(&mut byte).expect("the command prompts");
+            read.push(byte[0]);
+        }
+        keyboard.write_all(input.as_bytes()).unwrap();
     }
-    keyboard.write_all(input.as_bytes()).unwrap();
     let printed = std::io::read_to_string(output).unwrap();
     child.wait().unwrap();
     printed
@@ -513,7 +519,8 @@ fn a_password_is_asked_for_at_a_terminal() {
         "token issue --owner bob --scopes forums:read",
     );
     let password = format!("{}\n", running.password());
-    let printed = run_at_terminal(&running.directory, &line, "Password of admin: ", &password);
+    let inputs = [("Password of admin: ", &*password)];
+    let printed = run_at_terminal(&running.directory, &line, &inputs);
     let mut lines = printed.lines().map(str::trim);
     let token = lines.find(|line| line.starts_with("forum_pat_"));
     assert_eq!(running.get(token.expect(&printed), "/forums").status, 200);
@@ -525,7 +532,7 @@ fn a_password_is_never_echoed_and_the_terminal_is_restored() {
     let line = shell_line(&directory, "member password bob");
     let line = format!("trap : INT; {line}; echo status $?; stty -a");
     let prompt = "New password of bob: ";
-    let ended = |input: &str| run_at_terminal(&directory, &line, prompt, input);
+    let ended = |input: &str| run_at_terminal(&directory, &line, &[(prompt, input)]);
     let has_echo = |printed: &str| printed.split_whitespace().any(|word| word == "echo");
     for _ in 0..20 {
         let printed = ended("geheim\n");
@@ -540,4 +547,41 @@ fn a_password_is_never_echoed_and_the_terminal_is_restored() {
         printed.contains("status 130") && has_echo(&printed),
         "{printed}"
     );
+}
+
+#[test]
+fn a_new_password_is_asked_for_twice_at_a_terminal() {
+    let server = Server::new(&[]);
+    let line = shell_line(&server.directory, "member password bob");
+    let line = format!("{line}; echo status $?");
+    for (repeated, status, reason) in [
+        ("another password\n", 1, "the passwords differ"),
+        ("a new password\n", 0, "Set the password of"),
+    ] {
+        let inputs = [
+            ("New password of bob: ", "a new password\n"),
+            ("Repeat the password: ", repeated),
+        ];
+        let printed = run_at_terminal(&server.directory, &line, &inputs);
+        assert!(printed.contains(&format!("status {status}")), "{printed}");
+        assert!(printed.contains(reason), "{printed}");
+        let signed_in = sign_in(&server, "bob", "a+new+password").status;
+        assert_eq!(signed_in == 401, status == 1, "{signed_in}");
+    }
+}
+
+#[test]
+fn output_has_colours_at_a_terminal_only() {
+    let (directory, _) = ServerDirectory::with_demo_board();
+    for command in ["token list", "token revoke 0123456789abcdEF", "--help"] {
+        let line = shell_line(&directory, command);
+        for (line, has_colours) in [
+            (line.clone(), true),
+            (format!("NO_COLOR=1 {line}"), false),
+            (format!("{line} 2>&1 | cat"), false),
+        ] {
+            let printed = run_at_terminal(&directory, &line, &[]);
+            assert_eq!(printed.contains('\u{1b}'), has_colours, "{printed}");
+        }
+    }
 }

@@ -201,10 +201,29 @@ fn an_attempt_fails_after_the_timeout() {
     );
     assert!(attempt["durationMs"].as_u64().unwrap() >= 200);
     let shown = server.run_ok(&format!("delivery show {delivery}")).stdout;
-    assert!(
-        shown.contains("\n  ") && shown.contains("  #1  "),
-        "{shown}"
-    );
+    for part in [
+        &*format!("\nURL           {}\n", receiver.url),
+        &*format!("\nnext attempt  {next}\n"),
+        "\nRequest body\n    {\"event\":\"evt_",
+        "\n#1  ",
+        "\nRequest headers\n    content-type: application/json\n",
+        &*format!("\n    x-forum-delivery: {delivery}\n"),
+    ] {
+        assert!(shown.contains(part), "{part} {shown}");
+    }
+}
+
+#[test]
+fn a_shown_delivery_has_the_response_of_the_receiver() {
+    let (server, receiver) = (server(), Receiver::new());
+    let endpoint = add_endpoint(&server, &receiver, "");
+    let ping = format!("webhook ping {}", endpoint_id(&endpoint));
+    let delivery = server.run_ok(&ping).stdout;
+    let show = format!("delivery show {}", delivery.trim_end());
+    wait_for_state(&server, delivery.trim_end(), "delivered");
+    let shown = server.run_ok(&show).stdout;
+    assert!(shown.contains("\nResponse headers\n    "), "{shown}");
+    assert!(shown.contains("\nResponse body"), "{shown}");
 }
 
 #[test]

@@ -164,6 +164,26 @@ impl Secrets {
     }
 }
 
+#[test]
+fn requests_for_style_and_script_are_not_logged() {
+    let server = Server::new(&[]);
+    for path in [
+        "/panel/style.css",
+        "/panel/script.js",
+        "/docs/script.js",
+        "/panel/usage",
+    ] {
+        get(&server.url(path));
+    }
+    let (_, log) = server.stop_with_log();
+    let completed = log
+        .lines()
+        .filter(|line| line.contains("request completed"));
+    let completed: Vec<_> = completed.collect();
+    assert_eq!(completed.len(), 1, "{log}");
+    assert!(completed[0].contains("/usage"), "{log}");
+}
+
 /// A server that logs at every level, and the stderr of its commands.
 struct Scenario {
     server: Server,
