@@ -80,7 +80,7 @@ function showResults() {
 
 let index;
 
-/** Returns the entries that contain each word: first in the title, then in names, then in the text. */
+/** Returns the entries that contain each word, in order of relevance. */
 function find(words) {
     index ??= [...all("[id^=error-]").map(codeEntry), ...links.map(linkEntry)];
     const tests = words.map(test);
@@ -107,7 +107,8 @@ function test(word) {
 /** Returns the entry of an error code, with the row of its table. */
 function codeEntry(target) {
     const code = (target.querySelector("code") ?? target).textContent;
-    return entry(`#${target.id}`, [element("span", code), element("small", "Error code")], target.closest("tr").textContent, "");
+    const shown = [element("span", code), element("small", "Error code")];
+    return entry(`#${target.id}`, shown, [target.closest("tr").textContent]);
 }
 
 /** Returns the entry of a link of the contents. Names are those of fields, headers, codes and sections. */
@@ -118,15 +119,16 @@ function linkEntry(link) {
     const shown = [...link.children].map((child) => child.cloneNode(true));
     if (shown.length < 2) shown.push(element("small", part));
     const text = (target.querySelector(".description") ?? target).textContent;
-    return entry(link.hash, shown, `${part} ${link.parentElement.dataset.keywords} ${names.join(" ")}`, text);
+    return entry(link.hash, shown, [`${part} ${link.parentElement.dataset.keywords}`, names.join(" "), text]);
 }
 
-function entry(hash, shown, names, text) {
+/** Returns an entry with its link, and its texts in order of relevance. */
+function entry(hash, shown, texts) {
     const item = element("li", "");
     const link = element("a", "", { href: hash });
     link.append(...shown);
     item.append(link);
-    return { item, texts: [shown[0].textContent, names, text].map((text) => text.toLowerCase()) };
+    return { item, texts: [shown[0].textContent, ...texts].map((text) => text.toLowerCase()) };
 }
 
 nav.addEventListener("click", ({ target }) => {

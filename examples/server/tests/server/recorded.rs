@@ -13,10 +13,11 @@ use snapbox::{Assert, Data};
 use crate::program::{ExitedProcess, Server, ServerDirectory};
 
 /// Patterns of the texts that numbered placeholders replace.
-const NUMBERED_PLACEHOLDERS: [(&str, &str); 4] = [
+const NUMBERED_PLACEHOLDERS: [(&str, &str); 5] = [
     ("TOKEN", r"forum_pat_[0-9A-Za-z]+_[0-9A-Za-z]+"),
     ("SECRET", r"whsec_[0-9A-Za-z+/=_-]+"),
     ("ENDPOINT", r"whe_[0-9A-Za-z]{10,}"),
+    ("EVENT", r"evt_[0-9A-Za-z]{10,}"),
     ("DELIVERY", r"dlv_[0-9A-Za-z]{10,}"),
 ];
 
@@ -42,7 +43,7 @@ impl Session {
             }
             _ => panic!("expected a board, not {board}"),
         };
-        let time = Regex::new(r"\d{4}-\d\d-\d\dT[\d:.]+Z").unwrap();
+        let time = Regex::new(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?").unwrap();
         Self {
             directory,
             names,
