@@ -111,15 +111,16 @@ function codeEntry(target) {
     return entry(`#${target.id}`, shown, [target.closest("tr").textContent]);
 }
 
-/** Returns the entry of a link of the contents. Names are those of fields, headers, codes and sections. */
+/** Returns the entry of a link of the contents. */
 function linkEntry(link) {
     const target = document.getElementById(link.hash.slice(1));
     const part = link.closest(".part").firstElementChild.textContent;
-    const names = all("h3, th code, th .status, .error-code", target).map((name) => name.textContent);
+    const texts = (selector) => all(selector, target).map((found) => found.textContent).join(" ");
     const shown = [...link.children].map((child) => child.cloneNode(true));
     if (shown.length < 2) shown.push(element("small", part));
-    const text = (target.querySelector(".description") ?? target).textContent;
-    return entry(link.hash, shown, [`${part} ${link.parentElement.dataset.keywords}`, names.join(" "), text]);
+    const fields = texts("h3, th code");
+    const rest = target.matches(".operation") ? texts(".description, .responses") : target.textContent;
+    return entry(link.hash, shown, [`${part} ${link.parentElement.dataset.keywords}`, fields, rest]);
 }
 
 /** Returns an entry with its link, and its texts in order of relevance. */

@@ -5,7 +5,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from accessibility import DESKTOP, PHONE, check_page
+from accessibility import DESKTOP, PHONE, barriers, check_page
 from panel import go
 from server import Server
 
@@ -61,6 +61,9 @@ def search(page: Page) -> None:
         for typed in (words, typo):
             box.fill(typed)
             expect(results.first).to_have_text(first)
+    assert not barriers(page)
+    box.fill("rate limits")
+    expect(results.first).to_have_text("Rate limitsIntroduction")
     box.fill("rate_limited")
     box.press("Enter")
     expect(page.locator("#error-rate_limited")).to_be_in_viewport()
