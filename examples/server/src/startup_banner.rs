@@ -117,3 +117,28 @@ impl fmt::Display for StartupBanner {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_start_says_how_to_sign_in() {
+        let banner = StartupBanner {
+            base_url: "http://127.0.0.1:8080".into(),
+            monitor_url: "http://127.0.0.1:8080".into(),
+            has_mcp: true,
+            new: None,
+        };
+        let text = banner.to_string();
+        let last = text.lines().last().unwrap();
+        assert!(
+            last.starts_with("sign-in   admin, with the password"),
+            "{text}"
+        );
+        assert!(
+            last.contains("`forum-server member password admin`"),
+            "{text}"
+        );
+    }
+}

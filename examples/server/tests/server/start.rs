@@ -80,15 +80,6 @@ fn the_printed_calls_work_on_either_surface() {
     }
 }
 
-#[test]
-fn the_second_start_says_how_to_sign_in() {
-    let (directory, _) = ServerDirectory::with_demo_board();
-    let last = |line: &str| line.starts_with("sign-in");
-    let (_server, text) = Server::start_until(directory, &[], &[], "", last);
-    let expected = "sign-in   admin, with the password of the first start; `forum-server member password admin`";
-    assert!(text.contains(expected), "{text}");
-}
-
 /// Sends the request of a `curl` line. Returns the status.
 fn run_curl(line: &str) -> u16 {
     let parts = line.split('\'').enumerate();
