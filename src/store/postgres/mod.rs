@@ -15,7 +15,8 @@
 //! ```
 //!
 //! Any pool of `deadpool-postgres` can be used. Set timeouts as [`connect`] does, and the recycling method `Fast`; only pools
-//! of [`connect`] check that connections respond.
+//! of [`connect`] check that connections respond, and limit the time for each of several hosts. After a failed statement of
+//! its own, a host passes the connection to [`close_if_lost`].
 //!
 //! `?` converts the errors of both crates to [`BackendError`](crate::host::BackendError) and
 //! [`BoardError::Internal`](crate::host::BoardError::Internal), which print as one sentence without values.

@@ -108,6 +108,7 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     let hosts: Vec<_> = configs.collect::<Result<_, _>>()?;
     let create_timeout = hosts.iter().filter_map(Config::get_connect_timeout).sum();
     let manager = Manager::from_connect(
+        // `Hosts` has the settings of each host.
         Config::new(),
         Hosts::new(hosts, tls.connector),
         ManagerConfig {
@@ -170,10 +171,9 @@ fn config(url: &str, tls: SslMode, has_standbys: bool) -> Result<Config, Postgre
     let options = format!("{TIMEOUTS} {options}");
     config.options(options).keepalives_idle(TCP_USER_TIMEOUT);
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(if has_standbys {
-            HOST_TIMEOUT
-        } else {
-            CONNECT_TIMEOUT
+        config.connect_timeout(match has_standbys {
+            true => HOST_TIMEOUT,
+            false => CONNECT_TIMEOUT,
         });
     }
     if config.get_tcp_user_timeout().is_none() {
@@ -210,8 +210,8 @@ pub async fn check_writable(pool: &Pool) -> Result<(), PostgresError> {
     let mut client = pool.get().await?;
     let change = async {
         let transaction = client.transaction().await?;
-        let change = "UPDATE forum_api_migrations SET step = step";
-        transaction.batch_execute(change).await?;
+        let sql = "UPDATE forum_api_migrations SET step = step";
+        transaction.batch_execute(sql).await?;
         transaction.rollback().await
     };
     let changed = change.await;
