@@ -39,7 +39,8 @@ impl RedisRateLimitStore {
     /// This method and all charges must run on a tokio runtime.
     ///
     /// # Errors
-    /// [`BackendError`] if `url` is malformed, has `sslrootcert` without TLS, or the root certificates cannot be read.
+    /// [`BackendError`](crate::host::BackendError) if `url` is malformed, has `sslrootcert` without TLS, or the root
+    /// certificates cannot be read.
     pub async fn connect(url: &str, settings: RedisSettings) -> BackendResult<Self> {
         let servers = Servers::parse(url, settings.timeout)?;
         let connection = Arc::new(ReconnectingConnection::new(servers, &settings));
