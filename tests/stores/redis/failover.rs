@@ -46,16 +46,24 @@ async fn sentinels_replace_failed_masters() {
     let credentials = "sentinel_username=board&sentinel_password=watch";
     let url = format!("redis+sentinel://board:board@{hosts}/board/1?{credentials}");
     let mut nodes = Nodes::connect(url).await;
-    nodes.charge_through(|| group.signal(master, "KILL")).await;
-    let address = group.run(sentinels[1], "sentinel get-master-addr-by-name board");
-    let promoted = address.lines().nth(1).unwrap().parse().unwrap();
-    assert_ne!(promoted, master);
-    nodes
-        .charge_through(|| {
-            group.signal(sentinels[0], "STOP");
-            group.signal(promoted, "STOP");
-        })
-        .await;
+    // The sentinels learn of a replacement one after the other.
+    let replacement = |sentinels: &[u16], failed: u16| {
+        let mut masters = sentinels.iter().map(|sentinel| {
+            let address = group.run(*sentinel, "sentinel get-master-addr-by-name board");
+            address.lines().nth(1).unwrap().parse().unwrap()
+        });
+        masters.find(|master| *master != failed)
+    };
+    let fail = || group.signal(master, "KILL");
+    let is_replaced = || replacement(&sentinels, master).is_some();
+    nodes.charge_through(fail, is_replaced).await;
+    let promoted = replacement(&sentinels, master).unwrap();
+    let fail = || {
+        group.signal(sentinels[0], "STOP");
+        group.signal(promoted, "STOP");
+    };
+    let is_replaced = || replacement(&sentinels[1..], promoted).is_some();
+    nodes.charge_through(fail, is_replaced).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,12 +102,14 @@ async fn a_cluster_replaces_failed_masters() {
     }
     let hosts = masters.map(|port| format!("127.0.0.1:{port}")).join(",");
     let mut nodes = Nodes::connect(format!("redis+cluster://board:board@{hosts}")).await;
-    nodes
-        .charge_through(|| group.signal(masters[0], "KILL"))
-        .await;
-    nodes
-        .charge_through(|| group.signal(masters[1], "STOP"))
-        .await;
+    for (master, replica, failure) in [
+        (masters[0], first_replica, "KILL"),
+        (masters[1], second_replica, "STOP"),
+    ] {
+        let is_replaced = || group.run(replica, "role").starts_with("master");
+        let fail = || group.signal(master, failure);
+        nodes.charge_through(fail, is_replaced).await;
+    }
 }
 
 /// Two nodes that share rate limits.
@@ -134,8 +144,9 @@ impl Nodes {
         (first..self.keys).map(key).collect()
     }
 
-    /// Charges while a master fails, until it has been replaced. Then charges of both nodes are exact.
-    async fn charge_through(&mut self, fail: impl FnOnce()) {
+    /// Charges while a master fails, until the nodes reach Redis again: not before the master is replaced. Then charges of
+    /// both nodes are exact.
+    async fn charge_through(&mut self, fail: impl FnOnce(), is_replaced: impl FnOnce() -> bool) {
         let keys = self.new_keys();
         for key in &keys {
             let [one, other] = &self.nodes;
@@ -156,6 +167,7 @@ impl Nodes {
             }
             assert!(failed.elapsed() < DEADLINE, "not replaced");
         }
+        assert!(is_replaced(), "reached without a master");
         for node in &self.nodes {
             let delays = &node.delays;
             let are_short = delays.iter().all(|delay| *delay < 2 * TIMEOUT);
