@@ -103,8 +103,8 @@ async fn a_cluster_replaces_failed_masters() {
     let hosts = masters.map(|port| format!("127.0.0.1:{port}")).join(",");
     let mut nodes = Nodes::connect(format!("redis+cluster://board:board@{hosts}")).await;
     for (master, replica, failure) in [
-        (masters[0], first_replica, "KILL"),
-        (masters[1], second_replica, "STOP"),
+        (masters[1], second_replica, "KILL"),
+        (masters[0], first_replica, "STOP"),
     ] {
         let is_replaced = || group.run(replica, "role").starts_with("master");
         let fail = || group.signal(master, failure);
