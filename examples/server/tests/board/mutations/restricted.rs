@@ -392,7 +392,7 @@ impl State {
         post.can_edit &= author.is_some() && author == by.user_id();
         let answered = post.in_reply_to.take();
         post.in_reply_to = answered.filter(|answered| !self.deleted_posts.contains(answered));
-        if post.number % 2 == 0 {
+        if post.number.is_multiple_of(2) {
             post.body = None;
         }
     }
