@@ -201,8 +201,10 @@ impl Data {
         let thread = found(self.threads.get(id))?;
         let section = self.visible_section(viewer, &thread.forum_id)?;
         let is_moderator = section.is_moderator(viewer);
-        let first_post = self.posts.get(&thread.first_post_id);
-        let first_post = first_post.filter(|post| viewer.can_see(post, is_moderator));
+        let first_post = self
+            .posts
+            .get(&thread.first_post_id)
+            .filter(|post| viewer.can_see(post, is_moderator));
         Ok(VisibleThread {
             thread,
             section,
@@ -228,8 +230,8 @@ impl Data {
 
     fn forum(&self, viewer: &Viewer, section: &Section) -> Forum {
         let id = &section.forum.forum_id;
-        let posts = self.public_posts();
-        let posts: Vec<_> = posts
+        let posts: Vec<_> = self
+            .public_posts()
             .filter(|(place, _)| place.thread.forum_id == *id)
             .collect();
         let mut ancestors = self.lineage(section).skip(1);
@@ -311,8 +313,9 @@ impl Data {
             ..poll.clone()
         };
         for option in &mut poll.options {
-            let chosen = votes.values();
-            let chosen = chosen.filter(|vote| vote.contains(&option.option_id));
+            let chosen = votes
+                .values()
+                .filter(|vote| vote.contains(&option.option_id));
             option.votes = Some(chosen.count() as u64);
         }
         Ok(InForum::new(thread.forum_id.clone(), poll))
@@ -329,9 +332,10 @@ impl Data {
 
     fn member(&self, account: &Account) -> Member {
         let author = &account.author;
-        let posts = self.public_posts();
-        let posts = posts.filter(|(place, _)| place.section.readers <= Role::Newcomer);
-        let posts = posts.filter(|(_, post)| post.author.as_ref() == Some(author));
+        let posts = self
+            .public_posts()
+            .filter(|(place, _)| place.section.readers <= Role::Newcomer)
+            .filter(|(_, post)| post.author.as_ref() == Some(author));
         Member {
             user_id: author.user_id.clone(),
             username: author.username.clone(),
@@ -346,8 +350,11 @@ impl Data {
     }
 
     fn reputation(&self, member: &UserId) -> i64 {
-        let ratings = self.ratings.iter().map(|(_, rating)| rating);
-        let ratings = ratings.filter(|rating| rating.user_id == *member);
+        let ratings = self
+            .ratings
+            .iter()
+            .map(|(_, rating)| rating)
+            .filter(|rating| rating.user_id == *member);
         ratings.map(|rating| rating.points).sum()
     }
 
@@ -469,13 +476,15 @@ impl Data {
         thread_id: &ThreadId,
         new: NewPoll,
     ) -> BoardResult<PollId> {
-        let options = new.options.into_iter();
-        let options = options.map(|text| PollOption {
-            option_id: self.new_id(),
-            text,
-            votes: None,
-        });
-        let options = options.collect();
+        let options = new
+            .options
+            .into_iter()
+            .map(|text| PollOption {
+                option_id: self.new_id(),
+                text,
+                votes: None,
+            })
+            .collect();
         let poll = Poll {
             poll_id: self.new_id(),
             thread_id: thread_id.clone(),
@@ -657,8 +666,10 @@ impl MemoryBoard {
         writers: Role,
     ) -> ForumId {
         let mut data = self.data();
-        let siblings = data.sections.values();
-        let siblings = siblings.filter(|section| section.forum.parent_id == parent);
+        let siblings = data
+            .sections
+            .values()
+            .filter(|section| section.forum.parent_id == parent);
         let forum = Forum {
             position: siblings.count() as u32 + 1,
             forum_id: data.new_id(),
@@ -747,10 +758,12 @@ impl Board for MemoryBoard {
     ) -> BoardResult<Page<Thread>> {
         let (data, viewer) = self.read(caller);
         data.visible_section(&viewer, &forum_id)?;
-        let threads = data.threads.values();
-        let threads = threads.filter(|thread| thread.forum_id == forum_id);
-        let threads = threads.filter_map(|thread| data.thread(&viewer, &thread.thread_id).ok());
-        let threads = threads.filter(|thread| Some(thread.last_activity_at) > list.filter.since);
+        let threads = data
+            .threads
+            .values()
+            .filter(|thread| thread.forum_id == forum_id)
+            .filter_map(|thread| data.thread(&viewer, &thread.thread_id).ok())
+            .filter(|thread| Some(thread.last_activity_at) > list.filter.since);
         let page = list.page(threads, |thread| {
             let number = thread.thread_id.to_i64().unwrap_or_default();
             [-thread.last_activity_at.as_millis(), -number]
@@ -828,13 +841,15 @@ impl Board for MemoryBoard {
         };
         let expected = "a post of the thread";
         let first = first.ok_or(BoardError::invalid_parameter("from", expected))?;
-        let selected = posts.into_iter().skip(first);
-        let selected = selected.filter(|post| Some(post.created_at) > list.filter.since);
-        let selected = selected.map(|post| Post {
-            body: post.body.filter(|_| list.filter.body.has_source()),
-            body_html: post.body_html.filter(|_| list.filter.body.has_html()),
-            ..post
-        });
+        let selected = posts
+            .into_iter()
+            .skip(first)
+            .filter(|post| Some(post.created_at) > list.filter.since)
+            .map(|post| Post {
+                body: post.body.filter(|_| list.filter.body.has_source()),
+                body_html: post.body_html.filter(|_| list.filter.body.has_html()),
+                ..post
+            });
         let page = list.page(selected, |post| [post.number as i64])?;
         Ok(InForum::new(forum_id, page))
     }
@@ -945,13 +960,16 @@ impl Board for MemoryBoard {
         let is_self = rated.user_id == *member.user_id();
         ensure(!is_self, Forbidden, "You may not rate yourself.")?;
         validate(new.points != 0, "points", "A rating needs points.")?;
-        let post = new.post_id.as_ref().map(|id| {
-            let post = data.posts.get(id);
-            let post = post.filter(|post| post.author.as_ref() == Some(&rated));
-            let post = post.and_then(|post| data.post(&writer, &post.path()).ok());
-            post.ok_or_else(|| NotFound("No such post of this member.".into()))
-        });
-        let post = post.transpose()?;
+        let post = new
+            .post_id
+            .as_ref()
+            .map(|id| {
+                let post = data.posts.get(id);
+                let post = post.filter(|post| post.author.as_ref() == Some(&rated));
+                let post = post.and_then(|post| data.post(&writer, &post.path()).ok());
+                post.ok_or_else(|| NotFound("No such post of this member.".into()))
+            })
+            .transpose()?;
         let is_public = |post: &InForum<Post>| data.post(&READER, &post.value.path()).is_ok();
         let is_public = post.as_ref().is_none_or(is_public);
         let forum_id = post.map(|post| post.forum_id);
@@ -1017,8 +1035,9 @@ impl Board for MemoryBoard {
         check_text("body", &new.body)?;
         let mut recipients = BTreeMap::new();
         for user in &new.to {
-            let account = data.account(user);
-            let account = account.ok_or_else(|| NotFound("No such recipient.".into()))?;
+            let account = data
+                .account(user)
+                .ok_or_else(|| NotFound("No such recipient.".into()))?;
             let is_ignored = account.ignored.contains(member.user_id());
             ensure(!is_ignored, Forbidden, "A recipient ignores you.")?;
             recipients.insert(account.author.user_id.clone(), account.author.clone());
@@ -1139,8 +1158,12 @@ impl Board for MemoryBoard {
         check_poll(&poll)?;
 
         let ballot = found(data.ballots.get_mut(&id))?;
-        let largest_vote = ballot.votes.values().map(Vec::len).max();
-        let largest_vote = largest_vote.unwrap_or_default();
+        let largest_vote = ballot
+            .votes
+            .values()
+            .map(Vec::len)
+            .max()
+            .unwrap_or_default();
         let is_changed = poll.question != before.question || poll.options != before.options;
         let is_lowered = (poll.max_choices as usize) < largest_vote;
         let is_refused = largest_vote > 0 && (is_changed || is_lowered);
@@ -1215,10 +1238,12 @@ impl Board for MemoryBoard {
                 SearchSort::Oldest => [id, 0, last_id],
             }
         };
-        let posts = data.public_posts();
-        let posts = posts.filter(|(_, post)| post.post_id <= PostId::from(last_id));
-        let hits = posts.filter_map(|(thread, post)| data.hit(&viewer, &thread, post, &list));
-        let mut hits: Vec<_> = hits.collect();
+        let posts = data
+            .public_posts()
+            .filter(|(_, post)| post.post_id <= PostId::from(last_id));
+        let mut hits: Vec<_> = posts
+            .filter_map(|(thread, post)| data.hit(&viewer, &thread, post, &list))
+            .collect();
         if list.filter.show == SearchShow::Threads {
             let mut threads = HashSet::new();
             hits.sort_by_key(key);
@@ -1280,8 +1305,9 @@ fn check_poll(poll: &Poll) -> BoardResult<()> {
 /// Returns the words of a text in lower case and Unicode NFC, each between two spaces.
 fn words(text: &str) -> String {
     let text = text.nfc().collect::<String>().to_lowercase();
-    let words = text.split(|letter: char| !letter.is_alphanumeric());
-    let words = words.filter(|word| !word.is_empty());
+    let words = text
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.map(|word| format!(" {word} ")).collect()
 }
 

@@ -350,8 +350,9 @@ impl AuditEntry {
             details,
             count,
         ] = parameters;
-        let millis = occurred_at.parse();
-        let millis = millis.map_err(|_| ParseError::new("a time in milliseconds"))?;
+        let millis = occurred_at
+            .parse()
+            .map_err(|_| ParseError::new("a time in milliseconds"))?;
         let entry = Self {
             id: AuditEntryId::parse(&id)?,
             occurred_at: Timestamp::from_millis(millis),
@@ -416,13 +417,15 @@ mod tests {
     #[test]
     fn texts_are_stored_without_control_characters_and_in_limited_length() {
         let actor = AuditActor::command_line(Some("ro\not".into()));
-        let entry = actor.entry(
-            &OsRandom,
-            Timestamp::from_millis(17),
-            AuditAction::TOKEN_REVOKED,
-            "a\u{1b}[31mb\0",
-        );
-        let entry = entry.unwrap().with_details("ä".repeat(2000));
+        let entry = actor
+            .entry(
+                &OsRandom,
+                Timestamp::from_millis(17),
+                AuditAction::TOKEN_REVOKED,
+                "a\u{1b}[31mb\0",
+            )
+            .unwrap()
+            .with_details("ä".repeat(2000));
         let [
             id,
             at,
@@ -467,8 +470,10 @@ mod tests {
             ..AuditActor::panel(UserId::from(3), "192.0.2.1".parse().ok())
         };
         let now = Timestamp::from_millis(-17);
-        let entry = actor.entry(&OsRandom, now, AuditAction::TOKEN_REVOKED, "x");
-        let entry = entry.unwrap().with_details("y");
+        let entry = actor
+            .entry(&OsRandom, now, AuditAction::TOKEN_REVOKED, "x")
+            .unwrap()
+            .with_details("y");
         let parameters = entry.insert_parameters(7);
         assert_eq!(
             AuditEntry::from_insert_parameters(parameters.clone()),

@@ -201,8 +201,8 @@ impl Crate {
             let located = names
                 .used
                 .iter()
-                .filter_map(|path| self.locate(module, path));
-            let located = located.filter(|other| other != module && *other != "lib");
+                .filter_map(|path| self.locate(module, path))
+                .filter(|other| other != module && *other != "lib");
             (module.as_str(), located.collect())
         });
         each.collect()
@@ -233,8 +233,9 @@ fn imports_have_one_direction_and_no_cycle() {
     }
     let mut reversed = Vec::new();
     for (place, module) in MODULES.iter().enumerate() {
-        let others = modules.remove(module);
-        let others = others.unwrap_or_else(|| panic!("{module} has no file"));
+        let others = modules
+            .remove(module)
+            .unwrap_or_else(|| panic!("{module} has no file"));
         println!("{module}: {others:?}");
         let later = others
             .iter()
@@ -290,8 +291,14 @@ fn restricted_calls_are_in_their_places() {
 #[test]
 fn every_test_that_the_fast_tier_skips_exists() {
     let script = read("tests/run");
-    let skipped = script.split("slow=(\n").nth(1).unwrap();
-    let skipped = skipped.split("\n)").next().unwrap().lines();
+    let skipped = script
+        .split("slow=(\n")
+        .nth(1)
+        .unwrap()
+        .split("\n)")
+        .next()
+        .unwrap()
+        .lines();
     let tests = ["tests", "examples"].into_iter().flat_map(files);
     let tests: String = tests.map(|file| read(&file)).collect();
     for name in skipped.map(str::trim) {
@@ -337,8 +344,13 @@ fn the_guide_lists_every_exhaustive_type() {
         }
     }
     let chapter = read("src/guide/semver.md");
-    let section = chapter.split("\n# Exhaustive types\n").nth(1).unwrap();
-    let section = section.split("\n# ").next().unwrap();
+    let section = chapter
+        .split("\n# Exhaustive types\n")
+        .nth(1)
+        .unwrap()
+        .split("\n# ")
+        .next()
+        .unwrap();
     let rows = section.lines().filter_map(|line| line.split('|').nth(1));
     let names = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
     let listed: BTreeSet<_> = names.map(str::to_owned).collect();
@@ -393,11 +405,17 @@ fn the_log_messages_of_the_guide_exist() {
     let sources = ["src", "examples/server/src"].into_iter().flat_map(files);
     let sources: String = sources.map(|file| read(&file)).collect();
     let chapter = read("src/guide/observability.md");
-    let section = chapter.split("\n# Log lines\n").nth(1).unwrap();
-    let section = section.split("\n# ").next().unwrap();
+    let section = chapter
+        .split("\n# Log lines\n")
+        .nth(1)
+        .unwrap()
+        .split("\n# ")
+        .next()
+        .unwrap();
     let cells = section.lines().filter_map(|line| line.split(" | ").nth(1));
-    let messages = cells.skip(1).flat_map(|cell| cell.split("`, `"));
-    let messages: Vec<_> = messages
+    let messages: Vec<_> = cells
+        .skip(1)
+        .flat_map(|cell| cell.split("`, `"))
         .map(|message| message.trim_matches(['`', ' ']))
         .collect();
     assert!(messages.len() > 20);
@@ -520,8 +538,10 @@ fn rustdoc_resolves_the_links_of_the_guide() {
         }
         let text = read(&file);
         used.extend(definitions(&text));
-        let inline = Links::of(&text).targets.into_iter();
-        let mut inline = inline.filter(|target| text.contains(&format!("]({target})")));
+        let mut inline = Links::of(&text)
+            .targets
+            .into_iter()
+            .filter(|target| text.contains(&format!("]({target})")));
         let relative = inline.find(|target| !target.starts_with(['#', 'h']));
         assert_eq!(relative, None, "{file}");
     }

@@ -199,8 +199,11 @@ fn markup(html: &str) -> BTreeSet<(String, String)> {
     for token in Tokenizer::new(html).flatten() {
         match token {
             Token::StartTag(tag) => {
-                let attributes = tag.attributes.keys().map(|attribute| name(attribute));
-                let attributes = attributes.chain([String::new()]);
+                let attributes = tag
+                    .attributes
+                    .keys()
+                    .map(|attribute| name(attribute))
+                    .chain([String::new()]);
                 names.extend(attributes.map(|attribute| (name(&tag.name), attribute)));
             }
             Token::Error(error) => panic!("{error:?}: {html}"),
@@ -248,8 +251,10 @@ async fn assets_are_cached_by_their_hash_and_the_page_by_its_tag() {
     let page = ReferencePage::new("/docs/", "/api/v1", &document(Surface::Full)).unwrap();
     let (head, html) = get(&page, "/docs/").await;
     assert_eq!(head.headers()[CACHE_CONTROL], "no-cache");
-    let request = Request::get("/docs").header(IF_NONE_MATCH, &head.headers()[ETAG]);
-    let request = request.body(()).unwrap();
+    let request = Request::get("/docs")
+        .header(IF_NONE_MATCH, &head.headers()[ETAG])
+        .body(())
+        .unwrap();
     let again = page.clone().oneshot(request).await.unwrap();
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
     let mut loads = attributes(&html, "src");
@@ -265,8 +270,11 @@ async fn assets_are_cached_by_their_hash_and_the_page_by_its_tag() {
         assert!(cache.ends_with("immutable"), "{url}: {cache}");
     }
     for (method, path, status) in [("GET", "/docs/x", 404), ("POST", "/docs", 405)] {
-        let request = Request::builder().method(method).uri(path);
-        let request = request.body(()).unwrap();
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .body(())
+            .unwrap();
         let response = page.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), status);
     }

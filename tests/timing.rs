@@ -38,8 +38,11 @@ fn compare<T, R>(make: impl Fn(usize) -> T, work: impl Fn(&T) -> R) -> f64 {
     samples.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     samples.truncate(SAMPLES / 10 * 9);
     let [(mean, variance), (other_mean, other_variance)] = [0, 1].map(|class| {
-        let times = samples.iter().filter(|(of, _)| *of == class);
-        let times: Vec<f64> = times.map(|(_, time)| *time).collect();
+        let times: Vec<f64> = samples
+            .iter()
+            .filter(|(of, _)| *of == class)
+            .map(|(_, time)| *time)
+            .collect();
         let count = times.len() as f64;
         let mean = times.iter().sum::<f64>() / count;
         let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
@@ -99,10 +102,15 @@ fn the_time_of_verifying_signatures_is_constant() {
 /// Headers and body of a delivery, with a wrong digit at this index of the signature.
 fn delivery(event: u64, secret: &WebhookSecret, wrong: Option<usize>) -> (HeaderMap, String) {
     let body = format!(r#"{{"event":"evt_{event:010}"}}"#);
-    let mac = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()).unwrap();
-    let mac = mac.chain_update(format!("{SENT}.{body}")).finalize();
-    let digits = mac.into_bytes();
-    let digits: Vec<_> = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mac = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes())
+        .unwrap()
+        .chain_update(format!("{SENT}.{body}"))
+        .finalize();
+    let digits: Vec<_> = mac
+        .into_bytes()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let mut digits = digits.concat().into_bytes();
     if let Some(wrong) = wrong {
         digits[wrong] = if digits[wrong] == b'0' { b'1' } else { b'0' };

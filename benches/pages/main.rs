@@ -128,8 +128,9 @@ fn threads(server: &Server) -> Vec<String> {
     let token = server.token("alice");
     let (mut threads, mut after) = (Vec::new(), String::new());
     while threads.len() < THREADS {
-        let page = server.get(&token, &format!("/forums/2/threads?limit=100{after}"));
-        let page = page.json();
+        let page = server
+            .get(&token, &format!("/forums/2/threads?limit=100{after}"))
+            .json();
         let items = page["items"].as_array().unwrap().iter();
         let full = items.filter(|thread| thread["replyCount"].as_u64().unwrap() >= LIMIT);
         threads.extend(full.map(|thread| thread["threadId"].as_str().unwrap().to_owned()));
@@ -162,8 +163,8 @@ impl Load {
             .arg(format!("authorization: Bearer {}", self.token))
             .args(["-s", "script.lua", origin, "--", "paths"])
             .current_dir(self.directory.path())
-            .output();
-        let done = done.unwrap_or_else(|none| panic!("wrk is not installed: {none}"));
+            .output()
+            .unwrap_or_else(|none| panic!("wrk is not installed: {none}"));
         let output = String::from_utf8(done.stdout).unwrap();
         let failures = ["Non-2xx", "Socket errors"];
         let failed = failures.iter().any(|failure| output.contains(failure));

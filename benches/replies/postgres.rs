@@ -27,8 +27,9 @@ pub async fn per_second(url: &str, sample: Sample) -> f64 {
         let client = pool.get().await.unwrap();
         connections.spawn(work(client, waiting.clone(), sample.clone()));
     }
-    let per_second = sample.per_second(move |write| queue.send(write).unwrap());
-    let per_second = per_second.await;
+    let per_second = sample
+        .per_second(move |write| queue.send(write).unwrap())
+        .await;
     connections.join_all().await;
     per_second
 }

@@ -27,8 +27,9 @@ pub async fn per_second(directory: &ServerDirectory, sample: Sample) -> f64 {
     let (queue, waiting) = channel();
     let contents = sample.clone();
     let writer = thread::spawn(move || work(&connection, &waiting, contents));
-    let per_second = sample.per_second(move |write| queue.send(write).unwrap());
-    let per_second = per_second.await;
+    let per_second = sample
+        .per_second(move |write| queue.send(write).unwrap())
+        .await;
     writer.join().unwrap();
     per_second
 }

@@ -58,8 +58,9 @@ pub(super) async fn authenticate(
             record.map(|record| record.map(LoadedToken::new))
         }
     };
-    let found = found.inspect_err(|_| recorder::record_store_error(STORE))?;
-    let found = found.unwrap_or_else(|| LoadedToken::new(DUMMY_RECORD.clone()));
+    let found = found
+        .inspect_err(|_| recorder::record_store_error(STORE))?
+        .unwrap_or_else(|| LoadedToken::new(DUMMY_RECORD.clone()));
     let LoadedToken { record, access } = found;
     let is_known = record.digest == digest;
     *known = is_known.then_some(record.lookup);

@@ -138,8 +138,9 @@ impl ApiInner {
         let response =
             result.unwrap_or_else(|error| self.services.error_response(&error, context.id));
         let code = response.code;
-        let charge = context.charge;
-        let charge = charge.unwrap_or_else(|| self.untouched_budget(context));
+        let charge = context
+            .charge
+            .unwrap_or_else(|| self.untouched_budget(context));
         let response = response::into_http(response, context, &self.settings.base_path, charge);
         let status = response.status();
         let elapsed = now.saturating_duration_since(context.received_at);
@@ -339,8 +340,8 @@ impl ApiInner {
             .stores
             .rate_limits
             .charge(&key, cost, budget, now)
-            .await;
-        let charge = charge.inspect_err(|_| recorder::record_store_error(STORE))?;
+            .await
+            .inspect_err(|_| recorder::record_store_error(STORE))?;
         recorder::record_charge(label, cost, charge.allowed);
         context.charged_units = Some(if charge.allowed { cost } else { 0 });
         context.charge = Some(charge);

@@ -145,8 +145,11 @@ impl Render for OwnAccount {
     type Wire = Me;
 
     fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Me>, ApiError> {
-        let presented = context.caller.as_member().and_then(MemberCaller::presented);
-        let presented = presented.ok_or_else(|| ApiError::internal("`me` ran without a token"))?;
+        let presented = context
+            .caller
+            .as_member()
+            .and_then(MemberCaller::presented)
+            .ok_or_else(|| ApiError::internal("`me` ran without a token"))?;
         let can_read_messages = presented.scopes.contains(Scope::MESSAGES_READ);
         Ok(Rendered::new(Me {
             owner: self.owner,
@@ -218,17 +221,18 @@ impl Render for Page<Forum> {
             .into_iter()
             .filter(|forum| ancestors.can_see(&forum.forum_id));
         let mut siblings: HashMap<Option<ForumId>, u32> = HashMap::new();
-        let items = visible.map(|forum| {
-            let parent_id = ancestors.nearest_visible(forum.parent_id);
-            let position = siblings.entry(parent_id.clone()).or_default();
-            *position += 1;
-            Forum {
-                parent_id,
-                position: *position,
-                ..forum
-            }
-        });
-        let items = items.collect();
+        let items = visible
+            .map(|forum| {
+                let parent_id = ancestors.nearest_visible(forum.parent_id);
+                let position = siblings.entry(parent_id.clone()).or_default();
+                *position += 1;
+                Forum {
+                    parent_id,
+                    position: *position,
+                    ..forum
+                }
+            })
+            .collect();
         Ok(Rendered::new(ForumList { items }))
     }
 }

@@ -140,8 +140,10 @@ struct Call<'a> {
 impl Server {
     /// Refuses requests that are not JSON, of other methods and of other origins. Charges nothing.
     fn refuse(&self, head: &Parts) -> Option<Response<ResponseBody>> {
-        let content_type = head.headers.get(CONTENT_TYPE);
-        let content_type = content_type.and_then(|value| value.to_str().ok());
+        let content_type = head
+            .headers
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok());
         let media_type = content_type.and_then(|text| text.split(';').next());
         let is_json =
             media_type.is_some_and(|text| text.trim().eq_ignore_ascii_case("application/json"));
@@ -334,8 +336,12 @@ impl Server {
 
     /// Returns the tools that the caller can call.
     fn tools(&self, id: &RawValue, era: Era, caller: &Caller) -> Bytes {
-        let tools = self.tools.iter().filter(|tool| tool.is_permitted(caller));
-        let tools: Vec<_> = tools.map(|tool| tool.definition.as_str()).collect();
+        let tools: Vec<_> = self
+            .tools
+            .iter()
+            .filter(|tool| tool.is_permitted(caller))
+            .map(|tool| tool.definition.as_str())
+            .collect();
         let fields = era.list_fields();
         let result = [r#"{"tools":["#, &tools.join(","), "]", &fields, "}"].concat();
         message::result(id, result.as_bytes())

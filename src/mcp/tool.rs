@@ -35,11 +35,14 @@ impl Tool {
     /// Creates the tool of an operation that the OpenAPI document describes.
     pub(super) fn new(operation: &Operation, document: Document<'_>) -> Result<Self, BuildError> {
         let Operation { spec, handler } = operation;
-        let object = document.0.get("paths").and_then(|paths| {
-            let item = paths.get(spec.path)?;
-            item.get(spec.method.as_str().to_lowercase())
-        });
-        let object = object.unwrap_or(&Value::Null);
+        let object = document
+            .0
+            .get("paths")
+            .and_then(|paths| {
+                let item = paths.get(spec.path)?;
+                item.get(spec.method.as_str().to_lowercase())
+            })
+            .unwrap_or(&Value::Null);
         let key = (IDEMPOTENCY_KEY, idempotency_key());
         let key = spec.accepts_idempotency_key().then_some(key);
         let input = document.input(object, key).ok_or_else(|| {

@@ -30,8 +30,11 @@ pub(crate) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputErro
     let is_valid = |key: &&str| {
         (1..=64).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
     };
-    let key = value.to_str().ok().filter(is_valid);
-    let key = key.filter(|_| values.next().is_none());
+    let key = value
+        .to_str()
+        .ok()
+        .filter(is_valid)
+        .filter(|_| values.next().is_none());
     key.map(|key| Some(key.to_owned()))
         .ok_or_else(|| InputError::expected(HEADER, Expected::IdempotencyKey))
 }

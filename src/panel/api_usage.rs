@@ -74,8 +74,11 @@ impl Requests {
             .most_used_tokens(period.since(context.now), TOP_TOKENS)
             .await?;
         let tokens = token_rows(context, &tokens).await?;
-        let rows = self.intervals.iter().rev();
-        let rows = rows.map(|(start, counts)| usage_row("From", hour_label(*start), counts));
+        let rows = self
+            .intervals
+            .iter()
+            .rev()
+            .map(|(start, counts)| usage_row("From", hour_label(*start), counts));
         let chart = requests_chart(
             &self.intervals,
             &format!(" in {name}:"),
@@ -108,17 +111,22 @@ pub(super) fn requests_chart(
     busiest: &str,
     [from, to]: [Markup; 2],
 ) -> Markup {
-    let columns = intervals.iter().map(|(_, counts)| {
-        let (refused, failed) = (counts.refused(), counts.errors);
-        let answered = counts.requests.saturating_sub(refused + failed);
-        [answered, refused, failed]
-    });
-    let columns: Vec<_> = columns.collect();
+    let columns: Vec<_> = intervals
+        .iter()
+        .map(|(_, counts)| {
+            let (refused, failed) = (counts.refused(), counts.errors);
+            let answered = counts.requests.saturating_sub(refused + failed);
+            [answered, refused, failed]
+        })
+        .collect();
     let sum = total(intervals);
     let (requests, refused, failed) = (sum.requests, sum.refused(), sum.errors);
     let noun = if requests == 1 { "request" } else { "requests" };
-    let most = intervals.iter().map(|(_, counts)| counts.requests).max();
-    let most = most.unwrap_or_default();
+    let most = intervals
+        .iter()
+        .map(|(_, counts)| counts.requests)
+        .max()
+        .unwrap_or_default();
     let chart = ColumnChart {
         series: REQUEST_SERIES,
         columns: &columns,

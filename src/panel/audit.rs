@@ -30,8 +30,9 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let more = records.len() > PAGE_SIZE;
     records.truncate(PAGE_SIZE);
     let last = records.last().filter(|_| more);
-    let actors = records.iter();
-    let actors = actors.filter_map(|record| record.entry.actor.user_id.as_ref());
+    let actors = records
+        .iter()
+        .filter_map(|record| record.entry.actor.user_id.as_ref());
     let names = context.names(actors).await?;
     let main = html! {
         p.lead { "Changes to tokens, webhooks and the board, with their time, actor and origin." }

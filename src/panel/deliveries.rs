@@ -166,16 +166,18 @@ impl FilterTexts {
 }
 
 fn filter_form(context: &PageContext, texts: &FilterTexts, endpoints: &[Endpoint]) -> Markup {
-    let states = DeliveryState::ALL.iter();
-    let states = states.map(|state| (state.as_str().into(), state.as_str().into()));
-    let endpoints = endpoints.iter();
-    let endpoints = endpoints.map(|one| (one.id.to_string(), shortened(&one.url)));
+    let states = DeliveryState::ALL
+        .iter()
+        .map(|state| (state.as_str().into(), state.as_str().into()));
+    let endpoints = endpoints
+        .iter()
+        .map(|one| (one.id.to_string(), shortened(&one.url)));
     let topics = context
         .panel
         .webhook_admin
         .known_topics()
-        .chain([Topic::PING]);
-    let topics = topics.map(|topic| (topic.to_string(), topic.to_string()));
+        .chain([Topic::PING])
+        .map(|topic| (topic.to_string(), topic.to_string()));
     let responses = ResponseFilter::ALL.iter().map(|response| {
         let text = match response {
             ResponseFilter::NoResponse => "no response",

@@ -197,8 +197,9 @@ mod tests {
         };
         assert_eq!(deliveries.failed(), 20_000);
         assert_eq!(deliveries.in_state(DeliveryState::Delivered), 9);
-        let endpoints = deliveries.by_endpoint().into_iter();
-        let endpoints: Vec<_> = endpoints
+        let endpoints: Vec<_> = deliveries
+            .by_endpoint()
+            .into_iter()
             .map(|(id, counts)| (id.to_i64().unwrap(), counts))
             .collect();
         assert_eq!(endpoints, [(2, [2, 1, 20_000]), (1, [7, 0, 0])]);

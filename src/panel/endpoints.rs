@@ -170,11 +170,17 @@ pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
         "*".to_owned(),
         "All topics except message.sent, including future ones",
     );
-    let known = context.panel.webhook_admin.known_topics();
-    let known: Vec<_> = known.map(|topic| topic.to_string()).collect();
+    let known: Vec<_> = context
+        .panel
+        .webhook_admin
+        .known_topics()
+        .map(|topic| topic.to_string())
+        .collect();
     let is_other = |topic: &&str| *topic != "*" && !known.iter().any(|known| known == topic);
-    let others = form.all("topics").filter(is_other).map(str::to_owned);
-    let others: Vec<_> = others
+    let others: Vec<_> = form
+        .all("topics")
+        .filter(is_other)
+        .map(str::to_owned)
         .map(|topic| (topic, "No longer sent by the board"))
         .collect();
     let named = known.into_iter().map(|topic| (topic, "")).chain(others);
@@ -222,8 +228,10 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
         "" => Some(context.session.user_id.clone()),
         _ => context.owner(&mut form).await?,
     };
-    let secret = Some(form.get("secret")).filter(|secret| !secret.is_empty());
-    let secret = secret.map(WebhookSecret::parse).transpose();
+    let secret = Some(form.get("secret"))
+        .filter(|secret| !secret.is_empty())
+        .map(WebhookSecret::parse)
+        .transpose();
     let secret = secret.map_err(|error| form.add_error("secret", error)).ok();
     let (Some(topics), Some(owner), Some(secret), false) =
         (topics, owner, secret, form.has_errors())

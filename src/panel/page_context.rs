@@ -127,8 +127,11 @@ impl PageContext {
     /// Renders the hidden field of a new nonce, for forms that are executed once.
     pub(super) fn form_nonce(&self) -> Result<Markup, PanelError> {
         let random = &*self.panel.environment.random;
-        let nonce = base62::random::<22>(random).map_err(PanelError::internal)?;
-        let nonce: String = nonce.map(char::from).iter().collect();
+        let nonce: String = base62::random::<22>(random)
+            .map_err(PanelError::internal)?
+            .map(char::from)
+            .iter()
+            .collect();
         Ok(html! { input type="hidden" name=(NONCE_FIELD) value=(nonce); })
     }
 
@@ -148,8 +151,10 @@ impl PageContext {
         if nonce.is_empty() {
             return work(form).await;
         }
-        let hash = base62::encode::<DIGITS_OF_256_BITS, 32>(Sha256::digest(nonce).into());
-        let hash: String = hash.map(char::from).iter().collect();
+        let hash: String = base62::encode::<DIGITS_OF_256_BITS, 32>(Sha256::digest(nonce).into())
+            .map(char::from)
+            .iter()
+            .collect();
         let request = IdempotentRequest {
             namespace: IdempotencyNamespace::PanelForm,
             key: hash,

@@ -102,8 +102,9 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         };
         return Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, "API token", main));
     }
-    let audit = context.audit_entry(AuditAction::TOKEN_UPDATED, token.lookup)?;
-    let audit = audit.with_details(format_args!("label {label:?}"));
+    let audit = context
+        .audit_entry(AuditAction::TOKEN_UPDATED, token.lookup)?
+        .with_details(format_args!("label {label:?}"));
     let store = &context.panel.stores.tokens;
     if !store.set_label(&token.lookup, &label, &audit).await? {
         return Err(PanelError::NotFound);
@@ -183,8 +184,10 @@ fn data(
     intervals: &[Interval<UsageCounts>],
     label: impl Fn(Timestamp) -> Markup,
 ) -> Markup {
-    let used = intervals.iter().rev();
-    let used = used.filter(|(_, counts)| *counts != UsageCounts::default());
+    let used = intervals
+        .iter()
+        .rev()
+        .filter(|(_, counts)| *counts != UsageCounts::default());
     let rows = used.map(|(at, counts)| usage_row(column, label(*at), counts));
     let sum: TableRow = usage_row(column, html! { strong { "Total" } }, &total(intervals));
     html! {

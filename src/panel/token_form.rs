@@ -155,9 +155,11 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
         return show_invalid(context, &form);
     };
     let owner_name = context.name(&owner).await?;
-    let request = TokenRequest::new(&owner, &scopes).owner_name(&owner_name);
-    let request = request.label(form.get("label")).expiry(expiry);
-    let request = request.issuer(&context.actor);
+    let request = TokenRequest::new(&owner, &scopes)
+        .owner_name(&owner_name)
+        .label(form.get("label"))
+        .expiry(expiry)
+        .issuer(&context.actor);
     let panel = &context.panel;
     let (random, scopes) = (&*panel.environment.random, panel.environment.scopes());
     match token::issue_token(&*panel.stores.tokens, random, scopes, request, context.now).await {

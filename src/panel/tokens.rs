@@ -116,8 +116,9 @@ fn state_option(
 
 fn filter_form(context: &PageContext) -> Markup {
     let chosen = state_option(context).map_or("", |(value, ..)| value);
-    let states = STATES.iter();
-    let states = states.map(|(value, text, _)| (value.to_string(), text.to_string()));
+    let states = STATES
+        .iter()
+        .map(|(value, text, _)| (value.to_string(), text.to_string()));
     html! {
         form.filter method="get" action=(context.url("/tokens")) role="search" aria-label="API tokens" {
             (filter_field("search", "Label, lookup or owner", field(context, "search")))

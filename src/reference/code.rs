@@ -125,9 +125,9 @@ impl SampleRequest {
         for parameter in &operation.parameters {
             let name = document.text(parameter, "name");
             let schema = parameter_schema(document, parameter);
-            let value = parameter_example(document, parameter);
-            let value = value.or_else(|| enumeration(document, schema).first().copied());
-            let value = value.map_or_else(|| "text".into(), plain);
+            let value = parameter_example(document, parameter)
+                .or_else(|| enumeration(document, schema).first().copied())
+                .map_or_else(|| "text".into(), plain);
             let value = utf8_percent_encode(&value, ENCODED);
             let is_required = parameter.get("required") == Some(&Value::Bool(true));
             match document.text(parameter, "in") {

@@ -296,10 +296,13 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 
 /// Replaces the characters that a fragment of a URL or an attribute of HTML cannot contain.
 pub(super) fn slug(text: impl AsRef<str>) -> String {
-    let words = text.as_ref().split(|character: char| {
-        !(character.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&character))
-    });
-    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    let words: Vec<_> = text
+        .as_ref()
+        .split(|character: char| {
+            !(character.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&character))
+        })
+        .filter(|word| !word.is_empty())
+        .collect();
     words.join("-")
 }
 

@@ -234,8 +234,8 @@ fn meaning<'a>(
     };
     let content = document.content(response.value);
     let own = response.header_names();
-    let headers = own.difference(&document.common_headers);
-    let headers: Vec<_> = headers
+    let headers: Vec<_> = own
+        .difference(&document.common_headers)
         .filter(|_| response.status.starts_with('2'))
         .collect();
     html! {

@@ -27,8 +27,8 @@ impl AuditRecord {
     /// # Errors
     /// [`ParseError`] for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ParseError> {
-        let texts = serde_json::from_slice(bytes);
-        let texts = texts.map_err(|_| ParseError::new("the bytes of a record of the audit log"))?;
+        let texts = serde_json::from_slice(bytes)
+            .map_err(|_| ParseError::new("the bytes of a record of the audit log"))?;
         let (entry, count) = AuditEntry::from_insert_parameters(texts)?;
         Ok(Self { entry, count })
     }

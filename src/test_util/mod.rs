@@ -149,8 +149,9 @@ impl TestApi {
     #[expect(clippy::expect_used, reason = "invalid arguments fail the test")]
     pub fn issue_token(&self, user: &str, scopes: &[Scope], expiry: Expiry) -> PlainToken {
         let owner = UserId::parse(user).expect("a member's id");
-        let request = TokenRequest::new(&owner, scopes).label("test");
-        let request = request.expiry(expiry);
+        let request = TokenRequest::new(&owner, scopes)
+            .label("test")
+            .expiry(expiry);
         let (tokens, random, now) = (&*self.stores.tokens, &*self.random, self.clock.now());
         let issued = issue_token(tokens, random, self.api.scopes().clone(), request, now);
         block_on_ready(issued).expect("a valid token request").0

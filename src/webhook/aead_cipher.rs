@@ -52,8 +52,9 @@ impl AeadCipher {
         let mut id = base16ct::lower::encode_string(&hash.finalize());
         id.truncate(ID_DIGITS);
         let id = KeyId::parse(&id).map_err(|_| KeyTooShortError)?;
-        let key = UnboundKey::new(&CHACHA20_POLY1305, &*bits).ok();
-        let key = key.filter(|_| material.len() >= Self::MIN_LEN);
+        let key = UnboundKey::new(&CHACHA20_POLY1305, &*bits)
+            .ok()
+            .filter(|_| material.len() >= Self::MIN_LEN);
         let key = LessSafeKey::new(key.ok_or(KeyTooShortError)?);
         Ok(Self { id, key, random })
     }
@@ -77,12 +78,14 @@ impl SecretCipher for AeadCipher {
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce)?;
         let mut text = Zeroizing::new(secret.expose_secret().as_bytes().to_vec());
-        let tag = self.key.seal_in_place_separate_tag(
-            Nonce::assume_unique_for_key(nonce),
-            self.associated_data(endpoint),
-            &mut text,
-        );
-        let tag = tag.map_err(|_| "failed to encrypt the secret")?;
+        let tag = self
+            .key
+            .seal_in_place_separate_tag(
+                Nonce::assume_unique_for_key(nonce),
+                self.associated_data(endpoint),
+                &mut text,
+            )
+            .map_err(|_| "failed to encrypt the secret")?;
         let id = self.id.as_str().as_bytes();
         Ok(EncryptedSecret::from_ciphertext(&[
             id,
@@ -99,15 +102,17 @@ impl SecretCipher for AeadCipher {
     ) -> Result<WebhookSecret, BoxError> {
         let bytes = encrypted
             .ciphertext()
-            .ok_or("the secret is stored in plain text, but a key was given")?;
-        let bytes = bytes.strip_prefix(self.id.as_str().as_bytes());
-        let bytes = bytes.ok_or("the secret is encrypted with another key")?;
+            .ok_or("the secret is stored in plain text, but a key was given")?
+            .strip_prefix(self.id.as_str().as_bytes())
+            .ok_or("the secret is encrypted with another key")?;
         let (nonce, text) = bytes.split_first_chunk().ok_or(TAMPERED)?;
         let mut text = Zeroizing::new(text.to_vec());
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let data = self.associated_data(endpoint);
-        let text = self.key.open_in_place(nonce, data, &mut text);
-        let text = text.map_err(|_| TAMPERED)?;
+        let text = self
+            .key
+            .open_in_place(nonce, data, &mut text)
+            .map_err(|_| TAMPERED)?;
         Ok(WebhookSecret::parse(std::str::from_utf8(text)?)?)
     }
 }

@@ -146,8 +146,10 @@ impl TopicSet {
     pub(crate) fn from_json(text: &str) -> serde_json::Result<Self> {
         let mut names: BTreeSet<String> = serde_json::from_str(text)?;
         let all = names.remove(ALL);
-        let named = names.iter().filter_map(|name| Topic::parse(name).ok());
-        let named = named.collect();
+        let named = names
+            .iter()
+            .filter_map(|name| Topic::parse(name).ok())
+            .collect();
         Ok(Self { all, named })
     }
 }

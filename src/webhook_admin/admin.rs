@@ -188,8 +188,9 @@ impl WebhookAdmin {
             if stored.as_ref() == Some(&key) && reencrypted == all {
                 return Ok(number);
             }
-            let audit = self.audit_entry(actor, AuditAction::KEY_REPLACED, &key)?;
-            let audit = audit.with_details(format_args!("endpoints {number}"));
+            let audit = self
+                .audit_entry(actor, AuditAction::KEY_REPLACED, &key)?
+                .with_details(format_args!("endpoints {number}"));
             let replaced = endpoints.replace_key(stored.as_ref(), &key, &reencrypted, Some(&audit));
             if replaced.await? {
                 return Ok(number);
@@ -233,13 +234,14 @@ impl WebhookAdmin {
             auto_disabled: false,
             version: 1,
         };
-        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?;
-        let audit = audit.with_details(format_args!(
-            "url {}; topics {}; owner {}",
-            url_origin(&endpoint.url),
-            endpoint.topics,
-            owner_text(new.owner_name.as_deref(), &endpoint.owner)
-        ));
+        let audit = self
+            .audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?
+            .with_details(format_args!(
+                "url {}; topics {}; owner {}",
+                url_origin(&endpoint.url),
+                endpoint.topics,
+                owner_text(new.owner_name.as_deref(), &endpoint.owner)
+            ));
         let added = self.webhooks.endpoints.add(&endpoint, &audit).await?;
         let created = added.then_some(EndpointWithSecret { endpoint, secret });
         created.ok_or_else(|| backend_error("the new endpoint's id is already taken"))
@@ -354,8 +356,9 @@ impl WebhookAdmin {
             owner,
             owner_name,
         } = update;
-        let topics = topics.map(|topics| topics.validated(&self.custom_topics));
-        let topics = topics.transpose()?;
+        let topics = topics
+            .map(|topics| topics.validated(&self.custom_topics))
+            .transpose()?;
         self.find(id).await?;
         if let Some(url) = &url {
             EndpointUrl::check_registration(url, self.allow_private_addresses, &*self.resolver)
@@ -369,8 +372,9 @@ impl WebhookAdmin {
                 .map(|owner| format!("owner {}", owner_text(owner_name.as_deref(), owner))),
         ];
         let details: Vec<_> = details.into_iter().flatten().collect();
-        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
-        let audit = audit.with_details(details.join("; "));
+        let audit = self
+            .audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?
+            .with_details(details.join("; "));
         let change = |endpoint: Endpoint| {
             Ok(Endpoint {
                 url: url.clone().unwrap_or(endpoint.url),

@@ -155,16 +155,18 @@ impl Attempt<'_> {
         let request = SignedRequest::sign(&claimed.endpoint, delivery, event, secret, at);
         let headers = request
             .as_ref()
-            .map(|request| header_lines(&request.headers, ReceiverResponse::MAX_HEADERS_LEN));
-        let headers = headers.ok();
+            .map(|request| header_lines(&request.headers, ReceiverResponse::MAX_HEADERS_LEN))
+            .ok();
         let send = async {
             Ok(match request {
                 Ok(request) => context.transport.send(request).await,
                 Err(error) => Err(error),
             })
         };
-        let response = context.with_step_timeout(send).await;
-        let response = response.unwrap_or_else(|error| Err(TransportError::new(error.to_string())));
+        let response = context
+            .with_step_timeout(send)
+            .await
+            .unwrap_or_else(|error| Err(TransportError::new(error.to_string())));
         let mut record = self.record(at, context.now().saturating_duration_since(at));
         record.request_headers = headers;
         let outcome = match response.map(ReceiverResponse::storable) {

@@ -42,8 +42,9 @@ async fn purge_dead(context: &WorkerContext) -> BackendResult<u64> {
     };
     let now = context.now();
     let random = &*context.environment.random;
-    let audit = AuditActor::SYSTEM.entry(random, now, AuditAction::DELIVERY_PURGED, "")?;
-    let audit = audit.with_details("dead");
+    let audit = AuditActor::SYSTEM
+        .entry(random, now, AuditAction::DELIVERY_PURGED, "")?
+        .with_details("dead");
     let (deliveries, before) = (&context.stores.deliveries, now.saturating_sub(retention));
     let purge = deliveries.purge(DeliveryState::Dead, before, BATCH, &audit);
     context.with_step_timeout(purge).await
@@ -73,8 +74,9 @@ mod queue_metrics {
         match context.with_step_timeout(stats).await {
             Ok(stats) => {
                 let oldest = stats.oldest_due_at;
-                let age = oldest.map(|due_at| now.saturating_duration_since(due_at));
-                let age = age.unwrap_or_default();
+                let age = oldest
+                    .map(|due_at| now.saturating_duration_since(due_at))
+                    .unwrap_or_default();
                 recorder::record_queue(stats.depth, age, stats.dead, stats.disabled_endpoints);
             }
             Err(error) => {

@@ -96,8 +96,13 @@ async fn no_token_appears_in_a_log_a_response_or_debug_output() {
     for response in &responses {
         assert!(!format!("{response:?}").contains(secret));
     }
-    let record = server.stores.tokens.find(&lookup(&alice)).await;
-    let record = record.unwrap().unwrap();
+    let record = server
+        .stores
+        .tokens
+        .find(&lookup(&alice))
+        .await
+        .unwrap()
+        .unwrap();
     let parsed = PlainToken::parse(&alice).unwrap();
     let digest = format!("{:?}", parsed.digest().as_bytes());
     let api = &server.api;

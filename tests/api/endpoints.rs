@@ -214,8 +214,10 @@ fn the_protocol_lists_the_same_endpoints() {
     let table = protocol.skip_while(|line| !line.starts_with("| method | path"));
     let lines = table.skip(2).take_while(|line| line.starts_with('|'));
     let listed = lines.map(|line| {
-        let cells = line.split('|').map(|cell| cell.trim().trim_matches('`'));
-        let cells: Vec<_> = cells.collect();
+        let cells: Vec<_> = line
+            .split('|')
+            .map(|cell| cell.trim().trim_matches('`'))
+            .collect();
         [1, 2, 4, 5, 6].map(|column| cells[column]).join(" ")
     });
     let expected = ROWS.iter().map(|row| {

@@ -137,8 +137,11 @@ impl Links {
         list: List<LinkFilter>,
     ) -> BoardResult<InForum<Page<Link>>> {
         let prefix = list.filter.prefix.clone().unwrap_or_default();
-        let links = self.0.lock().unwrap().clone();
-        let links = links
+        let links = self
+            .0
+            .lock()
+            .unwrap()
+            .clone()
             .into_iter()
             .filter(|link| link.thread_id == thread && link.url.starts_with(&prefix));
         let page = list.page(links, |link| [link.position as i64])?;
@@ -959,8 +962,7 @@ struct Stars {
 
 #[test]
 fn extra_fields_can_have_the_name_of_a_schema_of_the_library() {
-    let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
-    let api = api
+    let api = ForumApi::builder(FullBoard::new(), Stores::in_memory())
         .extra::<Stars>(ExtraOf::NewThread)
         .extra::<Stars>(ExtraOf::NewPost);
     let document = api.build().unwrap().openapi();
@@ -1037,8 +1039,11 @@ async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
         Stores::in_memory(),
     );
     let host = Host::new(authorizer, board.clone());
-    let api = ForumApi::builder(host, stores.clone()).settings(settings());
-    let api = api.extra::<Tags>(ExtraOf::NewPost).build().unwrap();
+    let api = ForumApi::builder(host, stores.clone())
+        .settings(settings())
+        .extra::<Tags>(ExtraOf::NewPost)
+        .build()
+        .unwrap();
     let mut server = Server::new();
     (server.api, server.stores) = (api, stores);
     let alice = server.token("alice").await;

@@ -177,8 +177,9 @@ async fn totals_of_a_poll_are_all_null_if_one_is_null() {
 
 #[tokio::test]
 async fn items_of_hidden_forums_are_left_out() {
-    let page = get(&server().await, "/forums/open/threads?limit=7").await;
-    let page = page.json();
+    let page = get(&server().await, "/forums/open/threads?limit=7")
+        .await
+        .json();
     assert_eq!(page["items"].as_array().unwrap().len(), 1, "{page}");
     assert_eq!(page["items"][0]["forumId"], "open");
 }

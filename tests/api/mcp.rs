@@ -65,8 +65,7 @@ impl Agent {
     }
 
     async fn tools(&self) -> Vec<Value> {
-        let response = self.request("tools/list", json!({})).await;
-        let mut response = response.json();
+        let mut response = self.request("tools/list", json!({})).await.json();
         serde_json::from_value(response["result"]["tools"].take()).unwrap()
     }
 

@@ -124,8 +124,9 @@ fn a_rejection_is_counted_with_its_code_each_time() {
         server
             .board
             .fail_with(|| BoardError::validation("body", "too long"));
-        let request = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
-        let request = request.bearer(&server.token("alice").await);
+        let request = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#)
+            .key("k")
+            .bearer(&server.token("alice").await);
         server.send(&request).await;
         server.send(&request).await;
     });

@@ -146,8 +146,7 @@ fn operations_with_the_field_subscribe_name_its_scope() {
 #[test]
 fn the_surfaces_have_13_and_8_scopes_and_15_and_8_codes() {
     let (full, compact) = (document(Surface::Full), document(Surface::Compact));
-    let full_codes = COMPACT_CODES.into_iter().chain(FULL_CODES);
-    let full_codes: BTreeSet<_> = full_codes.collect();
+    let full_codes: BTreeSet<_> = COMPACT_CODES.into_iter().chain(FULL_CODES).collect();
     for (document, scopes, codes) in [
         (&full, &FULL_SCOPES[..], full_codes),
         (&compact, &COMPACT_SCOPES, BTreeSet::from(COMPACT_CODES)),
@@ -212,12 +211,13 @@ fn the_protocol_lists_all_codes_scopes_and_topics() {
     let protocol = include_str!("../../docs/protocol.md");
     let document = document(Surface::Full);
     let info = &document["info"];
-    let codes = object(&info["x-errors"]).iter();
-    let codes = codes.map(|(code, error)| format!("\n| {} | `{code}` |", error["status"]));
+    let codes = object(&info["x-errors"])
+        .iter()
+        .map(|(code, error)| format!("\n| {} | `{code}` |", error["status"]));
     let names = keys(&info["x-scopes"])
         .into_iter()
-        .chain(keys(&document["webhooks"]));
-    let names = names.map(|name| format!("\n| `{name}` |"));
+        .chain(keys(&document["webhooks"]))
+        .map(|name| format!("\n| `{name}` |"));
     for row in codes.chain(names) {
         assert!(protocol.contains(&row), "{row}");
     }
@@ -300,8 +300,9 @@ fn examples_of_parameters_match_their_schemas() {
 
 /// Returns each status that is an error, and its response.
 fn errors(operation: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    let responses = object(&operation["responses"]).iter();
-    let responses = responses.map(|(status, response)| (status.as_str(), response));
+    let responses = object(&operation["responses"])
+        .iter()
+        .map(|(status, response)| (status.as_str(), response));
     responses.filter(|(status, _)| *status == "default" || *status >= "400")
 }
 
@@ -412,8 +413,9 @@ fn descriptions_list_scopes_errors_and_budgets() {
         let scheme = &document["components"]["securitySchemes"]["bearerAuth"];
         let info = &document["info"];
         let scopes = scopes.iter().map(|scope| format!("| `{scope}` |"));
-        let errors = object(&info["x-errors"]).iter();
-        let errors = errors.map(|(code, error)| format!("| {} | `{code}` |", error["status"]));
+        let errors = object(&info["x-errors"])
+            .iter()
+            .map(|(code, error)| format!("| {} | `{code}` |", error["status"]));
         let budgets = ["7000 units in 300 seconds", "90 units in 300 seconds"];
         let budgets = budgets.into_iter().map(str::to_owned);
         let in_scheme = scopes.map(|text| (scheme, text));
@@ -464,8 +466,10 @@ fn an_update_needs_more_than_a_version() {
 
 fn search_pattern(name: &str) -> PikeVM {
     let document = document(Surface::Full);
-    let parameters = document["paths"]["/search"]["get"]["parameters"].as_array();
-    let mut parameters = parameters.unwrap().iter();
+    let mut parameters = document["paths"]["/search"]["get"]["parameters"]
+        .as_array()
+        .unwrap()
+        .iter();
     let parameter = parameters.find(|parameter| parameter["name"] == name);
     PikeVM::new(parameter.unwrap()["schema"]["pattern"].as_str().unwrap()).unwrap()
 }
@@ -514,8 +518,12 @@ fn webhooks(document: &Value) -> impl Iterator<Item = (&str, &Value)> {
 
 #[test]
 fn both_surfaces_list_every_topic() {
-    let topics = Topic::STANDARD.iter().cloned().chain([Topic::PING]);
-    let topics: BTreeSet<_> = topics.map(|topic| topic.to_string()).collect();
+    let topics: BTreeSet<_> = Topic::STANDARD
+        .iter()
+        .cloned()
+        .chain([Topic::PING])
+        .map(|topic| topic.to_string())
+        .collect();
     for surface in BOTH {
         let document = document(surface);
         let listed = webhooks(&document).map(|(topic, _)| topic.to_owned());

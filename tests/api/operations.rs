@@ -33,15 +33,21 @@ fn check(document: &Value, row: &Row, response: &TestResponse) {
         let checked = schema::check(document, &content["schema"], &response.json());
         checked.unwrap_or_else(|reason| panic!("{case}: {reason}"));
     }
-    let listed = declared["headers"].as_object().unwrap().keys();
-    let listed: BTreeSet<_> = listed.map(String::as_str).collect();
+    let listed: BTreeSet<_> = declared["headers"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
     let sent: BTreeSet<_> = response.headers.keys().map(AsRef::as_ref).collect();
     let is_required = |header: &&&str| !OPTIONAL.contains(*header);
     let missing: Vec<_> = listed.difference(&sent).filter(is_required).collect();
     assert!(missing.is_empty(), "{missing:?} {case}");
     let media = ["content-length", "content-type"];
-    let unlisted = sent.difference(&listed);
-    let unlisted: Vec<_> = unlisted.filter(|header| !media.contains(*header)).collect();
+    let unlisted: Vec<_> = sent
+        .difference(&listed)
+        .filter(|header| !media.contains(*header))
+        .collect();
     assert!(unlisted.is_empty(), "{unlisted:?} {case}");
 }
 

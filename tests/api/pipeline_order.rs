@@ -69,8 +69,11 @@ async fn with(server: Server, wrong: &BTreeSet<Rejection>) -> Outcome {
         (_, true) => "{}",
         _ => r#"{"body":"Green."}"#,
     };
-    let request = Request::post(&format!("/threads/{thread}/posts{slash}"), body);
-    let request = request.key(if is(Key) { "k" } else { "new" });
+    let request = Request::post(&format!("/threads/{thread}/posts{slash}"), body).key(if is(Key) {
+        "k"
+    } else {
+        "new"
+    });
     server
         .outcome_for(if is(Token) { "nonsense" } else { &token }, request)
         .await

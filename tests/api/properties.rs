@@ -44,8 +44,7 @@ proptest! {
             rest = after;
         }
         let sign = |excluded| if excluded { "-" } else { "" };
-        let terms = query.terms().iter();
-        let terms = terms.map(|term| format!("{}\"{}\"", sign(term.excluded), term.text));
+        let terms = query.terms().iter().map(|term| format!("{}\"{}\"", sign(term.excluded), term.text));
         let formatted = terms.collect::<Vec<_>>().join(" ");
         if formatted.chars().count() <= 200 {
             let again = SearchQuery::parse(&formatted);

@@ -87,8 +87,9 @@ const REPEATED: &[(&str, &str, HiddenResource, Option<&str>)] = &[
 async fn a_replay_is_refused_while_its_resource_is_hidden() {
     for (path, body, loses, code) in REPEATED {
         let server = Server::new();
-        let request = Request::post(path, body).key("k");
-        let request = request.bearer(&server.token("alice").await);
+        let request = Request::post(path, body)
+            .key("k")
+            .bearer(&server.token("alice").await);
         let first = server.send(&request).await;
         assert!(matches!(first.status, 200 | 201), "{path} {body} {first:?}");
         match loses {

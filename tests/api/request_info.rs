@@ -81,8 +81,10 @@ impl Fixture {
 #[tokio::test]
 async fn authorizer_and_board_receive_id_address_user_agent_and_time() {
     let fixture = Fixture::new();
-    let request = fixture.api.as_guest().get("/forums");
-    let request = request
+    let request = fixture
+        .api
+        .as_guest()
+        .get("/forums")
         .extension(PROXY)
         .header("x-forwarded-for", "192.0.2.9, 203.0.113.7, 10.9.9.9")
         .header("user-agent", "Reader/1.0");

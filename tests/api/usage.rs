@@ -75,8 +75,10 @@ async fn requests_of_guests_and_unknown_paths_are_counted_together() {
         panic!("{sums:?}");
     };
     assert_eq!((counts.requests, counts.refused()), (6, 2));
-    let hours = usage.token_usage_by_hour(Default::default(), None);
-    let hours = hours.await.unwrap();
+    let hours = usage
+        .token_usage_by_hour(Default::default(), None)
+        .await
+        .unwrap();
     assert_eq!(hours.len(), 1);
     assert_eq!(hours[0].1, *counts);
 }

@@ -19,8 +19,9 @@ fn paths(method: &str, fixture: &PanelFixture) -> Vec<String> {
         Some("webhooks") => fixture.endpoint.clone(),
         _ => fixture.delivery.clone(),
     };
-    let paths = paths.map(|path| format!("/panel{}", path.replace("{id}", &id(path))));
-    let paths: Vec<_> = paths.collect();
+    let paths: Vec<_> = paths
+        .map(|path| format!("/panel{}", path.replace("{id}", &id(path))))
+        .collect();
     assert!(paths.len() > 6, "{method}: {paths:?}");
     paths
 }

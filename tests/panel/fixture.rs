@@ -122,8 +122,11 @@ impl Response {
 
     /// Returns the text after `before`, up to the next quotation mark or tag.
     pub fn after(&self, before: &str) -> &str {
-        let rest = self.body.split_once(before).map(|(_, rest)| rest);
-        let rest = rest.unwrap_or_else(|| panic!("{}", self.body));
+        let rest = self
+            .body
+            .split_once(before)
+            .map(|(_, rest)| rest)
+            .unwrap_or_else(|| panic!("{}", self.body));
         &rest[..rest.find(['"', '<']).unwrap()]
     }
 
@@ -241,8 +244,9 @@ impl PanelFixture {
             request = request.header(*name, *value);
         }
         let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
-        let pairs = form.iter();
-        let pairs = pairs.map(|(name, value)| format!("{}={}", encode(name), encode(value)));
+        let pairs = form
+            .iter()
+            .map(|(name, value)| format!("{}={}", encode(name), encode(value)));
         let body = pairs.collect::<Vec<_>>().join("&");
         self.call(request.body(Full::<Bytes>::from(body)).unwrap())
             .await

@@ -34,8 +34,9 @@ async fn the_scopes_of_omitted_operations_are_not_offered() {
     let mut fixture = PanelFixture::new().await;
     let page = fixture.get("/panel/tokens/new").await;
     assert!(page.contains("polls:write") && page.contains("search:read"));
-    let environment = Environment::new(TokioRuntime).clock(fixture.clock.clone());
-    let environment = environment.omit_operations(["vote", "updatePoll"]);
+    let environment = Environment::new(TokioRuntime)
+        .clock(fixture.clock.clone())
+        .omit_operations(["vote", "updatePoll"]);
     fixture.panel = fixture.node_builder_in(environment).build().unwrap();
     let page = fixture.get("/panel/tokens/new").await;
     assert!(!page.contains("polls:write") && page.contains("search:read"));
@@ -49,8 +50,9 @@ async fn an_expiry_is_a_number_of_days_or_empty() {
     for (text, days) in [("", None), ("7", Some(7))] {
         let issued = fixture.issue(&[("expires_in_days", text)]).await;
         assert_eq!(issued.status, 200, "{text:?}");
-        let end = days.map(|days| Duration::from_secs(86_400 * days));
-        let end = end.map(|length| fixture.clock.now().saturating_add(length));
+        let end = days
+            .map(|days| Duration::from_secs(86_400 * days))
+            .map(|length| fixture.clock.now().saturating_add(length));
         let mut tokens = fixture.tokens().await.into_iter();
         assert!(tokens.any(|token| token.expires_at == end), "{text:?}");
     }
@@ -350,8 +352,11 @@ async fn the_page_of_a_token_shows_its_requests_by_hour_and_by_day() {
 async fn presets_fill_in_scopes_and_expiry_and_keep_the_other_fields() {
     let fixture = PanelFixture::new().await;
     let values = |page: &Response| {
-        let boxes = page.body.split("name=\"scopes\" value=\"").skip(1);
-        let boxes = boxes.filter_map(|one| one.split_once('>'));
+        let boxes = page
+            .body
+            .split("name=\"scopes\" value=\"")
+            .skip(1)
+            .filter_map(|one| one.split_once('>'));
         let checked = boxes.filter(|(one, _)| one.contains("checked"));
         let days =
             page.after("id=\"expires_in_days\" name=\"expires_in_days\" type=\"text\" value=\"");

@@ -64,8 +64,10 @@ fn files_are_readable_for_their_owner_only() {
     let directory = tempfile::tempdir().unwrap();
     let _database = open(&directory);
     let files = std::fs::read_dir(directory.path()).unwrap();
-    let modes = files.map(|file| file.unwrap().metadata().unwrap().permissions().mode());
-    let modes: Vec<_> = modes.map(|mode| mode & 0o777).collect();
+    let modes: Vec<_> = files
+        .map(|file| file.unwrap().metadata().unwrap().permissions().mode())
+        .map(|mode| mode & 0o777)
+        .collect();
     assert_eq!(modes, [0o600; 3]);
 }
 

@@ -230,8 +230,10 @@ impl StoreFactory for FaultyStores<'_> {
 #[tokio::test]
 async fn each_fault_fails_its_rule() {
     for (fault, inject, rule) in faults() {
-        let case = CASES.iter().find(|case| case.name == rule);
-        let case: &Case<StoreFixture> = case.unwrap_or_else(|| panic!("unknown rule {rule}"));
+        let case: &Case<StoreFixture> = CASES
+            .iter()
+            .find(|case| case.name == rule)
+            .unwrap_or_else(|| panic!("unknown rule {rule}"));
         let result = case
             .run(StoreFixture::new(&FaultyStores(Some(&inject))))
             .await;

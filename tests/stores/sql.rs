@@ -59,8 +59,11 @@ async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) 
     assert!(lines.contains("ERROR") && lines.contains(reason), "{lines}");
     assert_eq!(outbox.pending(1).await.unwrap(), [event(1)]);
     let quarantine = outbox.quarantined(2).await.unwrap();
-    let latest = quarantine.latest.iter();
-    let latest: Vec<_> = latest.map(|one| (&*one.id, &*one.reason)).collect();
+    let latest: Vec<_> = quarantine
+        .latest
+        .iter()
+        .map(|one| (&*one.id, &*one.reason))
+        .collect();
     let id = "expected 1 to 64 characters of A-Z, a-z, 0-9, _ and -";
     let (forum, id) = (format!("column forum: {id}"), format!("column id: {id}"));
     assert_eq!(quarantine.count, 3);

@@ -138,8 +138,10 @@ async fn an_invalid_url_is_rejected_without_resolution() {
 async fn public_addresses_and_names_are_accepted() {
     let names = FakeResolver::resolving_to(&["1.1.1.1"]);
     let (strict, lenient) = (Sender::new(false), Sender::new(true));
-    let literals = PUBLIC.iter().map(|address| host(address));
-    let literals = literals.map(|host| format!("https://{host}/hook"));
+    let literals = PUBLIC
+        .iter()
+        .map(|address| host(address))
+        .map(|host| format!("https://{host}/hook"));
     for url in literals.chain(VALID.iter().map(|url| (*url).into())) {
         strict.register(&url, &names).await.expect(&url);
     }

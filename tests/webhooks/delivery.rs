@@ -85,8 +85,10 @@ fn an_operator_retry_depends_on_the_state() {
 
 #[test]
 fn a_state_is_parsed_from_its_name() {
-    let names = DeliveryState::ALL.iter().map(|state| state.as_str());
-    let names: Vec<_> = names.collect();
+    let names: Vec<_> = DeliveryState::ALL
+        .iter()
+        .map(|state| state.as_str())
+        .collect();
     assert_eq!(
         names.join(" "),
         "queued retrying delivered dead gone withheld"

@@ -171,9 +171,10 @@ fn a_secret_is_decrypted_only_with_its_key_and_for_its_endpoint() {
         (plain, &key, "a", Some(no_encryption)),
     ] {
         let encrypted = encrypts.encrypt(&secret("S"), &id("a")).unwrap();
-        let decrypted = decrypts.decrypt(&encrypted, &id(endpoint));
-        let decrypted = decrypted.map(|secret| secret.expose_secret().to_owned());
-        let decrypted = decrypted.map_err(|error| error.to_string());
+        let decrypted = decrypts
+            .decrypt(&encrypted, &id(endpoint))
+            .map(|secret| secret.expose_secret().to_owned())
+            .map_err(|error| error.to_string());
         let expected = expected.map_or_else(
             || Ok(secret("S").expose_secret().into()),
             |error| Err(error.to_owned()),

@@ -42,8 +42,9 @@ async fn main() -> Result<(), BoxError> {
 async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
     let scopes = added::environment().scopes();
     let (owner, wanted) = (member.into(), Vec::from_iter(scopes.iter()));
-    let request = TokenRequest::new(&owner, &wanted).label("first steps");
-    let request = request.expiry(Expiry::from_days(1)?);
+    let request = TokenRequest::new(&owner, &wanted)
+        .label("first steps")
+        .expiry(Expiry::from_days(1)?);
     let tokens = Stores::in_postgres(&club.pool).tokens;
     let now = SystemClock.now();
     let (token, _) = issue_token(&tokens, &OsRandom, scopes, request, now).await?;

@@ -26,8 +26,7 @@ pub async fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
 
 /// Returns the first line of stdin, which must not be empty. `expected` names its content in the error.
 pub fn first_line_of_stdin(expected: &str) -> BoardResult<String> {
-    let line = line_of_stdin()?;
-    let line = line.trim_end_matches(['\r', '\n']).into();
+    let line = line_of_stdin()?.trim_end_matches(['\r', '\n']).into();
     not_empty(
         line,
         &format!("expected {expected} on the first line of standard input"),

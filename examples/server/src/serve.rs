@@ -137,8 +137,9 @@ impl Server {
             .settings(panel_settings(options, &base_url));
         let api = ForumApi::builder(Arc::new(board.clone()), stores)
             .environment(&environment)
-            .settings(settings);
-        let api = api.build().or_internal()?;
+            .settings(settings)
+            .build()
+            .or_internal()?;
         let router = ServerRouter {
             api: api.clone(),
             mcp: mcp(options, &api)?,
@@ -262,11 +263,12 @@ fn panel_settings(options: &ServeArgs, base_url: &str) -> PanelSettings {
 
 /// Logs a warning if another server uses the SQLite database and charges budgets of its own.
 fn register(database: &str, address: SocketAddr, shares_limits: bool) -> Option<ServerLock> {
-    let server = ServerLock::register(database, address);
-    let server = server.inspect_err(|error| {
-        tracing::warn!(%error, "failed to detect other servers of the database");
-    });
-    let server = server.ok().flatten();
+    let server = ServerLock::register(database, address)
+        .inspect_err(|error| {
+            tracing::warn!(%error, "failed to detect other servers of the database");
+        })
+        .ok()
+        .flatten();
     let other = server.as_ref().and_then(|server| server.other.as_deref());
     if let Some(other) = other.filter(|_| !shares_limits) {
         tracing::warn!(

@@ -104,8 +104,10 @@ pub fn start(
         Arc::new(board.clone()),
         transport.map_err(BoardError::Internal)?,
         environment,
-    );
-    let worker = worker.settings(settings).build().or_internal()?;
+    )
+    .settings(settings)
+    .build()
+    .or_internal()?;
     Ok(worker.start())
 }
 

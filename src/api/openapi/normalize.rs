@@ -55,8 +55,12 @@ fn enumerate(schema: &mut Schema, (values, lines): (Vec<Value>, Vec<String>)) {
 }
 
 fn required(schema: &Schema) -> Vec<String> {
-    let names = schema.get("required").and_then(Value::as_array);
-    let names = names.into_iter().flatten().filter_map(Value::as_str);
+    let names = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     names.map(str::to_owned).collect()
 }
 

@@ -118,8 +118,10 @@ fn success_headers(
     status: StatusCode,
     schemas: &OperationSchemas,
 ) -> Vec<&'static str> {
-    let headers = schemas.headers.iter().copied();
-    let mut headers: Vec<_> = headers
+    let mut headers: Vec<_> = schemas
+        .headers
+        .iter()
+        .copied()
         .filter(|name| *name != "location" || status == StatusCode::CREATED)
         .collect();
     headers.extend((spec.is_conditional()).then_some("etag"));

@@ -117,8 +117,9 @@ pub(super) fn strip_null(mut schema: Value) -> Value {
     if let Some(Value::Array(choices)) = fields.remove("anyOf") {
         let non_null = choices
             .iter()
-            .find(|choice| choice.get("type") != Some(&"null".into()));
-        let non_null = non_null.and_then(Value::as_object).cloned();
+            .find(|choice| choice.get("type") != Some(&"null".into()))
+            .and_then(Value::as_object)
+            .cloned();
         fields.extend(non_null.unwrap_or_default());
     }
     schema

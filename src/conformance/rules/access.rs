@@ -222,8 +222,10 @@ board_rules! {
 async fn check_batch(suite: &Suite, owners: &[UserId], forums: &[ForumId]) -> TestResult {
     let request = RequestInfo::background(suite.now());
     let authorizer = suite.fixture.board().authorizer;
-    let found = authorizer.members_access(owners, &request).await?;
-    let mut found = found.ok_or(BoxError::from("`members_access` returned `None`"))?;
+    let mut found = authorizer
+        .members_access(owners, &request)
+        .await?
+        .ok_or(BoxError::from("`members_access` returned `None`"))?;
     for owner in owners {
         let access = [found.remove(owner), suite.access_of(owner).await?];
         let [access, expected] = access.map(|access| summary(access, forums));
@@ -287,8 +289,9 @@ impl<'a> LoaderFixture<'a> {
 /// without access.
 fn summary(access: Option<Access>, forums: &[ForumId]) -> Option<(Vec<&ForumId>, bool)> {
     let access = access?;
-    let visible = forums.iter();
-    let visible = visible.filter(|forum| access.visible_forums.contains(forum));
+    let visible = forums
+        .iter()
+        .filter(|forum| access.visible_forums.contains(forum));
     Some((visible.collect(), access.deny_offline))
 }
 

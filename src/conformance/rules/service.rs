@@ -121,8 +121,8 @@ pub(super) fn comparable(response: &TestResponse) -> (u16, Vec<(HeaderName, Vec<
     let headers = response
         .headers
         .iter()
-        .filter(|(name, _)| !name.as_str().starts_with("x-ratelimit-") && *name != "x-request-id");
-    let headers = headers.map(|(name, value)| (name.clone(), value.as_bytes().to_vec()));
+        .filter(|(name, _)| !name.as_str().starts_with("x-ratelimit-") && *name != "x-request-id")
+        .map(|(name, value)| (name.clone(), value.as_bytes().to_vec()));
     let mut body = response.json();
     if let Some(id) = body.pointer_mut("/error/requestId") {
         *id = Value::Null;

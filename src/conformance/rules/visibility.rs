@@ -35,8 +35,7 @@ board_rules! {
             (suite.admin("ada").await?, &[Audience::Guests, Audience::Members, Audience::Staff]),
         ] {
             let listed = caller.fetch_forums().await?.into_iter().map(|forum| forum.forum_id);
-            let expected = forums.iter().filter(|(readers, _)| visible.contains(readers));
-            let expected: Vec<_> = expected.map(|(_, forum)| forum.clone()).collect();
+            let expected: Vec<_> = forums.iter().filter(|(readers, _)| visible.contains(readers)).map(|(_, forum)| forum.clone()).collect();
             check_eq!(listed.collect::<Vec<_>>(), expected, "the forums that {caller:?} sees")?;
         }
         Ok(())

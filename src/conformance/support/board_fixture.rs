@@ -168,8 +168,10 @@ pub trait BoardFixture: Send + Sync {
     ) -> FixtureResult<(ThreadId, PostId)> {
         let Host { authorizer, board } = self.board();
         let author = member_caller(&*authorizer, author).await?;
-        let thread = board.create_thread(&author, forum.clone(), new).await;
-        let thread = thread.map_err(|error| format!("create_thread failed: {error:?}"))?;
+        let thread = board
+            .create_thread(&author, forum.clone(), new)
+            .await
+            .map_err(|error| format!("create_thread failed: {error:?}"))?;
         Ok((thread.thread_id, thread.first_post_id))
     }
 
@@ -182,8 +184,10 @@ pub trait BoardFixture: Send + Sync {
     ) -> FixtureResult<PostId> {
         let Host { authorizer, board } = self.board();
         let author = member_caller(&*authorizer, author).await?;
-        let post = board.create_post(&author, thread.clone(), new).await;
-        let post = post.map_err(|error| format!("create_post failed: {error:?}"))?;
+        let post = board
+            .create_post(&author, thread.clone(), new)
+            .await
+            .map_err(|error| format!("create_post failed: {error:?}"))?;
         Ok(post.value.post_id)
     }
 }

@@ -95,8 +95,10 @@ impl<T: Debug> Pager<T> {
         reader: &TestCaller,
         list: &L,
     ) -> TestResult {
-        let page = list.page(reader, self.limit, self.after.take()).await;
-        let page = page.expect_ok()?;
+        let page = list
+            .page(reader, self.limit, self.after.take())
+            .await
+            .expect_ok()?;
         let (limit, count) = (self.limit.get(), page.items.len());
         check!(
             count <= limit,

@@ -39,8 +39,11 @@ impl PollFixture {
         forum: ForumId,
         new: &NewThread,
     ) -> TestResult<Self> {
-        let thread = alice.create_thread(&forum, new).await.expect_ok()?;
-        let thread = thread.thread_id;
+        let thread = alice
+            .create_thread(&forum, new)
+            .await
+            .expect_ok()?
+            .thread_id;
         let poll = alice.get_poll(&thread).await.expect_ok()?.value;
         let options = poll.options.iter().map(|option| option.option_id.clone());
         let options = <[OptionId; 3]>::try_from(options.collect::<Vec<_>>());

@@ -134,11 +134,11 @@ impl Suite {
                 let field_scope = operation.input().field_scope.map(|(_, scope)| scope);
                 [Some(operation.spec.scope), field_scope]
             });
-            let own_scopes = scopes
+            let own_scopes: BTreeMap<_, _> = scopes
                 .flatten()
                 .filter(is_own)
-                .map(|scope| (scope.as_str(), scope));
-            let own_scopes: BTreeMap<_, _> = own_scopes.collect();
+                .map(|scope| (scope.as_str(), scope))
+                .collect();
             own_scopes
                 .into_values()
                 .fold(environment, Environment::scope)

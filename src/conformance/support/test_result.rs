@@ -51,8 +51,10 @@ impl TestFailure {
         expected: impl Display,
     ) -> Self {
         let (actual, expected) = (actual.to_string(), expected.to_string());
-        let common = actual.chars().zip(expected.chars());
-        let common = common.take_while(|(actual, expected)| actual == expected);
+        let common = actual
+            .chars()
+            .zip(expected.chars())
+            .take_while(|(actual, expected)| actual == expected);
         let start = common.count().saturating_sub(MAX_SHOWN / 4);
         let [actual, expected] = [actual, expected].map(|value| shorten(&value, start));
         Self::Failed(format!("{subject}: expected {expected}, found {actual}"))

@@ -75,11 +75,16 @@ impl DeliveryStore for MemoryWebhookStore {
         let tables = lock(&self.0);
         let enabled = tables.endpoints.iter().filter(|endpoint| endpoint.enabled);
         let pending = enabled.flat_map(|endpoint| tables.rows.pending(&endpoint.id, u32::MAX));
-        let due = pending.map(|(due_at, _)| due_at).filter(|due| *due <= now);
-        let due: Vec<_> = due.collect();
+        let due: Vec<_> = pending
+            .map(|(due_at, _)| due_at)
+            .filter(|due| *due <= now)
+            .collect();
         let is_dead = |row: &&DeliveryRow| row.delivery.progress.state == DeliveryState::Dead;
-        let dead = tables.rows.all().filter(is_dead);
-        let dead = dead.filter(|row| tables.endpoint(&row.delivery.endpoint_id).is_some());
+        let dead = tables
+            .rows
+            .all()
+            .filter(is_dead)
+            .filter(|row| tables.endpoint(&row.delivery.endpoint_id).is_some());
         let disabled = tables.endpoints.iter().filter(|endpoint| !endpoint.enabled);
         Ok(QueueStats {
             depth: QueueStats::MAX_DEPTH.min(due.len() as u64),
@@ -163,10 +168,11 @@ impl DeliveryStore for MemoryWebhookStore {
             delivery.endpoint_id == *endpoint && delivery.progress.state == DeliveryState::Dead
         };
         let all = tables.rows.newest(None).map(|row| &row.delivery);
-        let dead = all
+        let dead: Vec<_> = all
             .filter(|delivery| is_dead(delivery))
-            .take(limit as usize);
-        let dead: Vec<_> = dead.map(|delivery| delivery.id.clone()).collect();
+            .take(limit as usize)
+            .map(|delivery| delivery.id.clone())
+            .collect();
         let retried = dead.iter().filter(|id| tables.retry(id, now));
         let count = retried.count() as u64;
         tables.audit.record(audit, count);
@@ -222,10 +228,11 @@ impl DeliveryStore for MemoryWebhookStore {
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
         let tables = lock(&self.0);
         let newest = tables.rows.newest(filter.after.as_ref());
-        let listed = newest.filter(|row| {
-            row.matches(filter) && tables.endpoint(&row.delivery.endpoint_id).is_some()
-        });
-        let listed = listed.map(|row| row.delivery.clone());
+        let listed = newest
+            .filter(|row| {
+                row.matches(filter) && tables.endpoint(&row.delivery.endpoint_id).is_some()
+            })
+            .map(|row| row.delivery.clone());
         Ok(listed.take(filter.limit as usize).collect())
     }
 
@@ -249,8 +256,11 @@ impl WebhookTables {
     /// Returns the pending deliveries for which their endpoints have capacity: of the endpoints whose last attempt
     /// failed if `is_failing`, otherwise of the other endpoints.
     fn pending(&self, request: &ClaimRequest, is_failing: bool) -> Vec<(Timestamp, DeliveryId)> {
-        let enabled = self.endpoints.iter().filter(|endpoint| endpoint.enabled);
-        let enabled = enabled.filter(|one| one.failing_since.is_some() == is_failing);
+        let enabled = self
+            .endpoints
+            .iter()
+            .filter(|endpoint| endpoint.enabled)
+            .filter(|one| one.failing_since.is_some() == is_failing);
         let pending = |id| self.rows.pending(id, request.capacity_for(id));
         enabled.flat_map(|endpoint| pending(&endpoint.id)).collect()
     }

@@ -96,19 +96,25 @@ impl TokenStore for MemoryTokenStore {
     async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>> {
         let before = filter.after.map_or(Bound::Unbounded, Bound::Excluded);
         let table = lock(&self.table);
-        let page = table.by_age.range((Bound::Unbounded, before)).rev();
-        let page = page.filter_map(|(_, lookup)| table.records.get(lookup));
-        let page = page.filter(|token| filter.selects(token, now));
+        let page = table
+            .by_age
+            .range((Bound::Unbounded, before))
+            .rev()
+            .filter_map(|(_, lookup)| table.records.get(lookup))
+            .filter(|token| filter.selects(token, now));
         Ok(page.take(filter.limit as usize).cloned().collect())
     }
 
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
         let mut table = lock(&self.table);
         let is_old = |time: Option<Timestamp>| time.is_some_and(|time| time < before);
-        let ended = table.records.values();
-        let ended = ended.filter(|token| is_old(token.expires_at) || is_old(token.revoked_at));
-        let ended = ended.map(|token| (token.created_at, token.lookup));
-        let ended: Vec<_> = ended.take(limit as usize).collect();
+        let ended: Vec<_> = table
+            .records
+            .values()
+            .filter(|token| is_old(token.expires_at) || is_old(token.revoked_at))
+            .map(|token| (token.created_at, token.lookup))
+            .take(limit as usize)
+            .collect();
         for key in &ended {
             table.by_age.remove(key);
             table.records.remove(&key.1);

@@ -242,8 +242,10 @@ impl DeliveryRow {
         self.ended_at = retention_starts_at(&settlement.progress, now);
         self.delivery.progress = settlement.progress;
         self.attempts.extend(settlement.attempt.clone());
-        let excess = self.attempts.len();
-        let excess = excess.saturating_sub(MAX_STORED_ATTEMPTS as usize);
+        let excess = self
+            .attempts
+            .len()
+            .saturating_sub(MAX_STORED_ATTEMPTS as usize);
         self.attempts.drain(..excess);
     }
 

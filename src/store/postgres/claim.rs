@@ -17,8 +17,10 @@ impl PostgresExecutor {
         request: &ClaimRequest,
         now: Timestamp,
     ) -> BackendResult<ClaimBatch> {
-        let in_flight = request.in_flight_by_endpoint.iter();
-        let in_flight = in_flight.map(|(endpoint, count)| (endpoint, i64::from(*count)));
+        let in_flight = request
+            .in_flight_by_endpoint
+            .iter()
+            .map(|(endpoint, count)| (endpoint, i64::from(*count)));
         let (endpoints, counts): (Vec<_>, Vec<_>) = in_flight.unzip();
         let rows = self
             .query(

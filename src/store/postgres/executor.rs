@@ -91,8 +91,9 @@ impl SqlExecutor for PostgresExecutor {
 
     async fn add_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let hours: Vec<_> = usage.iter().map(|one| one.hour).collect();
-        let tokens = usage.iter().map(|one| one.token.as_ref());
-        let tokens: Vec<_> = tokens
+        let tokens: Vec<_> = usage
+            .iter()
+            .map(|one| one.token.as_ref())
             .map(|token| token.map_or("", Lookup::as_str))
             .collect();
         let mut counts = [const { Vec::new() }; UsageCounts::COLUMNS];

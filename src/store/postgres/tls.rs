@@ -89,8 +89,8 @@ impl TlsMode {
                 )));
             }
         };
-        let config = tls::client_config().map_err(PostgresError::unusable)?;
-        let mut config = config
+        let mut config = tls::client_config()
+            .map_err(PostgresError::unusable)?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verification))
             .with_no_client_auth();

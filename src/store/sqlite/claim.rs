@@ -46,8 +46,10 @@ pub(super) fn find_claimable(
     request: &ClaimRequest,
     now: Timestamp,
 ) -> Result<ClaimableRows> {
-    let endpoints = all(connection, ALL, [], readable("endpoints", read_endpoint))?;
-    let mut endpoints: Vec<_> = endpoints.into_iter().flatten().collect();
+    let mut endpoints: Vec<_> = all(connection, ALL, [], readable("endpoints", read_endpoint))?
+        .into_iter()
+        .flatten()
+        .collect();
     endpoints.retain(|endpoint| endpoint.enabled);
     let (mut pending, mut failing) = (Vec::new(), Vec::new());
     for endpoint in &endpoints {

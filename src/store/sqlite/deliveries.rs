@@ -102,10 +102,10 @@ impl DeliveryStore for SqliteExecutor {
         claimed: &[ClaimedDelivery],
         now: Timestamp,
     ) -> BackendResult<HashSet<DeliveryId>> {
-        let leases = claimed
+        let leases: Vec<_> = claimed
             .iter()
-            .map(|one| (one.delivery.id.clone(), one.lease_id));
-        let leases: Vec<_> = leases.collect();
+            .map(|one| (one.delivery.id.clone(), one.lease_id))
+            .collect();
         self.write(move |connection| {
             let mut begun = HashSet::new();
             for (id, lease) in leases {

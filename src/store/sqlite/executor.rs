@@ -48,8 +48,10 @@ impl SqlExecutor for SqliteExecutor {
     const LABEL_CONTAINS: &'static str = "instr(lower(label), lower(?6)) > 0";
 
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
-        let scans = states.iter().map(|state| scan(&format!("'{state}'")));
-        let scans = scans.map(|scan| format!("SELECT * FROM ({scan}) AS page"));
+        let scans = states
+            .iter()
+            .map(|state| scan(&format!("'{state}'")))
+            .map(|scan| format!("SELECT * FROM ({scan}) AS page"));
         scans.collect::<Vec<_>>().join(" UNION ALL ")
     }
 

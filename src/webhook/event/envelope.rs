@@ -140,8 +140,9 @@ impl Event {
     /// ```
     pub fn from_insert_parameters(parameters: [String; 5]) -> Result<Self, ParseError> {
         let [id, topic, occurred_at, forum_id, body] = parameters;
-        let millis = occurred_at.parse();
-        let millis = millis.map_err(|_| ParseError::new("a time in milliseconds"))?;
+        let millis = occurred_at
+            .parse()
+            .map_err(|_| ParseError::new("a time in milliseconds"))?;
         Ok(Self {
             id: EventId::parse(&id)?,
             topic: Topic::parse(&topic)?,

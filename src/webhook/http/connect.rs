@@ -73,8 +73,9 @@ async fn open(
     address: SocketAddr,
     tls: Option<(TlsConnector, ServerName<'static>)>,
 ) -> Result<(IoStream, SocketAddr), TransportError> {
-    let socket = open_socket(address).await;
-    let socket = socket.map_err(|error| connect_error(address, &error))?;
+    let socket = open_socket(address)
+        .await
+        .map_err(|error| connect_error(address, &error))?;
     let stream: IoStream = match tls {
         None => Box::new(socket),
         Some((tls, name)) => {
@@ -119,8 +120,9 @@ pub(super) fn tls_connector(pem: &str) -> Result<TlsConnector, BoxError> {
     if !pem.is_empty() {
         tls::add_roots(&mut roots, pem.as_bytes())?;
     }
-    let config = tls::client_config()?.with_root_certificates(roots);
-    let mut config = config.with_no_client_auth();
+    let mut config = tls::client_config()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config).into())
 }
@@ -175,10 +177,9 @@ mod tests {
                         .then_some(index)
                         .ok_or(TransportError::new(index.to_string()))
                 }
-            });
-            let ended = ended
-                .await
-                .map_err(|index| index.to_string().parse().unwrap());
+            })
+            .await
+            .map_err(|index| index.to_string().parse().unwrap());
             assert_eq!((ended, began.elapsed().as_millis()), (*expected, *took));
             assert_eq!(*started.lock().unwrap(), *starts, "{behaviours:?}");
         }

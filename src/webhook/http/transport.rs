@@ -91,10 +91,11 @@ impl HttpTransport {
         request: SignedRequest,
         capture: &mut Option<ResponseCapture>,
     ) -> Result<(), TransportError> {
-        let target = EndpointUrl::parse(&request.url, self.settings.allow_private_addresses);
-        let target = target.map_err(TransportError::not_sent)?;
-        let request = self.request(&target, request);
-        let request = request.map_err(TransportError::not_sent)?;
+        let target = EndpointUrl::parse(&request.url, self.settings.allow_private_addresses)
+            .map_err(TransportError::not_sent)?;
+        let request = self
+            .request(&target, request)
+            .map_err(TransportError::not_sent)?;
         let connect_or_reuse = self
             .with_connect_timeout(self.connect_or_reuse(&target))
             .await;
@@ -118,8 +119,10 @@ impl HttpTransport {
         &self,
         target: &EndpointUrl,
     ) -> Result<(Vec<SocketAddr>, Connection), TransportError> {
-        let addresses = target.resolve(&*self.resolver).await;
-        let addresses = addresses.map_err(|error| TransportError::new(error.to_string()))?;
+        let addresses = target
+            .resolve(&*self.resolver)
+            .await
+            .map_err(|error| TransportError::new(error.to_string()))?;
         let mut keys = addresses
             .iter()
             .map(|address| PoolKey::new(target, *address));

@@ -146,8 +146,9 @@ impl FullBoard {
 
     /// Returns the forum of an id, if its content exists and the caller sees it.
     pub(super) fn find(&self, access: &Access, id: &str, bounds: &[usize]) -> BoardResult<ForumId> {
-        let forum = forum_in(id, bounds).filter(|forum| self.can_see(access, forum));
-        let forum = forum.filter(|_| !self.is_deleted(id));
+        let forum = forum_in(id, bounds)
+            .filter(|forum| self.can_see(access, forum))
+            .filter(|_| !self.is_deleted(id));
         forum
             .and_then(|id| ForumId::parse(id).ok())
             .ok_or(BoardError::PathNotFound)

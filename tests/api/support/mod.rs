@@ -64,11 +64,10 @@ pub(crate) fn message(response: &TestResponse) -> String {
 pub(crate) fn comparable_parts(response: &TestResponse) -> (u16, Vec<(String, String)>, String) {
     let varies =
         |name: &str| name.starts_with("x-ratelimit-") || matches!(name, "x-request-id" | "date");
-    let headers = response
+    let mut headers: Vec<_> = response
         .headers
         .iter()
-        .filter(|(name, _)| !varies(name.as_str()));
-    let mut headers: Vec<_> = headers
+        .filter(|(name, _)| !varies(name.as_str()))
         .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
         .collect();
     headers.sort();

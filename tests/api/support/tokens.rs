@@ -32,8 +32,9 @@ impl Server {
         let owner = UserId::parse("alice").unwrap();
         let scopes: Result<Vec<_>, _> = scopes.iter().copied().map(Scope::parse).collect();
         let scopes = scopes?;
-        let request = TokenRequest::new(&owner, &scopes).label("laptop");
-        let request = request.expiry(Expiry::parse(days)?);
+        let request = TokenRequest::new(&owner, &scopes)
+            .label("laptop")
+            .expiry(Expiry::parse(days)?);
         let tokens = &*self.stores.tokens;
         let issued = issue_token(tokens, &OsRandom, surface, request, self.clock.now());
         Ok(issued.await?.0.expose_secret().to_owned())

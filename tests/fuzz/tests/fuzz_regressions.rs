@@ -10,8 +10,10 @@ use serde_json::Value;
 #[test]
 fn every_stored_input_satisfies_the_property_of_its_target() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let files = fs::read_dir(&corpora).unwrap();
-    let files: BTreeSet<_> = files.map(|file| file.unwrap().file_name()).collect();
+    let files: BTreeSet<_> = fs::read_dir(&corpora)
+        .unwrap()
+        .map(|file| file.unwrap().file_name())
+        .collect();
     let targets = forum_api_fuzz::ALL.iter();
     assert!(
         files

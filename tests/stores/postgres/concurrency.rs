@@ -22,8 +22,10 @@ use crate::fixture::{DELIVERED, add, at, claim, claim_all, endpoint, event, fan_
 /// Inserts the event as a host does.
 async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
     let parameters = event.insert_parameters();
-    let parameters = parameters.iter().map(|text| text as &(dyn ToSql + Sync));
-    let parameters: Vec<_> = parameters.collect();
+    let parameters: Vec<_> = parameters
+        .iter()
+        .map(|text| text as &(dyn ToSql + Sync))
+        .collect();
     client
         .execute(Event::INSERT_SQL, &parameters)
         .await
@@ -63,8 +65,13 @@ async fn a_claim_skips_locked_deliveries() {
     let lock = "
         SELECT id FROM forum_api_deliveries WHERE endpoint = 'whe_1' ORDER BY due_at, id LIMIT 18
         FOR UPDATE";
-    let locked = transaction.query(lock, &[]).await.unwrap();
-    let locked: HashSet<String> = locked.iter().map(|row| row.get(0)).collect();
+    let locked: HashSet<String> = transaction
+        .query(lock, &[])
+        .await
+        .unwrap()
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
 
     let batch = webhooks.deliveries.claim(&claim(12, 6), at(0)).await;
     let ClaimBatch {
@@ -99,8 +106,11 @@ async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<
             let states = [DeliveryState::Delivered, DeliveryState::Dead];
             let settle =
                 |(one, state)| Settlement::new(one, DeliveryProgress { state, ..DELIVERED }, None);
-            let settlements = claimed.iter().zip(states.into_iter().cycle()).map(settle);
-            let settlements: Vec<_> = settlements.collect();
+            let settlements: Vec<_> = claimed
+                .iter()
+                .zip(states.into_iter().cycle())
+                .map(settle)
+                .collect();
             deliveries.settle(&settlements, at(0)).await?;
             deliveries.release(&rest, Duration::ZERO, at(0)).await?;
         }
@@ -139,8 +149,9 @@ async fn insert_and_fan_out(
         webhooks.outbox.insert(&event(number)).await?;
     }
     let endpoints = [1, 2, 3].map(endpoint);
-    let fan_outs = numbers.map(|number| fan_out(&event(number).id, &endpoints));
-    let mut fan_outs: Vec<_> = fan_outs.collect();
+    let mut fan_outs: Vec<_> = numbers
+        .map(|number| fan_out(&event(number).id, &endpoints))
+        .collect();
     if backwards {
         fan_outs.reverse();
     }

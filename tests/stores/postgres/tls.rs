@@ -197,8 +197,10 @@ fn an_invalid_url_and_an_empty_pool_are_refused() {
         let refused = connect(address, 1).map(drop).unwrap_err().to_string();
         assert!(refused.starts_with("invalid Postgres URL"), "{refused}");
     }
-    let refused = connect("postgres://forum@localhost/forum", 0);
-    let refused = refused.map(drop).unwrap_err().to_string();
+    let refused = connect("postgres://forum@localhost/forum", 0)
+        .map(drop)
+        .unwrap_err()
+        .to_string();
     assert_eq!(refused, "a pool needs at least one connection");
 }
 
@@ -234,8 +236,10 @@ fn parameters_that_cannot_be_used_are_refused_without_a_connection() {
             "the file \"/dev/null\" contains no root certificate",
         ),
     ] {
-        let refused = connect(&format!("postgres://forum@localhost/forum?{parameters}"), 1);
-        let refused = refused.map(drop).unwrap_err().to_string();
+        let refused = connect(&format!("postgres://forum@localhost/forum?{parameters}"), 1)
+            .map(drop)
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains(reason), "{refused}");
     }
 }

@@ -51,8 +51,8 @@ pub fn send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Re
 pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Option<Response> {
     let (host, path) = split_url(url);
     let mut stream = TcpStream::connect(host).ok()?;
-    let headers = headers.iter();
     let headers: String = headers
+        .iter()
         .map(|(name, value)| format!("{name}: {value}\r\n"))
         .collect();
     let length = body.len();

@@ -39,8 +39,10 @@ impl Validator<'_> {
             .into_iter()
             .find_map(|word| schema[word].as_array());
         if let Some(choices) = choices {
-            let wrong = choices.iter().map(|choice| self.check(choice, found).err());
-            let wrong: Option<Vec<_>> = wrong.collect();
+            let wrong: Option<Vec<_>> = choices
+                .iter()
+                .map(|choice| self.check(choice, found).err())
+                .collect();
             return wrong.map_or(Ok(()), |reasons| Err(reasons.join("; ")));
         }
         let is = |kind: &Value| kind.as_str().is_some_and(|kind| is_a(found, kind));
@@ -77,8 +79,12 @@ impl Validator<'_> {
             .map(String::as_str)
             .filter(|name| !is_open || known.contains_key(*name))
             .collect();
-        let required = schema["required"].as_array().map_or(&[][..], |names| names);
-        let required: BTreeSet<_> = required.iter().filter_map(Value::as_str).collect();
+        let required: BTreeSet<_> = schema["required"]
+            .as_array()
+            .map_or(&[][..], |names| names)
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         let all = known.keys().map(String::as_str).collect::<BTreeSet<_>>();
         let is_complete = match self.1 {
             Direction::Request => required.is_subset(&names) && names.is_subset(&all),

@@ -82,8 +82,11 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
             continue;
         }
         let lines = attempt.request_headers.as_ref().unwrap().lines();
-        let sent = sent.request.headers.iter();
-        let sent = sent.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+        let sent = sent
+            .request
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
         assert!(lines.eq(sent), "{attempt:?}");
     }
     assert!(fixture.settings.lease_duration() > fixture.settings.step_timeout * 3);
@@ -176,11 +179,14 @@ fn deliveries_with_an_undecryptable_secret_wait_uncounted_with_growing_delays() 
     assert_eq!(log[0].error.as_deref(), Some("not sent: no key"));
     fixture.advance(HOUR * 24);
     let (delivery, log) = fixture.only_delivery();
-    let ages = log.iter().map(|one| {
-        one.started_at
-            .saturating_duration_since(delivery.created_at)
-    });
-    let ages: Vec<_> = ages.map(|age| age.as_secs()).collect();
+    let ages: Vec<_> = log
+        .iter()
+        .map(|one| {
+            one.started_at
+                .saturating_duration_since(delivery.created_at)
+        })
+        .map(|age| age.as_secs())
+        .collect();
     assert_eq!(ages[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
     assert!(ages.len() < 40, "at most once an hour in the end");
     assert_eq!(fixture.progress(), (Retrying, 0));

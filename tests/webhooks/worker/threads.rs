@@ -70,8 +70,10 @@ fn worker(stores: &WebhookStores) -> (WorkerHandle, FakeTransport) {
     let owners = Arc::new(FakeAuthorizer::new(TokioRuntime));
     let mut settings = WorkerSettings::default();
     settings.max_in_flight = 16;
-    let worker = Worker::builder(stores.clone(), owners, transport.clone(), TokioRuntime);
-    let worker = worker.settings(settings).build().unwrap();
+    let worker = Worker::builder(stores.clone(), owners, transport.clone(), TokioRuntime)
+        .settings(settings)
+        .build()
+        .unwrap();
     (worker.start(), transport)
 }
 

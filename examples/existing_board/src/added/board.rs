@@ -129,8 +129,8 @@ impl Board for Club {
         let entries = rows.iter().map(Entry::from).collect();
         let page = Page::from_overfetch(entries, list.limit, |last: &Entry| {
             PageKey::from([last.number])
-        });
-        let page = page.map(|entry| post(&entry, list.filter.body));
+        })
+        .map(|entry| post(&entry, list.filter.body));
         Ok(InForum::new(topic.section.into(), page))
     }
 

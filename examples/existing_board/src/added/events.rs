@@ -16,8 +16,7 @@ pub async fn emit(
     entry: &Entry,
 ) -> Result<(), ReplyError> {
     let now = Timestamp::from_millis(entry.written_at);
-    let meta = EventMeta::new(&OsRandom, now);
-    let meta = meta.map_err(|error| ReplyError::Failed(error.into()))?;
+    let meta = EventMeta::new(&OsRandom, now).map_err(|error| ReplyError::Failed(error.into()))?;
     let context = EventContext {
         thread: &thread(topic, 0),
         forum_title: &topic.section_title,

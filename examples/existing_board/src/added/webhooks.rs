@@ -21,8 +21,9 @@ pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
     settings.allow_private_addresses = ALLOW_PRIVATE;
     let transport = HttpTransport::new(settings).or_internal()?;
     let webhooks = WebhookStores::in_postgres(&club.pool);
-    let worker = Worker::builder(webhooks, Arc::new(club.clone()), transport, TokioRuntime);
-    let worker = worker.build().or_internal()?;
+    let worker = Worker::builder(webhooks, Arc::new(club.clone()), transport, TokioRuntime)
+        .build()
+        .or_internal()?;
     Ok(worker.start())
 }
 

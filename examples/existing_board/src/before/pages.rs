@@ -44,8 +44,9 @@ async fn topic(
 ) -> Result<Html<String>, ReplyError> {
     let rank = rank(&club, &headers).await?;
     let client = club.pool.get().await?;
-    let topic = topics::find(&client, id, rank).await?;
-    let topic = topic.ok_or(ReplyError::NoTopic)?;
+    let topic = topics::find(&client, id, rank)
+        .await?
+        .ok_or(ReplyError::NoTopic)?;
     let entries = topics::entries(&client, id).await?;
     let entries = entries.iter().map(|entry| {
         let (name, body) = (escaped(&entry.writer.name), html(&entry.body));
@@ -101,10 +102,11 @@ async fn rank(club: &Club, headers: &HeaderMap) -> Result<i16, ReplyError> {
 
 /// Returns the id of the member who is signed in.
 async fn session(club: &Club, headers: &HeaderMap) -> Result<Option<i64>, ReplyError> {
-    let cookies = headers
+    let mut cookies = headers
         .get(COOKIE)
-        .and_then(|cookies| cookies.to_str().ok());
-    let mut cookies = cookies.unwrap_or_default().split("; ");
+        .and_then(|cookies| cookies.to_str().ok())
+        .unwrap_or_default()
+        .split("; ");
     match cookies.find_map(|cookie| cookie.strip_prefix("session=")) {
         Some(session) => members::signed_in(&club.pool.get().await?, session).await,
         None => Ok(None),

@@ -33,10 +33,12 @@ pub async fn reply(
     let mut client = club.pool.get().await?;
     let transaction = client.transaction().await?;
     transaction.execute(LOCK, &[&member, &topic]).await?;
-    let writer = members::find(&transaction, member).await?;
-    let writer = writer.ok_or(ReplyError::Banned)?;
-    let topic = topics::find(&transaction, topic, writer.rank).await?;
-    let topic = topic.ok_or(ReplyError::NoTopic)?;
+    let writer = members::find(&transaction, member)
+        .await?
+        .ok_or(ReplyError::Banned)?;
+    let topic = topics::find(&transaction, topic, writer.rank)
+        .await?
+        .ok_or(ReplyError::NoTopic)?;
     check_reply(club, &writer, &topic, body)?;
 
     let number = topic.entries + 1;

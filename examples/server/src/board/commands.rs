@@ -40,10 +40,11 @@ impl host::Board for ReferenceBoard {
 
     async fn get_me(&self, by: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
         let member = by.user_id().to_i64()?;
-        let account = self.read(move |connection| {
-            Box::pin(async move { accounts::own(connection, member).await })
-        });
-        let mut account = account.await?;
+        let mut account = self
+            .read(move |connection| {
+                Box::pin(async move { accounts::own(connection, member).await })
+            })
+            .await?;
         self.last_used.apply_to(&mut account.owner)?;
         Ok(account)
     }
@@ -160,10 +161,11 @@ impl host::Board for ReferenceBoard {
         user: UserRef,
         _: GetMemberParams,
     ) -> BoardResult<Member> {
-        let profile = self.read(move |connection| {
-            Box::pin(async move { accounts::profile(connection, &user).await })
-        });
-        let mut profile = profile.await?;
+        let mut profile = self
+            .read(move |connection| {
+                Box::pin(async move { accounts::profile(connection, &user).await })
+            })
+            .await?;
         self.last_used.apply_to(&mut profile)?;
         Ok(profile)
     }

@@ -241,8 +241,9 @@ impl<'a> DemoWriter<'a> {
         (name, _, body): &DemoPost,
     ) -> BoardResult<()> {
         let (author, forum) = (find(&self.members, name)?, find(&self.forums, forum)?);
-        let actor = Actor::load(self.tx, Some(author)).await?;
-        let actor = actor.ok_or(BoardError::PathNotFound)?;
+        let actor = Actor::load(self.tx, Some(author))
+            .await?
+            .ok_or(BoardError::PathNotFound)?;
         let new = PostInsert {
             author: Some(author),
             body,

@@ -120,8 +120,10 @@ impl FromStr for Groups {
     type Err = UnknownGroupError;
 
     fn from_str(text: &str) -> Result<Self, UnknownGroupError> {
-        let names = text.split(',').map(str::trim);
-        let mut names = names.filter(|name| !name.is_empty());
+        let mut names = text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
         names.try_fold(Self::default(), |groups, name| {
             let group = Group::ALL.into_iter().find(|group| group.name() == name);
             group

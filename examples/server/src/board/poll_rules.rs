@@ -71,15 +71,19 @@ pub fn apply_update<'a>(
     limits: Limits,
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
-    let asked = edit.question.as_deref();
-    let asked = asked
+    let asked = edit
+        .question
+        .as_deref()
         .map(|text| question(text, limits, texts))
         .transpose()?;
-    let options = edit.options.as_ref().map(|options| {
-        let choices = options.iter().map(|option| choice(poll, option, texts));
-        self::choices(choices, limits, texts)
-    });
-    let options = options.transpose()?;
+    let options = edit
+        .options
+        .as_ref()
+        .map(|options| {
+            let choices = options.iter().map(|option| choice(poll, option, texts));
+            self::choices(choices, limits, texts)
+        })
+        .transpose()?;
     let count = options.as_ref().map_or(poll.options.len(), Vec::len);
     let most = edit.max_choices.unwrap_or(poll.max_choices.into());
     Ok(PollDraft {
@@ -207,8 +211,10 @@ pub fn check_newcomers_edit(
 
 fn has_same_texts(poll: &Poll, draft: &PollDraft<'_>) -> bool {
     let same_options = draft.options.as_ref().is_none_or(|options| {
-        let current = poll.options.iter();
-        let current = current.map(|option| (option.option_id.to_i64().ok(), option.text.as_str()));
+        let current = poll
+            .options
+            .iter()
+            .map(|option| (option.option_id.to_i64().ok(), option.text.as_str()));
         current.eq(options.iter().map(|choice| (choice.id, choice.text)))
     });
     same_options && draft.question == poll.question

@@ -76,8 +76,7 @@ impl PostRow {
         self.record(tx, events, recorded).await?;
         let thread = self.first.then_some(self.at.thread);
         let parameters = bind! { ":post": self.at.post, ":thread": thread };
-        let published = tx.all(PUBLISH, parameters, |row| row.value());
-        let mut published: Vec<i64> = published.await?;
+        let mut published: Vec<i64> = tx.all(PUBLISH, parameters, |row| row.value()).await?;
         if !events.has_endpoints {
             return Ok(());
         }

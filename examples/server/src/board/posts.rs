@@ -494,14 +494,16 @@ async fn answered_post(
     let post = answered.to_i64().map_err(|_| absent())?;
     let find = "SELECT id, state, author_id FROM post WHERE id = ?1 AND thread_id = ?2";
     let parameters = bind![post, slot.thread];
-    let found = tx.first(find, parameters, |row| {
-        Ok(AnsweredPost {
-            post_id: row.id()?,
-            state: row.state()?,
-            author: row.maybe_id()?,
+    let found = tx
+        .first(find, parameters, |row| {
+            Ok(AnsweredPost {
+                post_id: row.id()?,
+                state: row.state()?,
+                author: row.maybe_id()?,
+            })
         })
-    });
-    let found = found.await?.filter(|answered| view.sees(answered));
+        .await?
+        .filter(|answered| view.sees(answered));
     found.ok_or_else(absent)
 }
 

@@ -59,12 +59,13 @@ async fn find(
         WHERE session.hash = :hash AND session.used_at > :idle AND session.began_at > :old
             AND member.banned = FALSE AND member.password_hash IS NOT NULL";
     let parameters = bind! { ":hash": hash, ":idle": now.saturating_sub(IDLE), ":old": now.saturating_sub(MAX_DURATION) };
-    let found = connection.first(query, parameters, |row| {
-        let (account, password): (_, Vec<u8>) = (Login::read(row)?, row.value()?);
-        let used_at = row.value()?;
-        Ok((password, SessionRow { account, used_at }))
-    });
-    let found = found.await?;
+    let found = connection
+        .first(query, parameters, |row| {
+            let (account, password): (_, Vec<u8>) = (Login::read(row)?, row.value()?);
+            let used_at = row.value()?;
+            Ok((password, SessionRow { account, used_at }))
+        })
+        .await?;
     let found = found.filter(|(password, found)| password_fingerprint(&found.account) == *password);
     Ok(found.map(|(_, found)| found))
 }

@@ -80,8 +80,7 @@ impl Configuration {
 
     fn add_file(&mut self, options: &clap::Command, path: &Path) -> BoardResult<()> {
         let shown = path.display();
-        let text = fs::read_to_string(path);
-        let text = text.map_err(|error| {
+        let text = fs::read_to_string(path).map_err(|error| {
             invalid(format!(
                 "cannot read the configuration file \"{shown}\": {error}"
             ))
@@ -100,10 +99,13 @@ impl Configuration {
         let source = Source::File(path.into());
         for (key, value) in &table {
             let option = named(options, key).ok_or_else(|| {
-                let names = options.get_arguments().filter_map(Arg::get_long);
-                let names = names.filter(|name| *name != CONFIG);
-                let hint = nearest(key, names).map(|name| format!("; did you mean \"{name}\"?"));
-                let hint = hint.unwrap_or_default();
+                let names = options
+                    .get_arguments()
+                    .filter_map(Arg::get_long)
+                    .filter(|name| *name != CONFIG);
+                let hint = nearest(key, names)
+                    .map(|name| format!("; did you mean \"{name}\"?"))
+                    .unwrap_or_default();
                 invalid(format!("{shown}: unknown option \"{key}\"{hint}"))
             })?;
             let values = texts(value).ok_or_else(|| {
@@ -187,8 +189,10 @@ impl Configuration {
         let name = option.get_long().unwrap_or_default();
         let id = option.get_id().as_str();
         let raw = matches.try_get_raw(id).ok().flatten();
-        let shown = raw.into_iter().flatten();
-        let shown = shown.map(|value| without_password(&value.to_string_lossy()));
+        let shown = raw
+            .into_iter()
+            .flatten()
+            .map(|value| without_password(&value.to_string_lossy()));
         let is_given = matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
         let source = match self.0.get(name) {
             _ if is_given => "command line".into(),
@@ -239,9 +243,9 @@ fn check_variable(options: &clap::Command, name: &str) -> BoardResult<()> {
         return Ok(());
     }
     let known = options.get_arguments().filter_map(Arg::get_long);
-    let hint = nearest(&text.to_lowercase().replace('_', "-"), known);
-    let hint = hint.map(|known| format!("; did you mean {}?", variable(known)));
-    let hint = hint.unwrap_or_default();
+    let hint = nearest(&text.to_lowercase().replace('_', "-"), known)
+        .map(|known| format!("; did you mean {}?", variable(known)))
+        .unwrap_or_default();
     Err(invalid(format!("{name}: unknown variable{hint}")))
 }
 

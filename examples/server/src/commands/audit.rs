@@ -60,8 +60,9 @@ impl AuditCommand {
                 return Output::list(all);
             };
             filter.after = Some((last.entry.occurred_at, last.entry.id.clone()));
-            let actors = page.iter();
-            let actors = actors.filter_map(|record| record.entry.actor.user_id.clone());
+            let actors = page
+                .iter()
+                .filter_map(|record| record.entry.actor.user_id.clone());
             let names = member_names(board, actors.collect()).await?;
             all.extend(page.into_iter().map(|record| {
                 let name = |id| names.get(id).cloned();

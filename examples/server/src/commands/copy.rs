@@ -237,8 +237,8 @@ const ROWS: &str = "{msg:9} {bar:40} {human_pos} of {human_len} rows, {rate} row
 const WITHOUT_ROWS: &str = "{msg}: {elapsed}";
 
 fn style(template: &str) -> ProgressStyle {
-    let style = ProgressStyle::with_template(template);
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("rate", |state: &ProgressState, text: &mut dyn Write| {
         write!(text, "{}", HumanCount(state.per_sec() as u64)).ok();
     })

@@ -128,10 +128,12 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
         Backend::Memory.or_from_environment().create_storage().await,
         woken.clone(),
     );
-    let board = storage.demo(Arc::new(SystemClock), Language::English).await;
-    let board = board.with_wake(move || {
-        count.fetch_add(1, Ordering::SeqCst);
-    });
+    let board = storage
+        .demo(Arc::new(SystemClock), Language::English)
+        .await
+        .with_wake(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
     let waiting = board.read(|connection| {
         let waiting = "SELECT min(id) FROM post WHERE state = 'awaiting_approval'";
         Box::pin(async { Ok(connection.one(waiting, &[], |row| row.value()).await?) })
@@ -160,8 +162,9 @@ async fn send(demo: &Demo, name: &'static str, method: &str, path: &str, body: V
     let client = demo.as_member(name).await;
     let answer = client
         .request(method.parse().unwrap(), path)
-        .body(body.to_string());
-    let answer = answer.header("content-type", "application/json").await;
+        .body(body.to_string())
+        .header("content-type", "application/json")
+        .await;
     assert!(answer.status < 300, "{method} {path}: {answer:?}");
     answer.json()
 }

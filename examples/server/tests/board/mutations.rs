@@ -180,8 +180,10 @@ async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
 }
 
 async fn check_rule(rule: &str, factory: &MutantFactory) -> Result<(), TestFailure> {
-    let case = CASES.iter().find(|case| case.name == rule);
-    let case = case.unwrap_or_else(|| panic!("no rule {rule}"));
+    let case = CASES
+        .iter()
+        .find(|case| case.name == rule)
+        .unwrap_or_else(|| panic!("no rule {rule}"));
     case.run(Suite::new(factory)).await
 }
 
@@ -365,8 +367,8 @@ impl Mutant {
             .0
             .authorizer
             .member_access(&self.0.root, &request)
-            .await?;
-        let access = access.ok_or(BoardError::PathNotFound)?;
+            .await?
+            .ok_or(BoardError::PathNotFound)?;
         Ok(Caller::Member(MemberCaller::new(
             self.0.root.clone(),
             access,
@@ -442,8 +444,10 @@ impl Mutant {
 /// page.
 fn request_all(arguments: &mut dyn Any) -> Option<(usize, usize)> {
     let (_, list) = arguments.downcast_mut::<(ForumId, List<ThreadFilter>)>()?;
-    let start = list.after.take();
-    let start = start.and_then(|after| after.as_str().parse().ok());
+    let start = list
+        .after
+        .take()
+        .and_then(|after| after.as_str().parse().ok());
     let limit = list.limit.get();
     list.limit = PageLimit::new(100).unwrap();
     Some((start.unwrap_or(0), limit))

@@ -70,8 +70,12 @@ async fn a_page_ends_once_its_texts_exceed_a_mebibyte_in_json() {
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let new = json!({ "title": "Controls", "body": "x" });
     let threads = demo.threads_path("General").await;
-    let thread = demo.post("alice", &threads, new).await.1["threadId"].clone();
-    let thread: i64 = thread.as_str().unwrap().parse().unwrap();
+    let thread: i64 = demo.post("alice", &threads, new).await.1["threadId"]
+        .clone()
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
     let posts = format!("/threads/{thread}/posts");
     for _ in 0..5 {
         assert_eq!(demo.post("alice", &posts, body("x")).await.0, 201);

@@ -48,13 +48,18 @@ async fn a_post_dated_in_the_future_does_not_change_the_times_of_others() {
     );
     assert_eq!(thread["lastActivityAt"], NOW);
     let (_, forums) = demo.get("guest", "/forums").await;
-    let general = forums["items"].as_array().unwrap().iter();
-    let mut general = general.filter(|forum| forum["title"] == "General");
+    let mut general = forums["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|forum| forum["title"] == "General");
     assert_eq!(general.next().unwrap()["lastActivityAt"], NOW);
     // Pages of any size, and those since a time, keep the order.
     let pages = demo.pages("guest", &format!("{tea}?limit=1")).await;
-    let listed = pages.iter().map(|page| page["items"][0]["postId"].clone());
-    let listed: Vec<_> = listed.collect();
+    let listed: Vec<_> = pages
+        .iter()
+        .map(|page| page["items"][0]["postId"].clone())
+        .collect();
     assert!(listed.ends_with(&written), "{listed:?}");
     for (since, found) in [
         ("2025-12-31T23:59:59.999Z", &written[..]),

@@ -118,8 +118,8 @@ impl BoardFactory for RecordedFactory {
         let storage = Backend::Memory.create_storage().await;
         let thread = storage
             .database
-            .read(|_| Box::pin(async { Ok(thread::current().id()) }));
-        let thread = thread.await?;
+            .read(|_| Box::pin(async { Ok(thread::current().id()) }))
+            .await?;
         take_statements(thread);
         self.0.lock().unwrap().push(thread);
         Ok(Box::new(storage.fixture(clock).await))

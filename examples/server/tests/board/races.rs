@@ -187,8 +187,10 @@ fn concurrent_replies_are_numbered_in_the_order_of_their_ids() {
             nodes.thread(nodes.members[1], "Two").await,
         ];
         for _ in 0..4 {
-            let requests = nodes.members.iter().enumerate();
-            let requests = requests
+            let requests = nodes
+                .members
+                .iter()
+                .enumerate()
                 .map(|(number, member)| post(*member, &threads[number % 2], body("A reply")));
             assert_eq!(nodes.statuses(requests.collect()).await, [(201, 12)].into());
         }
@@ -197,13 +199,18 @@ fn concurrent_replies_are_numbered_in_the_order_of_their_ids() {
                 .demo
                 .get("guest", &format!("{thread}?limit=100"))
                 .await;
-            let numbers = list["items"].as_array().unwrap().iter();
-            let numbers: Vec<_> = numbers
+            let numbers: Vec<_> = list["items"]
+                .as_array()
+                .unwrap()
+                .iter()
                 .map(|post| post["number"].as_u64().unwrap())
                 .collect();
             assert_eq!(numbers, Vec::from_iter(1..=25));
-            let ids = list["items"].as_array().unwrap().iter();
-            let ids = ids.map(|post| number(&post["postId"]));
+            let ids = list["items"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|post| number(&post["postId"]));
             assert!(ids.is_sorted());
         }
         nodes.assert_counters().await;
@@ -271,8 +278,11 @@ fn concurrent_posts_of_one_member_keep_to_the_flood_limits() {
         }
         let general = nodes.demo.threads_path("General").await;
         let requests = |member: i64| {
-            let replies = threads.iter().cycle().take(10);
-            let replies = replies.map(move |thread| post(member, thread, body("x")));
+            let replies = threads
+                .iter()
+                .cycle()
+                .take(10)
+                .map(move |thread| post(member, thread, body("x")));
             let start = json!({ "title": "x", "body": "x" });
             let starts = [(); 2].map(|()| post(member, &general, start.clone()));
             replies.chain(starts).collect::<Vec<_>>()

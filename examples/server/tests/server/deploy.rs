@@ -24,13 +24,15 @@ fn the_configuration_file_is_valid_with_and_without_its_commented_lines() {
     let text = read("forum.toml");
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("forum.key"), [7; 32]).unwrap();
-    let options = text
+    let options: Vec<_> = text
         .lines()
-        .map(|line| line.strip_prefix("# ").unwrap_or(line));
-    let options: Vec<_> = options.filter(|line| line.contains(" = ")).collect();
+        .map(|line| line.strip_prefix("# ").unwrap_or(line))
+        .filter(|line| line.contains(" = "))
+        .collect();
     // The address of Postgres replaces that of SQLite.
-    let uncommented = options[1..].join("\n");
-    let uncommented = uncommented.replace("/etc/forum-server/forum.key", "forum.key");
+    let uncommented = options[1..]
+        .join("\n")
+        .replace("/etc/forum-server/forum.key", "forum.key");
     assert!(options[0].contains("sqlite:") && options[1].contains("postgres:"));
     for text in [text, uncommented] {
         let text = text.replace("/var/lib/forum-server/", "");
@@ -78,10 +80,10 @@ fn the_program_runs_with_the_environment_of_the_container() {
         .next()
         .unwrap()
         .replace("/data", &data);
-    let variables = stage
+    let mut variables: Vec<_> = stage
         .lines()
-        .filter_map(|line| line.strip_prefix("ENV ")?.split_once('='));
-    let mut variables: Vec<_> = variables.collect();
+        .filter_map(|line| line.strip_prefix("ENV ")?.split_once('='))
+        .collect();
     assert_eq!(variables.len(), 3);
     // Another test's server may use this address.
     variables.retain(|(name, _)| *name != "FORUM_LISTEN");

@@ -89,8 +89,8 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
 /// Returns the URLs that a page loads or links to, without fragments and those of its data.
 fn page_urls(page: &str) -> Vec<&str> {
     let attributes = [" src=\"", " href=\""];
-    let links = attributes.map(|attribute| page.split(attribute).skip(1));
-    let links = links
+    let links = attributes
+        .map(|attribute| page.split(attribute).skip(1))
         .into_iter()
         .flatten()
         .filter_map(|rest| rest.split('"').next());

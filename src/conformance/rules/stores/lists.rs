@@ -98,8 +98,7 @@ store_rules! {
             (ResponseFilter::NoResponse, None, &[5]),
         ] {
             let filter = DeliveryFilter { response: Some(response), state, limit: 9, ..DeliveryFilter::default() };
-            let listed = fixture.webhooks.deliveries.list(&filter).await?.into_iter();
-            let listed: HashSet<_> = listed.map(|delivery| delivery.id).collect();
+            let listed: HashSet<_> = fixture.webhooks.deliveries.list(&filter).await?.into_iter().map(|delivery| delivery.id).collect();
             let expected = expected.iter().filter_map(|index| ids.get(*index).cloned());
             check_eq!(listed, expected.collect(), "{response}")?;
         }

@@ -128,8 +128,7 @@ store_rules! {
             check_eq!(tokens.purge(instant(10), limit, &audit_entry()).await?, expected)?;
         }
         let all = TokenFilter { limit: u32::MAX, ..TokenFilter::default() };
-        let left = tokens.list(&all, instant(0)).await?.into_iter();
-        let mut left: Vec<_> = left.map(|token| token.lookup).collect();
+        let mut left: Vec<_> = tokens.list(&all, instant(0)).await?.into_iter().map(|token| token.lookup).collect();
         left.sort_unstable();
         let mut expected = kept.map(|token| token.lookup);
         expected.sort_unstable();
@@ -211,12 +210,11 @@ store_rules! {
                         states != TokenStateFilter::ExpiringSoon || token.expires_at.is_some_and(|at| at <= soon_ends)
                     };
                     let filter = TokenFilter { owner: owner.clone(), states, limit: 4, ..TokenFilter::default() };
-                    let expected = all.iter().filter(|token| {
+                    let expected: Vec<_> = all.iter().filter(|token| {
                         owner.as_ref().is_none_or(|owner| *owner == token.owner)
                             && included.contains(&token.state(instant(now)))
                             && has_expiry(token)
-                    });
-                    let expected: Vec<_> = expected.map(|token| token.lookup).collect();
+                    }).map(|token| token.lookup).collect();
                     check_eq!(list_all(fixture, filter.clone(), now).await?, expected, "{filter:?} at {now}")?;
                 }
             }

@@ -129,8 +129,8 @@ impl<T> State<T> {
         let ordinary = self
             .ordinary
             .front()
-            .map(|(position, _)| (*position, Class::Ordinary));
-        let ordinary = ordinary.filter(|_| self.closed || self.running < bound);
+            .map(|(position, _)| (*position, Class::Ordinary))
+            .filter(|_| self.closed || self.running < bound);
         let oldest = short
             .into_iter()
             .chain(ordinary)

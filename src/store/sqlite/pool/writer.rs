@@ -92,8 +92,9 @@ fn run(mut transaction: Transaction<'_>, scheduler: &mut WriteScheduler<'_>) {
 
 /// Operations that arrive later belong to another group.
 fn fail(error: &SqliteError, scheduler: &mut WriteScheduler<'_>) {
-    let group = iter::from_fn(|| scheduler.next(false));
-    let group: Vec<_> = group.take(MAX_GROUP_SIZE).collect();
+    let group: Vec<_> = iter::from_fn(|| scheduler.next(false))
+        .take(MAX_GROUP_SIZE)
+        .collect();
     for write in group {
         catch(|| write.operation.fail(error.clone()));
     }

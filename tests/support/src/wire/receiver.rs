@@ -64,8 +64,7 @@ impl ScriptedReceiver {
             for number in 0.. {
                 let (socket, _) = listener.accept().await.unwrap();
                 sender.send_modify(|recorded| recorded.push(RecordedRequest::default()));
-                let behavior = behaviors.get(number).or(behaviors.last());
-                let behavior = behavior.copied().unwrap();
+                let behavior = behaviors.get(number).or(behaviors.last()).copied().unwrap();
                 let (recorder, tls) = (Recorder(sender.clone(), number), tls.clone());
                 tokio::spawn(async move {
                     drop(handle_connection(socket, behavior, tls, &recorder).await);

@@ -93,10 +93,16 @@ pub async fn to_postgres(
     let opened = blocking(move || sqlite::open_source(&path)).await;
     let (mut source, was_offline) = opened.map_err(failed(SOURCE))?;
     check_offline(was_offline, settings)?;
-    let client = target.get().await.map_err(DbError::from);
-    let mut client = client.map_err(failed(TARGET))?;
-    let tx = client.transaction().await.map_err(DbError::from);
-    let tx = tx.map_err(failed(TARGET))?;
+    let mut client = target
+        .get()
+        .await
+        .map_err(DbError::from)
+        .map_err(failed(TARGET))?;
+    let tx = client
+        .transaction()
+        .await
+        .map_err(DbError::from)
+        .map_err(failed(TARGET))?;
     let begun = postgres::begin_target(&tx).await;
     if let Some(reason) = begun.map_err(failed(TARGET))? {
         return Err(BoardError::conflict(reason));
@@ -137,8 +143,9 @@ pub async fn to_postgres(
     progress.begin(Step::Comparing, rows);
     let mut compared = Vec::with_capacity(tables.len());
     for (table, expected) in tables.into_iter().zip(copied) {
-        let found = postgres::checksum(&tx, &table, progress).await;
-        let found = found.map_err(failed_table(&table))?;
+        let found = postgres::checksum(&tx, &table, progress)
+            .await
+            .map_err(failed_table(&table))?;
         compared.push(compare(table, expected, found)?);
     }
     let finished = postgres::finish(&tx, &settings.entry).await;
@@ -161,8 +168,11 @@ pub async fn to_sqlite(
     settings: &CopySettings,
     progress: &dyn Progress,
 ) -> BoardResult<CopiedBoard> {
-    let client = source.get().await.map_err(DbError::from);
-    let mut client = client.map_err(failed(SOURCE))?;
+    let mut client = source
+        .get()
+        .await
+        .map_err(DbError::from)
+        .map_err(failed(SOURCE))?;
     let begun = postgres::begin_source(&mut client).await;
     let (tx, was_offline) = begun.map_err(failed(SOURCE))?;
     check_offline(was_offline, settings)?;
@@ -172,14 +182,16 @@ pub async fn to_sqlite(
     let columns = postgres::tables(&tx).await.map_err(failed(SOURCE))?;
     let names = sqlite::tables(&target).map_err(failed(TARGET))?;
     let tables = tables::pair(names, columns)?;
-    let rows = postgres::count(&tx, &tables).await;
-    let rows = rows.map_err(failed(SOURCE))?;
+    let rows = postgres::count(&tx, &tables)
+        .await
+        .map_err(failed(SOURCE))?;
 
     progress.begin(Step::Copying, rows);
     let mut copied = Vec::with_capacity(tables.len());
     for table in &tables {
-        let last_id = postgres::last_id(&tx, table).await;
-        let last_id = last_id.map_err(failed_table(table))?;
+        let last_id = postgres::last_id(&tx, table)
+            .await
+            .map_err(failed_table(table))?;
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES);
         let writer = blocking({
             let table = table.clone();

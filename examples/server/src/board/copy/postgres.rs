@@ -99,8 +99,9 @@ const HOLDS_BOARD: &str = "the target contains a board already";
 
 /// Begins a read of the current state. Returns whether the board is offline.
 pub async fn begin_source(client: &mut Client) -> DbResult<(Transaction<'_>, bool)> {
-    let begin = client.build_transaction();
-    let begin = begin.isolation_level(IsolationLevel::RepeatableRead);
+    let begin = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead);
     let tx = begin.read_only(true).start().await?;
     tx.batch_execute(WITHOUT_TIMEOUTS).await?;
     let is_offline = tx.query_one(IS_OFFLINE, &[]).await?.try_get(0)?;

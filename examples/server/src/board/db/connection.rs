@@ -306,8 +306,9 @@ fn bind_all(statement: &mut rusqlite::Statement<'_>, parameters: &[Bound<'_>]) -
         return Err(MISMATCH);
     }
     for (name, value) in parameters {
-        let index = statement.parameter_index(name)?;
-        let index = index.ok_or_else(|| rusqlite::Error::InvalidParameterName((*name).into()))?;
+        let index = statement
+            .parameter_index(name)?
+            .ok_or_else(|| rusqlite::Error::InvalidParameterName((*name).into()))?;
         statement.raw_bind_parameter(index, value as &dyn rusqlite::ToSql)?;
     }
     Ok(())

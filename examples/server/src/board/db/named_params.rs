@@ -32,8 +32,9 @@ fn join(statements: &[&str]) -> String {
     let [others @ .., last] = statements else {
         return String::new();
     };
-    let others = others.iter().enumerate();
     let others: Vec<_> = others
+        .iter()
+        .enumerate()
         .map(|(number, statement)| format!("change_{number} AS ({statement})"))
         .collect();
     match others.is_empty() {
@@ -53,11 +54,13 @@ fn parse(text: &str) -> NamedParams {
         quoted ^= letter == '\'';
         if matches!(letter, ':' | '?') && length > 0 && before != ':' && !quoted {
             let (name, after) = rest.split_at(1 + length);
-            let number = names.iter().position(|known| known == name);
-            let number = number.unwrap_or_else(|| {
-                names.push(name.to_owned());
-                names.len() - 1
-            });
+            let number = names
+                .iter()
+                .position(|known| known == name)
+                .unwrap_or_else(|| {
+                    names.push(name.to_owned());
+                    names.len() - 1
+                });
             sql.push_str(&format!("${}", number + 1));
             rest = after;
         } else {

@@ -165,12 +165,15 @@ impl Batch {
              WHERE id IN (SELECT CAST(value AS BIGINT) FROM jsonb_array_elements_text(CAST(?1 AS TEXT)::jsonb))",
         );
         let threads = bind![json(&threads)];
-        let last = connection.all(find, threads, |row| {
-            let thread: i64 = row.value()?;
-            let (number, ordered_at): (i64, Option<Timestamp>) = (row.value()?, row.value()?);
-            Ok((thread, (number, ordered_at)))
-        });
-        let mut last: HashMap<i64, (i64, Option<Timestamp>)> = last.await?.into_iter().collect();
+        let mut last: HashMap<i64, (i64, Option<Timestamp>)> = connection
+            .all(find, threads, |row| {
+                let thread: i64 = row.value()?;
+                let (number, ordered_at): (i64, Option<Timestamp>) = (row.value()?, row.value()?);
+                Ok((thread, (number, ordered_at)))
+            })
+            .await?
+            .into_iter()
+            .collect();
         for post in &mut self.posts {
             let (number, ordered_at) = last.entry(post.thread).or_default();
             *number += 1;

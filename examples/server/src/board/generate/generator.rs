@@ -89,8 +89,11 @@ impl ContentGenerator {
             }
         }
         let forums = [self.general, self.help, self.members_only];
-        let on_profiles = forums.iter().filter(|forum| forum.counts);
-        let on_profiles: Vec<i64> = on_profiles.map(|forum| forum.id).collect();
+        let on_profiles: Vec<i64> = forums
+            .iter()
+            .filter(|forum| forum.counts)
+            .map(|forum| forum.id)
+            .collect();
         Ok(batch.write(tx, &on_profiles).await?)
     }
 

@@ -158,8 +158,9 @@ impl ReferenceBoard {
         opening: MarkRead,
     ) -> BoardResult<Message> {
         let texts = self.texts;
-        let found = self.read(move |connection| Box::pin(load(connection, owner, copy)));
-        let found = found.await?;
+        let found = self
+            .read(move |connection| Box::pin(load(connection, owner, copy)))
+            .await?;
         if opening == MarkRead::No || found.summary.read {
             return Ok(found);
         }
@@ -206,13 +207,14 @@ async fn send_receipt(
     texts: &Texts,
 ) -> BoardResult<()> {
     let parameters = bind![message];
-    let asked = tx.first(
-        "SELECT sender_id, subject FROM message
+    let asked: Option<(i64, String)> = tx
+        .first(
+            "SELECT sender_id, subject FROM message
          WHERE id = ?1 AND receipt_requested AND sender_id IS NOT NULL",
-        parameters,
-        |row| Ok((row.value()?, row.value()?)),
-    );
-    let asked: Option<(i64, String)> = asked.await?;
+            parameters,
+            |row| Ok((row.value()?, row.value()?)),
+        )
+        .await?;
     let Some((sender, subject)) = asked else {
         return Ok(());
     };

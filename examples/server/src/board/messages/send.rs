@@ -159,8 +159,7 @@ fn named(to: &[UserRef], most: u32, texts: &Texts) -> BoardResult<Value> {
 /// Returns the names in `to` without duplicates, and at most one name more than [`most_names`].
 fn names(to: &[UserRef], most: u32) -> Vec<Value> {
     let mut seen = HashSet::new();
-    let names = to.iter().map(name);
-    let names = names.filter(|name| seen.insert(name.clone()));
+    let names = to.iter().map(name).filter(|name| seen.insert(name.clone()));
     names.take(most_names(most) + 1).collect()
 }
 

@@ -208,8 +208,10 @@ impl QueryDialect {
 }
 
 fn words(query: &SearchQuery, excluded: bool) -> BTreeSet<String> {
-    let terms = query.terms().iter();
-    let terms = terms.filter(|term| term.excluded == excluded);
+    let terms = query
+        .terms()
+        .iter()
+        .filter(|term| term.excluded == excluded);
     terms.map(|term| fold_words(&term.text)).collect()
 }
 

@@ -168,8 +168,8 @@ impl ScanDirection {
             let text = (&*filter.text, &*filter.place_without_forums);
             let candidates = read(connection, find, text, &ahead, step, |row| {
                 Ok((Match::read(row)?, row.value()?))
-            });
-            let candidates = candidates.await?;
+            })
+            .await?;
             let is_end = (candidates.len() as i64) < step;
             candidates_read += step;
             if let Some((last, _)) = candidates.last() {
@@ -330,8 +330,10 @@ pub async fn threads_page(
     let first_hit = after
         .map(|[_, first_hit]| first_hit)
         .or(hits.first().copied());
-    let next = hits.get(kept).zip(first_hit);
-    let next = next.map(|(from, first_hit)| PageKey::from([*from, first_hit]));
+    let next = hits
+        .get(kept)
+        .zip(first_hit)
+        .map(|(from, first_hit)| PageKey::from([*from, first_hit]));
     hits.truncate(kept);
     Ok(Page { items: hits, next })
 }
@@ -453,8 +455,9 @@ mod tests {
                         let found = direction
                             .matches(&connection, &filter, &(first..=last), rows)
                             .await;
-                        let expected = there.iter().take(rows as usize);
-                        let expected: Vec<_> = expected
+                        let expected: Vec<_> = there
+                            .iter()
+                            .take(rows as usize)
                             .map(|id| Match {
                                 post: *id,
                                 thread: 2,

@@ -115,8 +115,11 @@ impl ActionRunner {
         let id = |kind| self.ids.get(kind, index);
         let (forum, thread, post) = (id("forum"), id("thread"), id("post"));
         let post_path = || {
-            let thread = self.ids.thread_of_post.get(post);
-            let thread = thread.map_or(UNKNOWN_ID, String::as_str);
+            let thread = self
+                .ids
+                .thread_of_post
+                .get(post)
+                .map_or(UNKNOWN_ID, String::as_str);
             format!("/threads/{thread}/posts/{post}")
         };
         let (target, target_id) = match flag {
