@@ -6,12 +6,8 @@ use crate::model::DeliveryId;
 use crate::store::DeliveryFilter;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState};
 
-pub(crate) const FIND: &str = "
-    SELECT * FROM forum_api_deliveries
-    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
-
 /// The attempts are joined so that a settlement between two statements does not separate them from their delivery.
-pub(crate) const FIND_WITH_ATTEMPTS: &str = "
+pub(crate) const FIND: &str = "
     SELECT * FROM forum_api_deliveries LEFT JOIN forum_api_attempts ON delivery = id
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
     ORDER BY number";
@@ -26,7 +22,7 @@ pub(crate) async fn find(
     executor: &impl SqlExecutor,
     id: &DeliveryId,
 ) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
-    let find = Statement::new(FIND_WITH_ATTEMPTS, [id.into()]);
+    let find = Statement::new(FIND, [id.into()]);
     let rows = executor.query(find, |row| {
         let number: Option<i64> = row.optional("number")?;
         let attempt = number.map(|_| read_attempt(row)).transpose()?;

@@ -12,7 +12,6 @@ use super::{SqliteExecutor, claim};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::sql::deliveries::FIND;
 use crate::store::sql::{
     self, read_delivery, read_delivery_count, read_endpoint_stats, read_queue_stats, readable,
     report_unreadable,
@@ -40,6 +39,9 @@ pub(super) const RELEASE: &str = "
     UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = FALSE, sending = ?4
     WHERE id = ?1 AND lease = ?2";
 
+pub(super) const FIND: &str = "
+    SELECT * FROM forum_api_deliveries
+    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 pub(super) const RETRY: &str = "
     UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
     WHERE id = ?1 AND NOT (leased AND due_at > ?5)";
