@@ -42,6 +42,7 @@ pub(super) const RELEASE: &str = "
 pub(super) const FIND: &str = "
     SELECT * FROM forum_api_deliveries
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+
 pub(super) const RETRY: &str = "
     UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
     WHERE id = ?1 AND NOT (leased AND due_at > ?5)";
