@@ -6,9 +6,10 @@ use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
 use forum_api::token::{TokenRequest, issue_token};
 
+use crate::board::ReferenceBoard;
+use crate::board::accounts::passwords;
 use crate::board::db::BoardDatabase;
 use crate::board::demo;
-use crate::board::{ReferenceBoard, passwords};
 use crate::cli::ServeArgs;
 use crate::prompt;
 use crate::startup_banner::{ExampleCalls, NewBoard};

@@ -13,11 +13,11 @@ use forum_api::model::{
     ThreadFilter, ThreadId, UnsubscribeParams, UserRef,
 };
 
-use super::actor::Actor;
+use super::access::actor::Actor;
+use super::access::visibility::{self, ContentRef};
 use super::locks::LockTarget;
-use super::markdown::BodyHtml;
 use super::posts::ReplyContext;
-use super::visibility::{self, ContentRef};
+use super::posts::markdown::BodyHtml;
 use super::{
     ReferenceBoard, accounts, forums, messages, polls, posts, ratings, search, subscriptions,
     threads,

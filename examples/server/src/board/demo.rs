@@ -6,16 +6,17 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 use serde::Deserialize;
 
-use super::actor::Actor;
+use super::access::actor::Actor;
+use super::access::groups::Groups;
+use super::access::permissions::AccessLists;
 use super::db::{Connection, Transaction};
 use super::forums::{self, ForumInsert};
-use super::groups::Groups;
 use super::messages::{self, MessageInsert};
-use super::permissions::AccessLists;
-use super::poll_rules::{PollChoice, PollDraft};
-use super::post_insert::{self, PostInsert, PostSlot};
+use super::polls::poll_rules::{PollChoice, PollDraft};
+use super::posts::markdown;
+use super::posts::post_insert::{self, PostInsert, PostSlot};
 use super::rules::{self, DAY, HOUR};
-use super::{accounts, markdown, polls};
+use super::{accounts, polls};
 
 /// Owner of the token for the example calls on a new board.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
 
 use super::db::{Connection, DbResult, RowReader, Transaction, bind};
-use super::post_insert::{self, CountedReply};
 use super::posts::PublicPost;
+use super::posts::post_insert::{self, CountedReply};
 use super::{posts, threads};
 
 /// The time of one command, and the changes that are written at its end: its events, and the counters of a forum.

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Forum, ForumId, is_single_line};
 
-use super::actor::Actor;
+use super::access::actor::Actor;
+use super::access::groups::Groups;
+use super::access::permissions::AccessLists;
 use super::db::{Connection, Transaction, bind};
-use super::groups::Groups;
 use super::locks;
-use super::permissions::AccessLists;
 use super::rules::is_blank;
 
 /// Order of the recursion on SQLite: depth first.

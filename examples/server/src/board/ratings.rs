@@ -7,15 +7,15 @@ use forum_api::model::{
     Author, ForumId, Member, NewRating, PostId, Rating, Timestamp, UserId, UserRef,
 };
 
+use super::access::actor::Actor;
+use super::access::visibility::{Visibility, sees_post, sees_thread};
 use super::accounts;
-use super::actor::Actor;
 use super::db::{self, Connection, Transaction, bind};
 use super::events::DomainEvent;
 use super::reference_board::Command;
 use super::rules::{DAY, check_frequency, check_text, is_blank};
 use super::settings::{ALLOW_EMPTY_COMMENT, ALLOW_NEGATIVE, BODY_MAX, MAX_POINTS, RATINGS_PER_DAY};
 use super::texts::{Texts, fill};
-use super::visibility::{Visibility, sees_post, sees_thread};
 
 /// Rates a member. Banned members can be rated.
 pub async fn rate(

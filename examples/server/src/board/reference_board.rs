@@ -11,10 +11,10 @@ use forum_api::runtime::Clock;
 use forum_api::store::{SchemaStatus, Stores};
 use forum_api::webhook::Event;
 
-use super::actor::Actor;
+use super::access::actor::Actor;
+use super::accounts::last_used::LastUsedTimes;
 use super::db::{BoardDatabase, DbResult, Query, Transaction, TransactionFuture};
 use super::events::EventRecorder;
-use super::last_used::LastUsedTimes;
 use super::locks::LockTarget;
 use super::schema;
 use super::texts::Texts;

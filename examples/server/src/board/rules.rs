@@ -5,8 +5,8 @@ use std::time::Duration;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp, is_single_line};
 
-use super::groups::{Group, Groups};
-use super::permissions::ForumPermissions;
+use super::access::groups::{Group, Groups};
+use super::access::permissions::ForumPermissions;
 use super::texts::{Texts, fill};
 
 /// Time in which posts are counted.

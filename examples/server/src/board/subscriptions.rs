@@ -8,11 +8,11 @@ use forum_api::model::{
     SubscriptionTargetKind, Timestamp,
 };
 
-use super::actor::Actor;
+use super::access::actor::Actor;
+use super::access::visibility;
+use super::access::visibility::{Visibility, sees_forum, sees_thread};
 use super::db::{self, Connection, RowReader, Transaction, bind};
 use super::reference_board::Command;
-use super::visibility;
-use super::visibility::{Visibility, sees_forum, sees_thread};
 
 const SELECT: &str = "
     SELECT

@@ -7,14 +7,14 @@ use forum_api::model::{
     ContentState, LastPost, List, NewThread, Page, PageKey, PostId, Thread, ThreadFilter, Timestamp,
 };
 
-use super::actor::Actor;
+use super::access::actor::Actor;
+use super::access::visibility::{Visibility, sees_thread};
 use super::db::{self, Connection, RowReader, Transaction, bind};
 use super::events::{DomainEvent, EventScope, STARTED};
-use super::markdown::BodyHtml;
-use super::post_insert::{self, PostInsert, PostTimes};
+use super::posts::markdown::BodyHtml;
+use super::posts::post_insert::{self, PostInsert, PostTimes};
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};
-use super::visibility::{Visibility, sees_thread};
 use super::{polls, rules, search, subscriptions};
 
 /// Columns of a thread.

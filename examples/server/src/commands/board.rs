@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::content::{self, effective_groups};
 use crate::audit;
+use crate::board::access::groups::Groups;
+use crate::board::access::permissions::{AccessLists, TOP_FORUM};
 use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, ContentSize};
-use crate::board::groups::Groups;
-use crate::board::moderation::{self, ThreadFlag};
-use crate::board::permissions::{AccessLists, TOP_FORUM};
+use crate::board::posts::moderation::{self, ThreadFlag};
 use crate::board::{ReferenceBoard, accounts, demo, settings};
 use crate::cli::amount;
 use crate::output::{Output, Table};

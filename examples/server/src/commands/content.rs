@@ -4,11 +4,11 @@ use forum_api::host::BoardResult;
 use forum_api::model::ContentState;
 
 use crate::board::ReferenceBoard;
+use crate::board::access::groups::Groups;
+use crate::board::access::permissions::TOP_FORUM;
 use crate::board::db::stored;
 use crate::board::forums;
-use crate::board::groups::Groups;
 use crate::board::listings::{self, ForumListing, PostListing, ThreadListing};
-use crate::board::permissions::TOP_FORUM;
 use crate::output::{ListItem, Output};
 
 /// Maximum number of characters of a post in a table.

@@ -5,9 +5,10 @@ use forum_api::host::{BoardError, BoardResult};
 use serde_json::json;
 
 use crate::audit;
-use crate::board::groups::Groups;
+use crate::board::access::groups::Groups;
+use crate::board::accounts::passwords;
 use crate::board::listings::{self, MemberListing};
-use crate::board::{ReferenceBoard, accounts, locks, passwords};
+use crate::board::{ReferenceBoard, accounts, locks};
 use crate::output::{ListItem, Output};
 use crate::prompt;
 

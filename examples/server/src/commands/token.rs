@@ -18,8 +18,9 @@ use serde::Serialize;
 
 use super::{member_named, username};
 use crate::audit;
+use crate::board::accounts::passwords;
 use crate::board::db::BoardDatabase;
-use crate::board::{ReferenceBoard, accounts, passwords};
+use crate::board::{ReferenceBoard, accounts};
 use crate::cli::{SurfaceArg, days};
 use crate::output::{ListItem, Output, counted};
 use crate::prompt;

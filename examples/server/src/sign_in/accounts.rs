@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use forum_api::host::BoardResult;
 use forum_api::model::{UserId, UserRef};
 
-use crate::board::{ReferenceBoard, accounts, passwords};
+use crate::board::accounts::passwords;
+use crate::board::{ReferenceBoard, accounts};
 
 pub use crate::board::accounts::Login as Account;
 

@@ -10,7 +10,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::accounts;
 use super::service::{SIGN_IN, SIGN_OUT, SignIn};
-use crate::board::groups::Group;
+use crate::board::access::groups::Group;
 
 #[async_trait]
 impl AdminAuth for SignIn {

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::accounts::Account;
 use crate::board::ReferenceBoard;
-use crate::board::sessions::{self, Hash};
+use crate::board::accounts::sessions::{self, Hash};
 
 /// Maximum number of session ids that are read from one request.
 const MAX_COOKIES: usize = 4;

@@ -17,7 +17,8 @@ use tokio_postgres::types::FromSqlOwned;
 use crate::backend::{Backend, Storage};
 use crate::board::db::{BoardDatabase, Connection, Transaction, TransactionFuture};
 use crate::board::generate::{self, ContentSize};
-use crate::board::{ReferenceBoard, accounts, moderation, settings};
+use crate::board::posts::moderation;
+use crate::board::{ReferenceBoard, accounts, settings};
 
 /// Creates the API of a board with its clock.
 pub fn api_of(

@@ -13,8 +13,9 @@ use forum_api::{ApiSettings, Language, openapi_document};
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
+use crate::board::ReferenceBoard;
 use crate::board::generate::{self, ContentSize};
-use crate::board::{ReferenceBoard, moderation};
+use crate::board::posts::moderation;
 use crate::demo::{Demo, body, number, posts_path};
 use crate::schema::check;
 

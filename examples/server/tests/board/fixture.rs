@@ -13,10 +13,10 @@ use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::store::{OutboxStore, Stores};
 
 use crate::backend::{Backend, Storage};
+use crate::board::access::groups::{Group, Groups};
+use crate::board::access::permissions::AccessLists;
 use crate::board::db::{Transaction, TransactionFuture, bind};
-use crate::board::groups::{Group, Groups};
-use crate::board::moderation::{self, ThreadFlag};
-use crate::board::permissions::AccessLists;
+use crate::board::posts::moderation::{self, ThreadFlag};
 use crate::board::{ReferenceBoard, accounts, forums, settings};
 
 /// Recounts posts on profiles after the readers of a forum changed. No command of the reference board

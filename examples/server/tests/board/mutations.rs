@@ -27,7 +27,7 @@ use forum_api::{async_trait, board_methods};
 use tokio::sync::Mutex;
 
 use crate::backend::Backend;
-use crate::board::actor::Actor;
+use crate::board::access::actor::Actor;
 use crate::model::memory;
 use restricted::Restrictions;
 

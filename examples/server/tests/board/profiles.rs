@@ -7,8 +7,8 @@ use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::Clock;
 use serde_json::json;
 
+use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts;
-use crate::board::groups::{Group, Groups};
 use crate::demo::Demo;
 
 /// U+212A, the Kelvin sign, also has the lower case `k`.

@@ -11,8 +11,8 @@ use forum_api::runtime::ManualClock;
 use forum_api::store::sqlite::SqliteError;
 
 use crate::backend::Backend;
+use crate::board::accounts::sessions;
 use crate::board::db::BoardDatabase;
-use crate::board::sessions;
 use crate::statements::{record_statements, take_statements};
 
 /// Tables with few rows, partial indexes, and subqueries and parameters with few rows.

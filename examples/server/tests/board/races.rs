@@ -14,8 +14,8 @@ use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::backend::Backend;
+use crate::board::access::groups::{Group, Groups};
 use crate::board::db::{bind, bind_owned};
-use crate::board::groups::{Group, Groups};
 use crate::board::{accounts, settings};
 use crate::demo::{Demo, body, field_values, number, posts_path, status_and_code};
 use crate::postgres::run_with_postgres;

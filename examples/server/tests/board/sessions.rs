@@ -3,7 +3,7 @@
 use forum_api::runtime::Clock;
 
 use crate::board::accounts;
-use crate::board::sessions::{self, Hash};
+use crate::board::accounts::sessions::{self, Hash};
 use crate::demo::Demo;
 
 const SESSION: Hash = [1; 32];

@@ -9,7 +9,7 @@ use forum_api::test_util::audit_entry;
 use forum_api::token::PlainToken;
 
 use crate::backend::Backend;
-use crate::board::actor::LOAD_TOKEN;
+use crate::board::access::actor::LOAD_TOKEN;
 use crate::board::db::{BoardDatabase, named_params};
 use crate::demo::{Demo, api_of};
 use crate::postgres::run_with_postgres;

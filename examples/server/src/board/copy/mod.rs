@@ -20,7 +20,7 @@ use forum_api::host::{BoardError, BoardResult};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, spawn_blocking};
 
-use super::db::{DbError, DbResult};
+use crate::board::db::{DbError, DbResult};
 pub use row::Checksum;
 use tables::Table;
 

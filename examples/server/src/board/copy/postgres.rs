@@ -12,11 +12,11 @@ use tokio_postgres::IsolationLevel;
 use tokio_postgres::binary_copy::{BinaryCopyInWriter, BinaryCopyOutStream};
 use tokio_postgres::types::{ToSql, Type};
 
-use super::super::db::DbResult;
-use super::super::schema;
 use super::row::{Batches, Checksum, Row};
 use super::tables::{LEFT_OUT, Table};
 use super::{IS_OFFLINE, Progress, TAKE_OFFLINE};
+use crate::board::db::DbResult;
+use crate::board::schema;
 
 /// Removes the timeouts of the connection's statements for this transaction.
 const WITHOUT_TIMEOUTS: &str = "

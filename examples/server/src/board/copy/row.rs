@@ -9,7 +9,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use sha2::{Digest, Sha256};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use super::super::db::{DbError, DbResult};
+use crate::board::db::{DbError, DbResult};
 
 /// Size in bytes from which a batch is complete.
 const BATCH_SIZE: usize = 256 * 1024;

@@ -9,11 +9,11 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params_from_iter};
 use tokio::sync::mpsc;
 
-use super::super::db::DbResult;
-use super::super::schema;
 use super::row::{Batches, Checksum, Row, Value};
 use super::tables::{LEFT_OUT, Table, TableColumns, quote};
 use super::{IS_OFFLINE, TAKE_OFFLINE};
+use crate::board::db::DbResult;
+use crate::board::schema;
 
 /// Settings for the file of a copy, which is removed if the copy fails, and synced when it is complete.
 const UNSAFE_PRAGMAS: &str = "

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use forum_api::model::{ContentState, Timestamp};
 use tokio_postgres::types::Type;
 
-use super::super::db::{Connection, DbResult, Param, Transaction, bind, stored};
-use super::super::markdown;
-use super::super::search::{fold_words, json};
-use super::super::visibility::between_commas;
+use crate::board::access::visibility::between_commas;
+use crate::board::db::{Connection, DbResult, Param, Transaction, bind, stored};
+use crate::board::posts::markdown;
+use crate::board::search::{fold_words, json};
 
 /// Content to write.
 #[derive(Debug)]

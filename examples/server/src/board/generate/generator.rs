@@ -5,14 +5,14 @@ use std::time::Duration;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::Timestamp;
 
-use super::super::accounts;
-use super::super::actor::Actor;
-use super::super::db::{self, Connection, Transaction, bind};
-use super::super::demo;
-use super::super::groups::{Group, Groups};
 use super::ContentSize;
 use super::batch::Batch;
 use super::words::Random;
+use crate::board::access::actor::Actor;
+use crate::board::access::groups::{Group, Groups};
+use crate::board::accounts;
+use crate::board::db::{self, Connection, Transaction, bind};
+use crate::board::demo;
 
 /// Titles of the forums that get content.
 const FORUMS: [&str; 3] = ["General", "Help", "Members"];
@@ -179,9 +179,9 @@ mod tests {
     use forum_api::runtime::ManualClock;
     use forum_api::store::sqlite::{Database, DatabasePath};
 
-    use super::super::super::post_insert::{self, PostInsert};
-    use super::super::super::{ReferenceBoard, forums};
     use super::*;
+    use crate::board::posts::post_insert::{self, PostInsert};
+    use crate::board::{ReferenceBoard, forums};
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 

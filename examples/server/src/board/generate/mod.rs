@@ -7,7 +7,7 @@ pub mod words;
 use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
 
-use super::{ReferenceBoard, locks, search};
+use crate::board::{ReferenceBoard, locks, search};
 use generator::ContentGenerator;
 
 #[derive(Clone, Copy, Debug)]

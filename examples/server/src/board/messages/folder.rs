@@ -8,11 +8,12 @@ use forum_api::model::{
     Timestamp,
 };
 
-use super::super::db::{self, Connection, RowReader, Transaction, bind};
-use super::super::locks::LockTarget;
-use super::super::texts::Texts;
-use super::super::{ReferenceBoard, markdown};
 use super::send::{MessageInsert, notify};
+use crate::board::ReferenceBoard;
+use crate::board::db::{self, Connection, RowReader, Transaction, bind};
+use crate::board::locks::LockTarget;
+use crate::board::posts::markdown;
+use crate::board::texts::Texts;
 
 /// A list of members with their ids, names and pictures, on SQLite and on Postgres.
 const LISTS: [&str; 2] = [

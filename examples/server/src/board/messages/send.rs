@@ -6,14 +6,14 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Folder, Message, NewMessage, Timestamp, UserId, UserRef};
 use serde_json::{Value, json};
 
-use super::super::db::{self, Connection, RowReader, Transaction, bind};
-use super::super::events::DomainEvent;
-use super::super::markdown::BodyHtml;
-use super::super::reference_board::Command;
-use super::super::rules;
-use super::super::settings::{BODY_MAX, INBOX_QUOTA, MESSAGES_PER_HOUR, RECIPIENTS_MAX, TITLE_MAX};
-use super::super::texts::{Texts, fill};
 use super::folder::{load, stored};
+use crate::board::db::{self, Connection, RowReader, Transaction, bind};
+use crate::board::events::DomainEvent;
+use crate::board::posts::markdown::BodyHtml;
+use crate::board::reference_board::Command;
+use crate::board::rules;
+use crate::board::settings::{BODY_MAX, INBOX_QUOTA, MESSAGES_PER_HOUR, RECIPIENTS_MAX, TITLE_MAX};
+use crate::board::texts::{Texts, fill};
 
 /// Sends a message and returns the sender's copy. Checks the message first, then the limits of the sender, and then
 /// those of the recipients.

@@ -4,7 +4,7 @@ use forum_api::host::BoardResult;
 use forum_api::store::postgres::{self, apply_migrations, migration_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus, sqlite, sqlite_schema};
 
-use super::db::{self, Connection, Driver, Transaction, bind};
+use crate::board::db::{self, Connection, Driver, Transaction, bind};
 
 /// Name of the table that records the applied migrations.
 const TABLE: &str = "board_migrations";

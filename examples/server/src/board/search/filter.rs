@@ -6,11 +6,11 @@ use std::ops::RangeInclusive;
 use forum_api::host::BoardResult;
 use forum_api::model::{DateRange, ForumId, SearchField, SearchFilter, SearchQuery, Timestamp};
 
-use super::super::accounts;
-use super::super::actor::Actor;
-use super::super::db::{self, Connection, bind};
-use super::super::visibility::between_commas;
 use super::index::fold_words;
+use crate::board::access::actor::Actor;
+use crate::board::access::visibility::between_commas;
+use crate::board::accounts;
+use crate::board::db::{self, Connection, bind};
 
 #[derive(Debug)]
 pub struct MatchCondition {
@@ -234,8 +234,8 @@ fn adjacent(sign: &str, words: &str) -> String {
 mod tests {
     use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 
-    use super::super::super::schema;
     use super::{BTreeSet, FTS5, SearchField, SearchFilter, SearchQuery, TSQUERY, fold_words};
+    use crate::board::schema;
 
     /// Queries that contain operators of FTS5.
     fn queries() -> impl Strategy<Value = String> {

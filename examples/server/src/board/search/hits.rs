@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use forum_api::model::{SearchField, SearchFilter, SearchHit, SearchHitKind, SearchShow};
 use memchr::memmem::Finder;
 
-use super::super::db::{self, Connection, RowReader, bind};
-use super::super::markdown;
 use super::index::words;
+use crate::board::db::{self, Connection, RowReader, bind};
+use crate::board::posts::markdown;
 
 static ON_SQLITE: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_SQLITE));
 static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_POSTGRES));

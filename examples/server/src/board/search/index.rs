@@ -5,7 +5,7 @@ use rusqlite::config::DbConfig;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::super::db::{self, Connection, Driver, Transaction, bind};
+use crate::board::db::{self, Connection, Driver, Transaction, bind};
 
 /// Returns the folded words of a text, separated by spaces.
 pub fn fold_words(text: &str) -> String {
@@ -100,8 +100,8 @@ async fn last_post(connection: &Connection<'_>) -> db::DbResult<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::schema;
     use super::*;
+    use crate::board::schema;
 
     /// All characters except those for private use. The omitted planes are empty.
     fn characters() -> impl Iterator<Item = char> {

@@ -14,8 +14,8 @@ use forum_api::model::{
     List, Page, SearchFilter, SearchHit, SearchQuery, SearchShow, SearchSort, Timestamp,
 };
 
-use super::actor::Actor;
-use super::db::Connection;
+use crate::board::access::actor::Actor;
+use crate::board::db::Connection;
 use filter::MatchCondition;
 pub use hits::json;
 pub use index::{fold_words, index_in_bulk, update_statistics};

@@ -10,12 +10,12 @@ use std::sync::LazyLock;
 use forum_api::host::BoardResult;
 use forum_api::model::{List, Page, PageKey, SearchFilter, SearchShow};
 
-use super::super::db::{self, Connection, RowReader, bind};
-use super::super::settings::MAX_RANKED_MATCHES;
 use super::filter::MatchCondition;
 use super::hits;
 use super::hits::TermMatcher;
 use super::scan::ScanDirection;
+use crate::board::db::{self, Connection, RowReader, bind};
+use crate::board::settings::MAX_RANKED_MATCHES;
 
 /// A match, ordered by score and age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,9 +8,9 @@ use std::vec::IntoIter;
 use forum_api::host::BoardResult;
 use forum_api::model::{List, Page, PageKey, SearchFilter};
 
-use super::super::db::{self, Connection, Driver, RowReader, bind};
 use super::filter::MatchCondition;
 use super::hits::json;
+use crate::board::db::{self, Connection, Driver, RowReader, bind};
 
 /// Order of a scan.
 #[derive(Clone, Copy, Debug)]
@@ -388,8 +388,8 @@ const EARLIER_ON_POSTGRES: &str =
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::super::schema;
     use super::{Connection, Match, MatchCondition, ScanDirection};
+    use crate::board::schema;
 
     /// Creates a board with this number of posts, which all contain "tea". Of each `every` posts, one is in thread 2 of
     /// forum 2. The others are in thread 1 of forum 1.

@@ -11,7 +11,8 @@ use forum_api::token::Lookup;
 
 use super::actor::{Actor, ActorRows};
 use super::groups::Group;
-use super::{ReferenceBoard, accounts, last_used};
+use crate::board::accounts::last_used;
+use crate::board::{ReferenceBoard, accounts};
 
 #[async_trait]
 impl TokenLoader for ReferenceBoard {

@@ -12,8 +12,10 @@ use forum_api::host::BoardResult;
 use forum_api::model::{Member, Timestamp};
 use serde_json::{Value, json};
 
-use super::db::{Transaction, bind};
-use super::{ReferenceBoard, accounts, sessions};
+use super::sessions;
+use crate::board::ReferenceBoard;
+use crate::board::accounts;
+use crate::board::db::{Transaction, bind};
 
 /// Time between two writes of [`ReferenceBoard::flush_last_used_periodically`].
 pub const INTERVAL: Duration = Duration::from_secs(10);

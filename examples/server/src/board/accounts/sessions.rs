@@ -7,9 +7,10 @@ use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::accounts::Login;
-use super::db::{self, Connection, Transaction, bind};
-use super::{ReferenceBoard, last_used};
+use super::Login;
+use super::last_used;
+use crate::board::ReferenceBoard;
+use crate::board::db::{self, Connection, Transaction, bind};
 
 /// A session ends after two hours without a use. A use may be written two write intervals later, also on another node.
 const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * last_used::INTERVAL.as_secs());

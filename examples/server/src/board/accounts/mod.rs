@@ -1,14 +1,17 @@
 //! Accounts and profiles.
 
+pub mod last_used;
+pub mod passwords;
+pub mod sessions;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Member, OwnAccount, Timestamp, UserId, UserRef};
 
-use super::db::{self, Connection, RowReader, Transaction, bind};
-use super::groups::{Group, Groups};
-use super::sessions;
+use crate::board::access::groups::{Group, Groups};
+use crate::board::db::{self, Connection, RowReader, Transaction, bind};
 
 /// Adds a member and returns the id. Names are unique without regard to case.
 pub async fn add(

@@ -1,5 +1,11 @@
 //! Lists, writes, edits and deletes posts.
 
+pub mod edit_rules;
+pub mod markdown;
+pub mod moderation;
+pub mod post_insert;
+pub mod post_row;
+
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::LazyLock;
 
@@ -9,19 +15,22 @@ use forum_api::model::{
     PostId, PostUpdate, Thread, Timestamp, UserId,
 };
 
-use super::actor::Actor;
-use super::db::{self, Connection, RowReader, Transaction, bind, stored};
-use super::edit_rules::{self, EditWindow, PostChange, PostFacts};
-use super::events::{DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
-use super::markdown::BodyHtml;
-use super::permissions::ForumPermissions;
-use super::post_insert::{self, PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
-use super::post_row::PostRow;
-use super::reference_board::Command;
-use super::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
-use super::texts::Texts;
-use super::visibility::{Visibility, is_visible, sees_post, sees_thread};
-use super::{rules, search, subscriptions, threads, visibility};
+use crate::board::access::actor::Actor;
+use crate::board::access::permissions::ForumPermissions;
+use crate::board::access::visibility;
+use crate::board::access::visibility::{Visibility, is_visible, sees_post, sees_thread};
+use crate::board::db::{self, Connection, RowReader, Transaction, bind, stored};
+use crate::board::events::{
+    DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED,
+};
+use crate::board::reference_board::Command;
+use crate::board::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
+use crate::board::texts::Texts;
+use crate::board::{rules, search, subscriptions, threads};
+use edit_rules::{EditWindow, PostChange, PostFacts};
+use markdown::BodyHtml;
+use post_insert::{PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
+use post_row::PostRow;
 
 /// Columns that are the same for all posts of a thread. [`PostView::read`] reads them.
 const THREAD_COLUMNS: &str = "

@@ -10,9 +10,9 @@ use forum_api::model::{
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 
-use super::groups::Groups;
-use super::rules::{check_single_line, edited_state};
-use super::texts::{Texts, fill};
+use crate::board::access::groups::Groups;
+use crate::board::rules::{check_single_line, edited_state};
+use crate::board::texts::{Texts, fill};
 
 /// A valid poll.
 #[derive(Clone, Debug)]
@@ -263,8 +263,8 @@ mod tests {
     use forum_api::model::PollOption;
     use serde_json::{Value, from_value, json};
 
-    use super::super::groups::Group;
     use super::*;
+    use crate::board::access::groups::Group;
 
     const TEXTS: &Texts = Texts::of(Language::English);
     const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);

@@ -6,9 +6,9 @@ use forum_api::host::{self, BoardError, BoardResult};
 use forum_api::model::ContentState;
 
 use super::actor::Actor;
-use super::db::{Bound, Connection, bind};
 use super::permissions::ForumPermissions;
-use super::polls;
+use crate::board::db::{Bound, Connection, bind};
+use crate::board::polls;
 
 /// Parameters of a query with the condition [`sees_thread`] or [`sees_post`].
 #[derive(Clone, Debug)]

@@ -6,12 +6,12 @@ use forum_api::host::{self, BoardError};
 use forum_api::model::Timestamp;
 use forum_api::token::{Lookup, TokenRecord};
 
-use super::db::{Connection, DbResult, RowReader, Transaction, bind};
 use super::groups::{Group, Groups};
 use super::permissions::{AccessLists, ForumPermissions, ForumRules, resolve};
-use super::search::json;
-use super::settings::BODY_MAX;
-use super::texts::Texts;
+use crate::board::db::{Connection, DbResult, RowReader, Transaction, bind};
+use crate::board::search::json;
+use crate::board::settings::BODY_MAX;
+use crate::board::texts::Texts;
 
 /// The columns that [`ActorRows::collect`] reads.
 macro_rules! columns {

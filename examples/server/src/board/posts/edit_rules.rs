@@ -9,8 +9,8 @@ use forum_api::host::BoardError;
 use forum_api::model::{ContentState, Timestamp};
 use serde_json::Value;
 
-use super::permissions::ForumPermissions;
-use super::texts::Texts;
+use crate::board::access::permissions::ForumPermissions;
+use crate::board::texts::Texts;
 
 /// Time in which an author may change a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]

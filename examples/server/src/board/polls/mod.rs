@@ -1,5 +1,7 @@
 //! Reads and updates polls, and stores votes. A poll is added with its thread.
 
+pub mod poll_rules;
+
 use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult, InForum};
@@ -8,16 +10,15 @@ use forum_api::model::{
 };
 use forum_api::webhook::Event;
 
-use super::actor::Actor;
-use super::db::{self, Connection, RowReader, Transaction, bind};
-use super::events::{DomainEvent, EventRecorder, PollEventFn};
-use super::poll_rules;
-use super::poll_rules::{Limits, PollChoice, PollDraft, PollEditor};
-use super::reference_board::Command;
-use super::rules::check_version;
-use super::settings::{OPTIONS_MAX, TITLE_MAX};
-use super::texts::Texts;
-use super::visibility::{Visibility, sees_thread};
+use crate::board::access::actor::Actor;
+use crate::board::access::visibility::{Visibility, sees_thread};
+use crate::board::db::{self, Connection, RowReader, Transaction, bind};
+use crate::board::events::{DomainEvent, EventRecorder, PollEventFn};
+use crate::board::reference_board::Command;
+use crate::board::rules::check_version;
+use crate::board::settings::{OPTIONS_MAX, TITLE_MAX};
+use crate::board::texts::Texts;
+use poll_rules::{Limits, PollChoice, PollDraft, PollEditor};
 
 /// Reads the poll of a thread.
 pub async fn of_thread(

@@ -3,11 +3,11 @@
 use forum_api::host;
 use forum_api::model::{ContentState, Timestamp};
 
-use super::actor::Actor;
-use super::db::{Connection, DbResult, RowReader, Transaction, bind, stored};
 use super::edit_rules::PostFacts;
-use super::events::{DomainEvent, EventFn, EventRecorder, EventScope, REPLIED, STARTED};
 use super::post_insert::{self, CounterDelta};
+use crate::board::access::actor::Actor;
+use crate::board::db::{Connection, DbResult, RowReader, Transaction, bind, stored};
+use crate::board::events::{DomainEvent, EventFn, EventRecorder, EventScope, REPLIED, STARTED};
 
 #[derive(Clone, Copy, Debug)]
 pub struct PostLocation {

@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
-use super::actor::Actor;
-use super::db::{
+use crate::board::access::actor::Actor;
+use crate::board::db::{
     Bound, Connection, DbError, DbResult, OwnedBound, RowReader, Transaction, bind, bind_owned,
     stored,
 };
-use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
-use super::texts::Texts;
-use super::{locks, rules, search};
+use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
+use crate::board::texts::Texts;
+use crate::board::{locks, rules, search};
 
 /// A valid post.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use comrak::{Arena, Options, markdown_to_html, parse_document};
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use tokio::task::spawn_blocking;
 
-use super::texts::{Texts, fill};
+use crate::board::texts::{Texts, fill};
 
 /// The options, without and with tables.
 static OPTIONS: LazyLock<[Options<'static>; 2]> = LazyLock::new(|| [false, true].map(options));

@@ -1,0 +1,7 @@
+//! Who may read and do what: groups, permissions, the access of a member, and the visibility of content.
+
+pub mod actor;
+pub mod authorizer;
+pub mod groups;
+pub mod permissions;
+pub mod visibility;
