@@ -3,7 +3,6 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
@@ -73,22 +72,19 @@ impl Timestamp {
         Self(self.0.saturating_sub(rest.unwrap_or_default()))
     }
 
-    /// Returns the date and time in UTC; `None` outside the years 0 to 9999.
-    fn civil(self) -> Option<DateTime> {
-        let time = EPOCH.checked_add(SignedDuration::from_millis(self.0));
-        time.ok().filter(|time| time.year() >= 0)
-    }
-
     /// Returns the time as RFC 3339 in UTC; `None` outside the years 0 to 9999.
     fn to_rfc3339(self) -> Option<[u8; 24]> {
-        let time = self.civil()?;
-        let [y1, y2, y3, y4] = digits(time.year());
-        let [o1, o2] = digits(time.month().into());
-        let [d1, d2] = digits(time.day().into());
-        let [h1, h2] = digits(time.hour().into());
-        let [m1, m2] = digits(time.minute().into());
-        let [s1, s2] = digits(time.second().into());
-        let [f1, f2, f3] = digits(time.millisecond());
+        let since_year_0 = self.0.checked_sub(YEAR_0.0)?;
+        let since_year_0 = u64::try_from(since_year_0).ok()?;
+        let [year, month, day] = date((since_year_0 / 86_400_000).try_into().ok()?);
+        let millis = (since_year_0 % 86_400_000) as u32;
+        let [y1, y2, y3, y4] = digits(year)?;
+        let [o1, o2] = digits(month)?;
+        let [d1, d2] = digits(day)?;
+        let [h1, h2] = digits(millis / 3_600_000)?;
+        let [m1, m2] = digits(millis / 60_000 % 60)?;
+        let [s1, s2] = digits(millis / 1000 % 60)?;
+        let [f1, f2, f3] = digits(millis % 1000)?;
         Some([
             y1, y2, y3, y4, b'-', o1, o2, b'-', d1, d2, b'T', h1, h2, b':', m1, m2, b':', s1, s2,
             b'.', f1, f2, f3, b'Z',
@@ -110,7 +106,7 @@ fn parse_rfc3339(text: &str) -> Option<Timestamp> {
     let local: DateTime = local.parse().ok().filter(|_| has_separators(local))?;
     let since = local.duration_since(EPOCH).as_millis();
     let since = i64::try_from(since).ok()? + fraction_millis(fraction)? - offset_millis(offset)?;
-    Some(Timestamp(since)).filter(|time| time.civil().is_some())
+    Some(Timestamp(since)).filter(|time| time.to_rfc3339().is_some())
 }
 
 impl_from_str!(Timestamp);
@@ -125,15 +121,34 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
-/// Returns the last `N` decimal digits.
-fn digits<const N: usize>(mut number: i16) -> [u8; N] {
+/// Returns the year, the month and the day, given the number of days since 0000-01-01.
+///
+/// Counts the days from 1 March of the year -400, so that a leap day is the last day of its year. Then 400 years have
+/// 146,097 days, a century 36,524, four years 1461, and five months 153.
+const fn date(days: u32) -> [u32; 3] {
+    let days = days + 146_097 - 60;
+    let (period, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (year * 365 + year / 4 - year / 100);
+    let month = (day * 5 + 2) / 153;
+    let day = day - (month * 153 + 2) / 5 + 1;
+    let is_next_year = month >= 10;
+    let year = period * 400 + year + is_next_year as u32 - 400;
+    [year, if is_next_year { month - 9 } else { month + 3 }, day]
+}
+
+/// Returns the `N` decimal digits of a number; `None` if it has more.
+fn digits<const N: usize>(mut number: u32) -> Option<[u8; N]> {
     let mut digits = [b'0'; N];
     for digit in digits.iter_mut().rev() {
         *digit += (number % 10) as u8;
         number /= 10;
     }
-    digits
+    (number == 0).then_some(digits)
 }
+
+/// 0000-01-01T00:00:00Z.
+const YEAR_0: Timestamp = Timestamp(-62_167_219_200_000);
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
@@ -218,7 +233,7 @@ inline_schema!(
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Timestamp, UNIX_EPOCH};
+    use super::{DAY, Duration, Timestamp, UNIX_EPOCH, YEAR_0};
 
     #[test]
     fn a_time_prints_in_utc_with_milliseconds() {
@@ -240,6 +255,17 @@ mod tests {
         ] {
             assert_eq!(Timestamp::from_millis(millis).to_string(), text);
         }
+    }
+
+    #[test]
+    fn each_day_prints_as_it_is_parsed() {
+        let mut day = YEAR_0;
+        while let Some(text) = day.to_rfc3339() {
+            let text = str::from_utf8(&text).unwrap();
+            assert_eq!(Timestamp::parse(text), Ok(day), "{text}");
+            day = day.saturating_add(DAY);
+        }
+        assert_eq!(day.to_string(), "253402300800000ms");
     }
 
     #[test]
