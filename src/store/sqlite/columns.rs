@@ -1,5 +1,7 @@
 //! Columns of the rows of SQLite.
 
+use std::cell::Cell;
+
 use rusqlite::types::{FromSqlResult, ValueRef};
 use rusqlite::{Error, Result, Row};
 
@@ -15,7 +17,7 @@ use crate::token::TokenRecord;
 /// # Errors
 /// [`rusqlite::Error`] if a column is missing or cannot be decoded.
 pub fn read_token(row: &Row<'_>) -> Result<TokenRecord> {
-    sql::read_token(row).map_err(|error| {
+    sql::read_token(&NamedColumns::of(row)).map_err(|error| {
         let index = row.as_ref().column_index(&error.column);
         let value = row.get_ref(&*error.column);
         let kind = value.map_or(rusqlite::types::Type::Null, |value| value.data_type());
@@ -23,9 +25,46 @@ pub fn read_token(row: &Row<'_>) -> Result<TokenRecord> {
     })
 }
 
-impl Columns for Row<'_> {
+/// Columns of a row. Most decoders read them in the order of the query, so that the search for a name begins after the
+/// column that was read last.
+pub(super) struct NamedColumns<'a> {
+    row: &'a Row<'a>,
+    next: Cell<usize>,
+}
+
+impl<'a> NamedColumns<'a> {
+    pub(super) const fn of(row: &'a Row<'a>) -> Self {
+        Self {
+            row,
+            next: Cell::new(0),
+        }
+    }
+
+    fn index(&self, name: &str) -> Result<usize> {
+        let (columns, next) = (self.row.as_ref(), self.next.get());
+        let is_next = columns.column_name(next).is_ok_and(|found| found == name);
+        let index = match is_next {
+            true => next,
+            false => columns.column_index(name)?,
+        };
+        self.next.set(index + 1);
+        Ok(index)
+    }
+
+    fn read<T>(
+        &self,
+        name: &str,
+        convert: impl FnOnce(ValueRef<'a>) -> FromSqlResult<T>,
+    ) -> ColumnResult<T> {
+        let value = self.index(name).and_then(|index| self.row.get_ref(index));
+        let value = value.map_err(|error| ColumnError::new(name, error))?;
+        convert(value).map_err(|error| ColumnError::new(name, error))
+    }
+}
+
+impl Columns for NamedColumns<'_> {
     fn integer(&self, name: &str) -> ColumnResult<Option<i64>> {
-        read(self, name, |value| value.as_i64_or_null())
+        self.read(name, |value| value.as_i64_or_null())
     }
 
     fn boolean(&self, name: &str) -> ColumnResult<Option<bool>> {
@@ -33,27 +72,16 @@ impl Columns for Row<'_> {
     }
 
     fn text(&self, name: &str) -> ColumnResult<Option<&str>> {
-        read(self, name, |value| value.as_str_or_null())
+        self.read(name, |value| value.as_str_or_null())
     }
 
     /// Returns the bytes of a text as well: a text can be malformed.
     fn bytes(&self, name: &str) -> ColumnResult<Option<&[u8]>> {
-        read(self, name, |value| value.as_bytes_or_null())
+        self.read(name, |value| value.as_bytes_or_null())
     }
 
     fn lossy_text(&self, name: &str) -> ColumnResult<String> {
-        let bytes = read(self, name, |value| value.as_bytes())?;
+        let bytes = self.read(name, |value| value.as_bytes())?;
         Ok(String::from_utf8_lossy(bytes).into_owned())
     }
-}
-
-fn read<'a, T>(
-    row: &'a Row<'_>,
-    name: &str,
-    convert: impl FnOnce(ValueRef<'a>) -> FromSqlResult<T>,
-) -> ColumnResult<T> {
-    let value = row
-        .get_ref(name)
-        .map_err(|error| ColumnError::new(name, error))?;
-    convert(value).map_err(|error| ColumnError::new(name, error))
 }

@@ -4,6 +4,7 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, Params, ToSql, params_from_iter};
 
 use super::SqliteError;
+use super::columns::NamedColumns;
 use crate::audit::AuditEntry;
 use crate::store::sql::{ColumnResult, Columns, Value};
 
@@ -44,7 +45,10 @@ pub(super) fn first<T>(
 ) -> Result<Option<T>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
-    Ok(rows.next()?.map(|row| read(row)).transpose()?)
+    Ok(rows
+        .next()?
+        .map(|row| read(&NamedColumns::of(row)))
+        .transpose()?)
 }
 
 /// Decodes all rows.
@@ -58,7 +62,7 @@ pub(super) fn all<T>(
     let mut rows = statement.query(params)?;
     let mut decoded = Vec::new();
     while let Some(row) = rows.next()? {
-        decoded.push(read(row)?);
+        decoded.push(read(&NamedColumns::of(row))?);
     }
     Ok(decoded)
 }
