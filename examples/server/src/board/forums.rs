@@ -1,6 +1,7 @@
 //! Lists and adds forums, and adds their moderators.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow::Continue;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Forum, ForumId, is_single_line};
@@ -8,71 +9,52 @@ use forum_api::model::{Forum, ForumId, is_single_line};
 use super::access::actor::Actor;
 use super::access::groups::Groups;
 use super::access::permissions::AccessLists;
-use super::db::{Connection, Transaction, bind};
+use super::db::{Connection, RowReader, Transaction, bind};
 use super::locks;
 use super::rules::is_blank;
 
-/// Order of the recursion on SQLite: depth first.
-pub const DEPTH_FIRST: &str = "
-    WITH RECURSIVE tree (id, depth, position) AS (
-        SELECT id, 0, position FROM forum WHERE parent_id IS NULL
-        UNION ALL
-        SELECT forum.id, tree.depth + 1, forum.position FROM tree CROSS JOIN forum ON forum.parent_id = tree.id
-        ORDER BY 2 DESC, 3
-    )
-    SELECT forum.id, forum.parent_id, forum.title, forum.description, forum.position,
-        forum.thread_count, forum.post_count, forum.last_activity_at
-    FROM tree CROSS JOIN forum ON forum.id = tree.id";
-
-/// Order of the recursion on Postgres: by the path as an array.
-pub const BY_PATH: &str = "
-    WITH RECURSIVE tree (id, path) AS (
-        SELECT id, ARRAY[position] FROM forum WHERE parent_id IS NULL
-        UNION ALL
-        SELECT forum.id, tree.path || forum.position FROM tree JOIN forum ON forum.parent_id = tree.id
-    )
-    SELECT forum.id, forum.parent_id, forum.title, forum.description, forum.position,
-        forum.thread_count, forum.post_count, forum.last_activity_at
-    FROM tree JOIN forum ON forum.id = tree.id
-    ORDER BY tree.path";
+const LIST: &str = "
+    SELECT id, parent_id, title, description, position, thread_count, post_count, last_activity_at
+    FROM forum ORDER BY position DESC";
 
 /// Lists the visible forums by position, parents before their children.
 pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec<Forum>> {
-    let mut above = VisibleAncestors::default();
-    let forums = connection.all(connection.dialect(DEPTH_FIRST, BY_PATH), &[], |row| {
-        let id: i64 = row.value()?;
-        let access = actor.access(id);
+    let mut children = BTreeMap::<Option<i64>, Vec<(i64, Forum)>>::new();
+    let read = |row: &mut RowReader<'_>| {
+        let (id, parent) = (row.value()?, row.value()?);
         let forum = Forum {
-            forum_id: id.into(),
-            parent_id: above.nearest(id, row.value()?, actor).map(ForumId::from),
+            forum_id: ForumId::from(id),
+            parent_id: None,
             title: row.value()?,
             description: row.value()?,
             position: row.count()?,
             thread_count: row.count()?,
             post_count: row.count()?,
             last_activity_at: row.value()?,
-            can_start_thread: access.start,
+            can_start_thread: actor.access(id).start,
             extra: None,
         };
-        Ok(access.read.then_some(forum))
-    });
-    Ok(forums.await?.into_iter().flatten().collect())
-}
-
-/// Nearest visible ancestor of each forum read so far. Parents precede their children.
-#[derive(Default)]
-struct VisibleAncestors(HashMap<i64, Option<i64>>);
-
-impl VisibleAncestors {
-    fn nearest(&mut self, forum: i64, parent: Option<i64>, actor: &Actor) -> Option<i64> {
-        let parent = parent?;
-        let nearest = match actor.access(parent).read {
-            true => Some(parent),
-            false => self.0.get(&parent).copied().flatten(),
+        children.entry(parent).or_default().push((id, forum));
+        Ok(Continue(()))
+    };
+    connection.each_row(LIST, &[], read).await?;
+    let mut visible = Vec::new();
+    let mut next = children.remove(&None).unwrap_or_default();
+    while let Some((id, forum)) = next.pop() {
+        let is_visible = actor.access(id).read;
+        let nearest = match is_visible {
+            true => Some(&forum.forum_id),
+            false => forum.parent_id.as_ref(),
         };
-        self.0.insert(forum, nearest);
-        nearest
+        for (id, child) in children.remove(&Some(id)).into_iter().flatten() {
+            let parent_id = nearest.cloned();
+            next.push((id, Forum { parent_id, ..child }));
+        }
+        if is_visible {
+            visible.push(forum);
+        }
     }
+    Ok(visible)
 }
 
 #[derive(Clone, Debug, Default)]
