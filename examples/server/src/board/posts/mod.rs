@@ -81,9 +81,9 @@ pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
             )
             SELECT
                 {THREAD_COLUMNS},
-                :from IS NULL OR EXISTS (
+                CASE WHEN :from IS NOT NULL THEN EXISTS (
                     SELECT 1 FROM post AS first WHERE first.id = :from AND first.thread_id = thread.id AND {}
-                ),
+                ) ELSE TRUE END,
                 post.ordered_at, {COLUMNS}
             FROM thread
             LEFT JOIN {posts}
@@ -139,8 +139,9 @@ struct PageReader<'a> {
     view: Option<PostView>,
     /// Whether the caller sees the post `from`, if it is given.
     sees_from: bool,
-    /// The posts, with their places in the order of posts.
-    posts: Vec<(Timestamp, Post)>,
+    posts: Vec<Post>,
+    /// Place of the last of `posts` in the order of posts.
+    last: Option<Timestamp>,
     /// Bytes of the texts of `posts`.
     size: usize,
     has_more: bool,
@@ -155,6 +156,7 @@ impl<'a> PageReader<'a> {
             view: None,
             sees_from: false,
             posts: Vec::new(),
+            last: None,
             size: 0,
             has_more: false,
         }
@@ -176,9 +178,9 @@ impl<'a> PageReader<'a> {
                 self.view.insert(view)
             }
         };
-        let ordered_at: Option<Timestamp> = row.value()?;
-        if let Some(post) = ordered_at.zip(view.post(row)?) {
-            self.size += size_in_json(&post.1);
+        self.last = row.value()?;
+        if let Some(post) = view.post(row)? {
+            self.size += size_in_json(&post);
             self.posts.push(post);
         }
         Ok(Continue(()))
@@ -192,9 +194,9 @@ impl<'a> PageReader<'a> {
                 "a post of this thread",
             ));
         }
-        let last = self.posts.last().filter(|_| self.has_more);
-        let next = last.map(|(time, post)| PageKey::from_time_and_id(*time, &post.post_id));
-        let items = self.posts.into_iter().map(|(_, post)| post).collect();
+        let items = self.posts;
+        let last = self.last.zip(items.last()).filter(|_| self.has_more);
+        let next = last.map(|(time, post)| PageKey::from_time_and_id(time, &post.post_id));
         Ok(InForum::new(view.forum.into(), Page { items, next }))
     }
 }
