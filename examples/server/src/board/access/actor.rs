@@ -1,19 +1,20 @@
 //! The caller and the caller's permissions, loaded from the database.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use forum_api::host::{self, BoardError};
 use forum_api::model::Timestamp;
 use forum_api::token::{Lookup, TokenRecord};
 
 use super::groups::{Group, Groups};
-use super::permissions::{AccessLists, ForumPermissions, ForumRules, resolve};
+use super::permissions::{AccessLists, ForumPermissions, ForumRules, of_forum, resolve};
 use crate::board::db::{Connection, DbResult, RowReader, Transaction, bind};
 use crate::board::search::json;
 use crate::board::settings::BODY_MAX;
 use crate::board::texts::Texts;
 
-/// The columns that [`ActorRows::collect`] reads.
+/// The columns that [`ActorRows::read`] reads.
 macro_rules! columns {
     () => {
         "
@@ -99,6 +100,9 @@ pub const LOAD_TOKEN: [&str; 2] = [
 /// Number of columns of a token in [`LOAD_TOKEN`].
 const TOKEN_COLUMN_COUNT: usize = 9;
 
+/// Number of columns that [`Head::read`] reads.
+const HEAD_COLUMN_COUNT: usize = 5;
+
 /// A guest, or a member who is not banned.
 #[derive(Clone, Debug)]
 pub struct Actor {
@@ -111,32 +115,31 @@ pub struct Actor {
     pub has_endpoints: bool,
     /// Maximum length of a body in characters.
     pub body_max: u32,
-    forums: HashMap<i64, ForumPermissions>,
+    /// Permissions in each forum, in the order of the ids.
+    forums: Vec<(i64, ForumPermissions)>,
 }
 
 impl Actor {
     /// Loads this member, or the guest if `member` is `None`. Returns `None` for a member who is unknown or banned.
     pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> DbResult<Option<Self>> {
-        let rows = connection
-            .all(LOAD, bind! { ":member": member }, read_row)
+        let mut rows = None;
+        let read = |row: &mut RowReader<'_>| ActorRows::read(&mut rows, member, row);
+        connection
+            .each_row(LOAD, bind! { ":member": member }, read)
             .await?;
-        Ok(ActorRows::collect(member, rows).map(|rows| rows.resolve()))
+        Ok(rows.map(|rows| rows.resolve()))
     }
 
     /// Loads those of the members who exist and are not banned.
     pub async fn load_all(connection: &Connection<'_>, members: &[i64]) -> DbResult<Vec<Self>> {
-        let rows = connection
-            .all(LOAD_MEMBERS, bind! { ":members": json(members) }, |row| {
-                Ok((row.value()?, read_row(row)?))
-            })
-            .await?;
-        let mut by_member = BTreeMap::<i64, Vec<_>>::new();
-        for (member, row) in rows {
-            by_member.entry(member).or_default().push(row);
-        }
-        let actors = by_member
-            .into_iter()
-            .filter_map(|(member, rows)| ActorRows::collect(Some(member), rows));
+        let mut by_member = BTreeMap::<i64, Option<ActorRows>>::new();
+        let read = |row: &mut RowReader<'_>| {
+            let member = row.value()?;
+            ActorRows::read(by_member.entry(member).or_default(), Some(member), row)
+        };
+        let parameters = bind! { ":members": json(members) };
+        connection.each_row(LOAD_MEMBERS, parameters, read).await?;
+        let actors = by_member.into_values().flatten();
         Ok(actors.map(|rows| rows.resolve()).collect())
     }
 
@@ -152,7 +155,7 @@ impl Actor {
     }
 
     pub fn access(&self, forum: i64) -> ForumPermissions {
-        self.forums.get(&forum).copied().unwrap_or_default()
+        of_forum(&self.forums, forum).unwrap_or_default()
     }
 
     pub fn sees(&self) -> impl Iterator<Item = i64> {
@@ -186,32 +189,43 @@ impl ActorRows {
         lookup: Lookup,
     ) -> DbResult<Option<(TokenRecord, Option<Self>)>> {
         let [sqlite, postgres] = LOAD_TOKEN;
-        let (mut token, mut member) = (None, None);
-        let rows = connection
-            .all(
-                connection.dialect(sqlite, postgres),
-                bind! { ":lookup": lookup },
-                |row| {
-                    if token.is_none() {
-                        token = Some(row.token()?);
-                    }
-                    row.skip(TOKEN_COLUMN_COUNT);
-                    member = row.value()?;
-                    read_row(row)
-                },
-            )
+        let (mut token, mut owner) = (None, None);
+        let read = |row: &mut RowReader<'_>| {
+            if token.is_none() {
+                token = Some(row.token()?);
+            }
+            row.skip(TOKEN_COLUMN_COUNT);
+            match row.value()? {
+                None => Ok(Break(())),
+                member => Self::read(&mut owner, member, row),
+            }
+        };
+        let load = connection.dialect(sqlite, postgres);
+        connection
+            .each_row(load, bind! { ":lookup": lookup }, read)
             .await?;
-        let owner = member.and_then(|member| Self::collect(Some(member), rows));
         Ok(token.map(|token| (token, owner)))
     }
 
-    fn collect(member: Option<i64>, rows: Vec<(Head, Option<ForumRules>)>) -> Option<Self> {
-        let (head, _) = *rows.first()?;
-        Some(Self {
-            member,
-            head,
-            rules: rows.into_iter().filter_map(|(_, rules)| rules).collect(),
-        })
+    /// Adds a row of a member or the guest to the rows that precede it.
+    fn read(
+        rows: &mut Option<Self>,
+        member: Option<i64>,
+        row: &mut RowReader<'_>,
+    ) -> DbResult<ControlFlow<()>> {
+        let rows = match rows {
+            Some(rows) => {
+                row.skip(HEAD_COLUMN_COUNT);
+                rows
+            }
+            None => rows.insert(Self {
+                member,
+                head: Head::read(row)?,
+                rules: Vec::new(),
+            }),
+        };
+        rows.rules.extend(rules(row)?);
+        Ok(Continue(()))
     }
 
     pub fn resolve(&self) -> Actor {
@@ -226,10 +240,6 @@ impl ActorRows {
             forums: resolve(&self.rules, head.groups, self.member.is_some()),
         }
     }
-}
-
-fn read_row(row: &mut RowReader<'_>) -> DbResult<(Head, Option<ForumRules>)> {
-    Ok((Head::read(row)?, rules(row)?))
 }
 
 /// The columns that are the same in each row.

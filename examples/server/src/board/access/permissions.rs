@@ -1,7 +1,5 @@
 //! Permissions of a caller in each forum. They depend on lists of groups. A forum inherits each list separately.
 
-use std::collections::HashMap;
-
 use super::groups::{Group, Groups};
 
 /// One value for each of the three lists of groups.
@@ -39,20 +37,29 @@ pub const TOP_FORUM: AccessLists<Groups> = AccessLists {
     reply: Groups::of([Group::Members]),
 };
 
-/// Resolves the permissions in each forum. In `forums`, parents precede their children. Only members may write.
+/// Resolves the permissions in each forum. `forums` is in the order of the ids, in which parents precede their children.
+/// Only members may write.
 pub fn resolve(
     forums: &[ForumRules],
     groups: Groups,
     member: bool,
-) -> HashMap<i64, ForumPermissions> {
-    let mut lists = HashMap::new();
+) -> Vec<(i64, ForumPermissions)> {
+    let mut lists = Vec::with_capacity(forums.len());
     let access = forums.iter().map(|forum| {
-        let above = forum.parent.and_then(|parent| lists.get(&parent));
-        let own = forum.lists.or(above.copied().unwrap_or(TOP_FORUM));
-        lists.insert(forum.forum, own);
+        let above = forum.parent.and_then(|parent| of_forum(&lists, parent));
+        let own = forum.lists.or(above.unwrap_or(TOP_FORUM));
+        lists.push((forum.forum, own));
         (forum.forum, access(own, forum.moderator, groups, member))
     });
     access.collect()
+}
+
+/// Finds the value of a forum. `forums` is in the order of the ids.
+pub fn of_forum<T: Copy>(forums: &[(i64, T)], forum: i64) -> Option<T> {
+    let found = forums.binary_search_by_key(&forum, |(id, _)| *id).ok();
+    found
+        .and_then(|found| forums.get(found))
+        .map(|(_, value)| *value)
 }
 
 impl AccessLists<Option<Groups>> {
@@ -105,7 +112,8 @@ mod tests {
 
     /// Returns a letter for each permission of these groups, and `c` if posts count on profiles.
     fn may(rules: &[ForumRules], forum: i64, groups: Groups) -> String {
-        let found = resolve(rules, groups, groups != GUEST)[&forum];
+        let resolved = resolve(rules, groups, groups != GUEST);
+        let found = of_forum(&resolved, forum).unwrap();
         let letters = [
             (found.read, 'r'),
             (found.start, 's'),

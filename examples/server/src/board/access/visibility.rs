@@ -41,7 +41,12 @@ impl Visibility {
 
 /// Joins ids for `instr`.
 pub fn between_commas(forums: impl Iterator<Item = i64>) -> String {
-    forums.fold(",".into(), |list, forum| format!("{list}{forum},"))
+    let mut list = String::from(",");
+    for forum in forums {
+        list.push_str(&forum.to_string());
+        list.push(',');
+    }
+    list
 }
 
 /// Returns an SQL condition: the caller sees the forum whose id is the expression `forum`.
