@@ -258,14 +258,13 @@ mod tests {
     }
 
     #[test]
-    fn each_day_prints_as_it_is_parsed() {
+    fn dates_of_all_years_print_as_they_are_parsed() {
         let mut day = YEAR_0;
         while let Some(text) = day.to_rfc3339() {
             let text = str::from_utf8(&text).unwrap();
             assert_eq!(Timestamp::parse(text), Ok(day), "{text}");
-            day = day.saturating_add(DAY);
+            day = day.saturating_add(DAY * 97);
         }
-        assert_eq!(day.to_string(), "253402300800000ms");
     }
 
     #[test]
