@@ -59,7 +59,7 @@ async fn the_scheme_is_case_insensitive_and_a_token_is_read_from_its_header_only
     let good = server.token("alice").await;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
         let me = Request::get("/me").header("authorization", &format!("{scheme} {good}"));
-        assert_eq!(server.outcome(me).await, (200, None), "{scheme}");
+        server.expect(me, (200, None)).await;
     }
     let cookie = format!("token={good}; authorization=Bearer {good}");
     for elsewhere in [
@@ -68,10 +68,10 @@ async fn the_scheme_is_case_insensitive_and_a_token_is_read_from_its_header_only
         Request::get("/me").header("proxy-authorization", &format!("Bearer {good}")),
         Request::get(&format!("/me?access_token={good}")),
     ] {
-        assert_eq!(server.outcome(elsewhere).await, UNAUTHENTICATED);
+        server.expect(elsewhere, UNAUTHENTICATED).await;
     }
     let guest = Request::get(&format!("/forums?access_token={good}"));
-    assert_eq!(server.outcome(guest).await, BAD_REQUEST);
+    server.expect(guest, BAD_REQUEST).await;
 }
 
 #[tokio::test]

@@ -112,11 +112,7 @@ async fn an_invalid_body_is_a_400_whose_message_names_the_field() {
         for field in ["userId", "state", "isAdmin", "version", "__proto__"] {
             let body = format!(r#"{},"{field}":"admin"}}"#, row.body.trim_end_matches('}'));
             let request = Request::new(row.method, row.path).json(&body);
-            assert_eq!(
-                server.outcome_for(&alice, request).await,
-                BAD_REQUEST,
-                "{row:?} {field}"
-            );
+            server.expect(request.bearer(&alice), BAD_REQUEST).await;
         }
     }
     assert!(server.board.calls().is_empty());
@@ -180,8 +176,9 @@ async fn a_malformed_or_unknown_id_in_a_body_is_not_found() {
         (FOLLOW, r#"{"target":"thread","targetId":"no id"}"#),
         (FOLLOW, r#"{"target":"thread","targetId":"absent-1"}"#),
     ] {
-        let outcome = server.outcome_for(&alice, request(endpoint, body)).await;
-        assert_eq!(outcome, NOT_FOUND, "{body}");
+        server
+            .expect(request(endpoint, body).bearer(&alice), NOT_FOUND)
+            .await;
     }
 }
 

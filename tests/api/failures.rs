@@ -45,8 +45,9 @@ async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
             let log = log::of(&response);
             assert!(log.contains("ERROR") && log.contains(reason), "{log}");
             server.board.set_mode(FailureMode::None);
-            let next = server.outcome_for(&alice, Request::of(row)).await;
-            assert_eq!(next, (row.success, None), "{row:?}");
+            server
+                .expect(Request::of(row).bearer(&alice), (row.success, None))
+                .await;
         }
     }
 }
@@ -62,8 +63,9 @@ async fn path_not_found_is_about_the_body_if_the_path_has_no_variable() {
             ("POST", "/messages" | "/subscriptions") => NOT_FOUND,
             _ => PATH_NOT_FOUND,
         };
-        let response = server.outcome_for(&alice, Request::of(row)).await;
-        assert_eq!(response, expected, "{row:?}");
+        server
+            .expect(Request::of(row).bearer(&alice), expected)
+            .await;
     }
 }
 
@@ -123,7 +125,7 @@ fn with_failing(store: &'static str) -> impl Iterator<Item = (Server, Server)> {
 async fn without_the_store_of_tokens_guests_are_served_and_tokens_get_500() {
     for (sound, failing) in with_failing("tokens.") {
         let alice = sound.token("alice").await;
-        assert_eq!(failing.outcome(Request::get("/forums")).await, (200, None));
+        failing.expect(Request::get("/forums"), (200, None)).await;
         let response = failing.send(&Request::get("/forums").bearer(&alice)).await;
         assert_eq!(outcome(&response), INTERNAL_ERROR);
         assert!(response.header("x-ratelimit-limit").is_some());
@@ -147,9 +149,10 @@ async fn without_the_store_of_rate_limits_every_request_is_a_500() {
 async fn without_the_store_of_idempotency_keys_requests_with_a_key_are_not_executed() {
     for (sound, failing) in with_failing("idempotency.") {
         let request = reply().bearer(&sound.token("alice").await);
-        let keyed = failing.outcome(request.clone().key("k")).await;
-        assert_eq!(keyed, INTERNAL_ERROR);
+        failing
+            .expect(request.clone().key("k"), INTERNAL_ERROR)
+            .await;
         assert!(failing.board.calls().is_empty());
-        assert_eq!(failing.outcome(request).await, (201, None));
+        failing.expect(request, (201, None)).await;
     }
 }

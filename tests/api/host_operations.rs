@@ -321,15 +321,12 @@ async fn an_operation_of_a_host_passes_the_pipeline() {
         ),
         (Request::get("/x/links"), (200, None)),
     ] {
-        assert_eq!(
-            server.outcome(request.clone()).await,
-            expected,
-            "{request:?}"
-        );
+        server.expect(request.clone(), expected).await;
     }
     let plain = server.token_with("alice", &["threads:read"]).await;
-    let refused = server.outcome_for(&plain, add("https://a.example")).await;
-    assert_eq!(refused, MISSING_SCOPE);
+    server
+        .expect(add("https://a.example").bearer(&plain), MISSING_SCOPE)
+        .await;
 }
 
 #[tokio::test]
@@ -340,7 +337,7 @@ async fn a_post_without_a_body_accepts_an_idempotency_key() {
     let first = server.send(&bump.clone().key("x")).await;
     let again = server.send(&bump.clone().key("x")).await;
     assert_eq!((first.status, is_replay(&again)), (201, true), "{first:?}");
-    assert_eq!(server.outcome(bump.key("")).await, BAD_REQUEST);
+    server.expect(bump.key(""), BAD_REQUEST).await;
 }
 
 #[tokio::test]
@@ -348,10 +345,12 @@ async fn a_cursor_of_a_hosts_list_is_valid_for_its_path_and_its_filters() {
     let server = server();
     let alice = server.token_with("alice", &["links:write"]).await;
     for index in 0..3 {
-        let added = server
-            .outcome_for(&alice, add(&format!("https://{index}.example")))
+        server
+            .expect(
+                add(&format!("https://{index}.example")).bearer(&alice),
+                (201, None),
+            )
             .await;
-        assert_eq!(added, (201, None));
     }
     let first = server
         .send(&Request::get("/threads/open-1/links?limit=2&prefix=https"))
@@ -370,7 +369,7 @@ async fn a_cursor_of_a_hosts_list_is_valid_for_its_path_and_its_filters() {
         "/threads/open-2/links?prefix=https&after=",
     ] {
         let foreign = Request::get(&format!("{path}{next}"));
-        assert_eq!(server.outcome(foreign).await, BAD_REQUEST);
+        server.expect(foreign, BAD_REQUEST).await;
     }
 }
 
@@ -515,8 +514,9 @@ async fn a_get_with_side_effects_runs_neither_for_a_hidden_resource_nor_for_head
     )]);
     let path = |thread| format!("/threads/{thread}/reads");
     for thread in ["staff-1", "absent-1"] {
-        let outcome = server.outcome(Request::get(&path(thread))).await;
-        assert_eq!(outcome, PATH_NOT_FOUND);
+        server
+            .expect(Request::get(&path(thread)), PATH_NOT_FOUND)
+            .await;
     }
     assert_eq!(reads.0.load(Ordering::Relaxed), 0);
     let outcome = server.outcome(Request::get(&path("open-1"))).await;
@@ -569,10 +569,7 @@ async fn the_compact_surface_has_no_operation_of_a_host() {
         .surface(Surface::Compact)
         .scope(LINKS_WRITE);
     let server = server_in(environment);
-    assert_eq!(
-        server.outcome(Request::get("/x/links")).await,
-        NO_SUCH_ROUTE
-    );
+    server.expect(Request::get("/x/links"), NO_SUCH_ROUTE).await;
     assert!(!server.api.openapi().to_string().contains("links"));
 }
 
@@ -896,7 +893,7 @@ async fn types_of_a_host_have_fields_of_many_types() {
         assert_eq!(&*response.body, expected.as_bytes(), "{path}");
     }
     let absent = Request::get("/x/samples/a/2147483648");
-    assert_eq!(server.outcome(absent).await, PATH_NOT_FOUND);
+    server.expect(absent, PATH_NOT_FOUND).await;
 }
 
 #[tokio::test]
@@ -1082,7 +1079,7 @@ async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
     }
     let thread = r#"{"title":"x","body":"x","extra":{"tags":[]}}"#;
     let other = Request::post("/forums/open/threads", thread);
-    assert_eq!(server.outcome_for(&alice, other).await, BAD_REQUEST);
+    server.expect(other.bearer(&alice), BAD_REQUEST).await;
     let schemas = &server.api.openapi()["components"]["schemas"];
     assert_eq!(
         schemas["NewPost"]["properties"]["extra"]["$ref"],

@@ -125,10 +125,9 @@ async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_only() {
         let expected = if is_valid { (201, "") } else { (400, EXPECTED) };
         assert_eq!((response.status, &*message(&response)), expected, "{key}");
     }
-    assert_eq!(
-        server.outcome(plain.key("one").key("one")).await,
-        BAD_REQUEST
-    );
+    server
+        .expect(plain.key("one").key("one"), BAD_REQUEST)
+        .await;
     for row in ROWS.iter().filter(|row| row.method != "POST") {
         for _ in 0..2 {
             let response = server
@@ -163,7 +162,7 @@ async fn a_replay_needs_the_access_of_the_request() {
     let request = reply("x").bearer(&server.token("alice").await);
     server.send(&request).await;
     server.board.show("alice", &["members"]);
-    assert_eq!(server.outcome(request.clone()).await, PATH_NOT_FOUND);
+    server.expect(request.clone(), PATH_NOT_FOUND).await;
     server.board.ban("alice");
-    assert_eq!(server.outcome(request).await, OWNER_UNAVAILABLE);
+    server.expect(request, OWNER_UNAVAILABLE).await;
 }

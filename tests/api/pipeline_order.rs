@@ -49,7 +49,7 @@ async fn with(server: Server, wrong: &BTreeSet<Rejection>) -> Outcome {
     let token = server.token_with("alice", &[scope]).await;
     if !is(Scope) {
         let used = Request::post("/threads/open-1/posts", r#"{"body":"first"}"#).key("k");
-        assert_eq!(server.outcome_for(&token, used).await, (201, None));
+        server.expect(used.bearer(&token), (201, None)).await;
     }
     if is(Budget) {
         server.exhaust(&token, settings().token_budget).await;
@@ -114,11 +114,7 @@ async fn requests_that_are_rejected_early_do_not_reach_the_board() {
         (vote.bearer(&alice), PATH_NOT_FOUND),
         (keyed.bearer(&alice), BAD_REQUEST),
     ] {
-        assert_eq!(
-            server.outcome(request.clone()).await,
-            expected,
-            "{request:?}"
-        );
+        server.expect(request.clone(), expected).await;
     }
     assert!(server.board.calls().is_empty());
 }
@@ -167,7 +163,7 @@ async fn the_compact_surface_rejects_subscribe_for_every_token() {
     for (subscribe, expected) in [(true, MISSING_SCOPE), (false, (201, None))] {
         let body = format!(r#"{{"body":"x","subscribe":{subscribe}}}"#);
         let request = Request::post("/threads/open-1/posts", &body);
-        assert_eq!(server.outcome_for(&every, request).await, expected);
+        server.expect(request.bearer(&every), expected).await;
     }
     assert_eq!(server.board.calls().len(), 1);
 }

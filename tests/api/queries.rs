@@ -138,7 +138,7 @@ async fn a_valid_query_reaches_the_board() {
         assert!(call.contains(expected), "{path} {call}");
     }
     let longest = Request::get(&format!("/search?q={}", "x".repeat(200)));
-    assert_eq!(server.outcome(longest).await, (200, None));
+    server.expect(longest, (200, None)).await;
 }
 
 #[tokio::test]
@@ -159,8 +159,9 @@ async fn only_a_get_marks_a_message_as_read() {
             "open_message (MessageId(alice-1), OpenMessageParams { mark_read: Yes })",
         ),
     ] {
-        let outcome = server.outcome_for(&alice, Request::new(method, path)).await;
-        assert_eq!(outcome, (200, None));
+        server
+            .expect(Request::new(method, path).bearer(&alice), (200, None))
+            .await;
         assert!(server.board.last_call().starts_with(call));
     }
 }

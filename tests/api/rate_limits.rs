@@ -141,7 +141,7 @@ async fn requests_that_fail_routing_or_authentication_are_charged_to_the_address
                 (expected, remaining)
             );
         }
-        assert_eq!(server.outcome(Request::get("/forums")).await, RATE_LIMITED);
+        server.expect(Request::get("/forums"), RATE_LIMITED).await;
         let member = server.send(&Request::get("/forums").bearer(&alice)).await;
         assert_eq!(
             (member.status, remaining_units(&member)),

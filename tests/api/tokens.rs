@@ -8,10 +8,9 @@ use forum_api::runtime::{Clock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::{Stores, TokenFilter};
 use forum_api::test_util::TestResponse;
-use forum_api::test_util::audit_entry;
 use serde_json::json;
 
-use crate::support::rows::{COMPACT_SCOPES, rows};
+use crate::support::rows::COMPACT_SCOPES;
 use crate::support::server::settings;
 use crate::support::*;
 
@@ -86,46 +85,8 @@ async fn a_token_stays_valid_without_a_retired_scope() {
     assert_eq!(scopes(compact.send(&me).await), expected);
     expected.remove("admin:read");
     assert_eq!(scopes(full.send(&me).await), expected);
-    assert_eq!(
-        full.outcome_for(&token, Request::get("/forums")).await,
-        (200, None)
-    );
-}
-
-#[tokio::test]
-async fn the_scope_admin_read_permits_no_operation() {
-    let server = Server::on(Surface::Compact);
-    let token = server
-        .issue(Surface::Compact, &["admin:read"], "")
-        .await
-        .unwrap();
-    for row in rows(Surface::Compact) {
-        let outcome = server.outcome_for(&token, Request::of(row)).await;
-        assert_eq!(outcome, MISSING_SCOPE, "{row:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_revoked_permission_is_effective_from_the_next_request() {
-    let server = Server::new();
-    let (alice, bob) = (server.token("alice").await, server.token("bob").await);
-    let thread = Request::get("/threads/members-1").bearer(&alice);
-    assert_eq!(server.outcome(thread.clone()).await, (200, None));
-    server.board.show("alice", &["open"]);
-    assert_eq!(server.outcome(thread.clone()).await, PATH_NOT_FOUND);
-    server.board.show("alice", &["open", "members"]);
-    assert_eq!(server.outcome(thread.clone()).await, (200, None));
-    server.board.ban("bob");
-    let me = server.outcome_for(&bob, Request::get("/me")).await;
-    assert_eq!(me, OWNER_UNAVAILABLE);
-    let (tokens, now) = (&server.stores.tokens, server.clock.now());
-    assert!(
-        tokens
-            .revoke(&lookup(&alice), now, &audit_entry())
-            .await
-            .unwrap()
-    );
-    assert_eq!(server.outcome(thread).await, UNAUTHENTICATED);
+    full.expect(Request::get("/forums").bearer(&token), (200, None))
+        .await;
 }
 
 #[tokio::test]

@@ -212,6 +212,13 @@ impl Server {
         self.outcome(request.bearer(token)).await
     }
 
+    /// Sends a request, checks the status and the error code of the response, and returns it.
+    pub(crate) async fn expect(&self, request: Request, expected: Outcome) -> TestResponse {
+        let response = self.send(&request).await;
+        assert_eq!(outcome(&response), expected, "{request:?} {response:?}");
+        response
+    }
+
     /// Sends a request to a server over a new connection.
     pub(crate) async fn send_to(address: SocketAddr, request: &Request) -> TestResponse {
         let mut connection = connect(address).await;
