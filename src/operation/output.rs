@@ -58,7 +58,7 @@ pub struct NoForum<T>(pub T);
 /// | [`InForum<T>`](InForum), with `T:` [`Resource`] | 404 if the caller cannot see the forum | `T` |
 /// | [`InForum`] of a [`Page<T>`](Page) | 404 if the caller cannot see the forum | [`CursorPage<T>`](CursorPage) |
 /// | `T:` [`Resource`] `+` [`HasForum`] | 404 if the caller cannot see the forum | `T` |
-/// | [`Page<T>`](Page), with `T:` [`HasForum`] | removes the items that the caller cannot see | [`CursorPage<T>`](CursorPage) |
+/// | [`Page<T>`](Page), with `T:` [`HasForum`]; [`Page`] of [`InForum<T>`](InForum) | removes the items that the caller cannot see | [`CursorPage<T>`](CursorPage) |
 /// | [`NoForum<T>`](NoForum), [`NoForum`] of a [`Page<T>`](Page) | none | `T`, [`CursorPage<T>`](CursorPage) |
 /// | `()` | none | none: the response is a 204 |
 ///
@@ -173,6 +173,15 @@ impl RenderContext<'_> {
         }
     }
 
+    /// Removes the items of hidden forums from a page.
+    fn visible_items<T: HasForum>(&self, mut page: Page<T>) -> Page<T> {
+        page.items.retain(|item| self.can_see(item.forum_id()));
+        if self.caller.access().visible_forums.is_empty() {
+            page.next = None; // contains the sort key of a hidden item, and no page has visible items
+        }
+        page
+    }
+
     /// Renders a page. The items must be visible.
     pub(crate) fn page<T>(&self, page: Page<T>) -> Result<Rendered<CursorPage<T>>, ApiError> {
         let page = pagination::to_wire(page, self.cursor_scope)?;
@@ -228,20 +237,24 @@ impl<T: Resource + HasForum> Render for T {
 }
 
 /// Removes the items that the caller does not see.
-///
-/// [`InForum`] is not a [`Resource`]: a page of [`InForum`] items needs its own implementation, which converts each
-/// item to its value after the check.
 impl<T: Resource + HasForum> Render for Page<T> {
     type Wire = CursorPage<T>;
 
     const IS_PAGE: bool = true;
 
-    fn render(mut self, context: &RenderContext<'_>) -> Result<Rendered<CursorPage<T>>, ApiError> {
-        self.items.retain(|item| context.can_see(item.forum_id()));
-        if context.caller.access().visible_forums.is_empty() {
-            self.next = None; // contains the sort key of a hidden item, and no page has visible items
-        }
-        context.page(self)
+    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<CursorPage<T>>, ApiError> {
+        context.page(context.visible_items(self))
+    }
+}
+
+/// Removes the items that the caller does not see, and omits the forums of the others.
+impl<T: Resource> Render for Page<InForum<T>> {
+    type Wire = CursorPage<T>;
+
+    const IS_PAGE: bool = true;
+
+    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<CursorPage<T>>, ApiError> {
+        context.page(context.visible_items(self).map(|item| item.value))
     }
 }
 

@@ -2,27 +2,41 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::fixtures::{MESSAGES, POSTS, THREADS};
-use crate::support::paging::{ids, pages};
+use forum_api::scope::Surface;
+use serde_json::Value;
+
+use crate::openapi::{document, operation};
+use crate::support::paging::{items, pages};
 use crate::support::*;
+
+/// Returns the paths of the lists that have pages, each with a `?` or a `&` for the next parameter.
+fn lists() -> Vec<String> {
+    let document = document(Surface::Full);
+    let is_list = |row: &&Row| {
+        let parameters = operation(&document, row)["parameters"].as_array().unwrap();
+        parameters
+            .iter()
+            .any(|parameter| parameter["name"] == "limit")
+    };
+    let separator = |path: &str| if path.contains('?') { '&' } else { '?' };
+    let lists = ROWS.iter().filter(is_list).map(|row| row.path);
+    lists
+        .map(|path| format!("{path}{}", separator(path)))
+        .collect()
+}
 
 #[tokio::test]
 async fn the_pages_of_a_list_hold_each_item_once_and_the_last_has_no_cursor() {
     let server = Server::new();
     let alice = server.token("alice").await;
-    for (path, id, total) in [
-        ("/threads/open-1/posts?", "postId", POSTS),
-        ("/forums/open/threads?", "threadId", THREADS),
-        ("/messages?", "messageId", MESSAGES),
-        ("/subscriptions?", "targetId", 3),
-        ("/search?q=tea&", "postId", 3),
-    ] {
-        for limit in [1, 3, total - 1, total, total + 1, 100] {
+    for path in lists() {
+        let all = items(&pages(&server, &format!("{path}limit=100"), &alice).await);
+        let total = all.len();
+        assert!((3..100).contains(&total), "{path} {total}");
+        for limit in [1, 3, total - 1, total, total + 1] {
             let query = format!("{path}limit={limit}");
             let pages = pages(&server, &query, &alice).await;
-            let listed = ids(&pages, id);
-            let distinct: BTreeSet<_> = listed.iter().collect();
-            assert_eq!((listed.len(), distinct.len()), (total, total), "{query}");
+            assert_eq!(items(&pages), all, "{query}");
             assert_eq!(
                 pages.len(),
                 total.div_ceil(limit),
@@ -35,6 +49,29 @@ async fn the_pages_of_a_list_hold_each_item_once_and_the_last_has_no_cursor() {
                 let end = format!("after={}>; rel=\"next\"", next.unwrap_or_default());
                 assert!(link.is_none_or(|link| link.ends_with(&end)), "{query}");
             }
+        }
+        let distinct: BTreeSet<_> = all.iter().map(Value::to_string).collect();
+        assert_eq!(distinct.len(), total, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_rejects_the_cursors_of_all_other_lists() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for path in lists() {
+        let first = Request::get(&format!("{path}limit=1")).bearer(&alice);
+        let first = server.send(&first).await.json();
+        let next = first["next"].as_str().unwrap();
+        assert!(next.len() <= 200 && next.bytes().all(|byte| byte.is_ascii_graphic()));
+        for other in lists() {
+            let expected = if other == path {
+                (200, None)
+            } else {
+                BAD_REQUEST
+            };
+            let request = Request::get(&format!("{other}after={next}"));
+            server.expect(request.bearer(&alice), expected).await;
         }
     }
 }
@@ -93,9 +130,6 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
     let followed = next("/subscriptions?limit=1").await;
     let hits = next("/search?q=tea&limit=1").await;
     let threads = next("/forums/open/threads?limit=1").await;
-    for cursor in [&posts, &inbox, &followed, &hits, &threads] {
-        assert!(cursor.len() <= 200 && !cursor.contains(|c: char| !c.is_ascii_graphic()));
-    }
     let (edited, cut) = (format!("{posts}A"), &posts[..posts.len() - 1]);
     let long = "A".repeat(10_000);
     #[rustfmt::skip]
@@ -107,7 +141,6 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
         ("/threads/open-1/posts?since=2026-01-01T00:00:00Z&", &posts, &alice, false),
         ("/forums/open/threads?", &threads, &bob, true),
         ("/forums/members/threads?", &threads, &alice, false),
-        ("/threads/open-1/posts?", &threads, &alice, false),
         ("/messages?", &inbox, &alice, true),
         ("/messages?folder=inbox&", &inbox, &alice, true),
         ("/messages?", &inbox, &bob, false),

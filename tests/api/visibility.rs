@@ -27,58 +27,23 @@ fn in_forums() -> impl Iterator<Item = &'static Row> {
         .filter(move |row| places.iter().any(|place| row.template.contains(place)))
 }
 
-/// Visibility check of the items of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Checked {
-    /// Each item names its forum.
-    ByItem,
-    /// The path names a resource in a forum.
-    ByPath,
-    /// Private messages are in no forum.
-    NotInForum,
-}
-
-/// Returns every list of the document with the check of its items.
-fn lists() -> Vec<(&'static Row, Checked)> {
+/// Returns the lists with items of all forums, each with `true` if its items name their forum. Private messages are in
+/// no forum.
+fn global_lists() -> Vec<(&'static str, bool)> {
     let document = openapi_document(&settings(), &Environment::new(TokioRuntime));
-    let checked = |row: &'static Row| {
+    let global = |row: &&Row| {
+        row.template != "/messages" && in_forums().all(|other| other.template != row.template)
+    };
+    let list = |row: &'static Row| {
         let operation = &document["paths"][row.template][row.method.to_lowercase()];
         let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
-        let items = &resolve_ref(&document, schema)["properties"]["items"];
-        let item = items
-            .is_object()
-            .then(|| resolve_ref(&document, &items["items"]))?;
-        let checked = match row.template {
-            "/messages" => Checked::NotInForum,
-            _ if item["properties"].get("forumId").is_some() => Checked::ByItem,
-            _ => Checked::ByPath,
-        };
-        Some((row, checked))
+        let items = resolve_ref(&document, schema)["properties"].get("items")?;
+        let item = resolve_ref(&document, &items["items"]);
+        Some((row.path, item["properties"].get("forumId").is_some()))
     };
-    ROWS.iter().filter_map(checked).collect()
-}
-
-/// Fails for a new list until its items have a check.
-#[test]
-fn every_list_declares_how_its_items_are_checked() {
-    for (row, checked) in lists() {
-        let is_in_forum = in_forums().any(|other| other.template == row.template);
-        assert!(
-            checked != Checked::ByPath || is_in_forum,
-            "add to `lists` how the items of this list are checked: {row:?}"
-        );
-    }
-    assert!(lists().iter().any(|(row, _)| row.template == "/search"));
-}
-
-/// Returns the paths of the lists with items of all forums. The tests of hidden items cover only these lists, and the
-/// endpoints of [`in_forums`].
-fn global_lists() -> Vec<&'static str> {
-    let is_global = |(row, checked): &(&Row, Checked)| {
-        *checked == Checked::ByItem && !row.template.contains('{')
-    };
-    let lists = lists().into_iter().filter(is_global);
-    lists.map(|(row, _)| row.path).collect()
+    let lists: Vec<_> = ROWS.iter().filter(global).filter_map(list).collect();
+    assert!(lists.contains(&("/search?q=tea", true)), "{lists:?}");
+    lists
 }
 
 fn request(row: &Row, forum: &str) -> Request {
@@ -232,7 +197,7 @@ async fn a_subscription_to_a_hidden_thread_can_be_removed() {
 async fn lists_hold_the_items_that_the_caller_sees() {
     let Callers { server, tokens } = Callers::new().await;
     for (user, sees, token) in tokens {
-        for path in global_lists() {
+        for (path, _) in global_lists().into_iter().filter(|(_, is_named)| *is_named) {
             let response = server
                 .send(&Request::get(path).maybe_bearer(token.as_ref()))
                 .await;
@@ -288,7 +253,7 @@ async fn hidden_resources_that_a_faulty_board_returns_are_withheld_and_logged() 
 #[tokio::test]
 async fn hidden_items_of_a_list_are_left_out_and_logged() {
     let Callers { server, tokens } = Callers::new().await;
-    for path in global_lists() {
+    for (path, _) in global_lists() {
         for (user, _, token) in &tokens[..2] {
             let request = Request::get(path).maybe_bearer(token.as_ref());
             server.board.set_mode(FailureMode::None);

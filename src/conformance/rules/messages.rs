@@ -179,3 +179,11 @@ board_rules! {
         check_eq!(author_ids(&remaining.recipients), caller_ids(&[&bob]))
     }
 }
+
+paged! {
+    Folder, MessageSummary: |self, reader, limit, after| {
+        let filter = MessageFilter { folder: *self, unread: None };
+        let params = List { filter, limit, after };
+        reader.list_messages(&params).await
+    };
+}

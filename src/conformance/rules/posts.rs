@@ -151,6 +151,13 @@ board_rules! {
     }
 }
 
+paged! {
+    ThreadId, Post: |self, reader, limit, after| {
+        let params = List { filter: PostFilter::default(), limit, after };
+        reader.list_posts(self, &params).await.map(|page| page.value)
+    };
+}
+
 /// Writes a thread with `count` posts by alice.
 pub(crate) async fn write_posts(
     suite: &Suite,

@@ -173,6 +173,13 @@ board_rules! {
     }
 }
 
+paged! {
+    SearchFilter, SearchHit: |self, reader, limit, after| {
+        let params = List { filter: self.clone(), limit, after };
+        reader.search(&params).await
+    };
+}
+
 fn posts_by(sort: SearchSort) -> TestResult<SearchFilter> {
     Ok(with(newest("tea")?, |search| search.sort = sort))
 }

@@ -197,6 +197,13 @@ board_rules! {
     }
 }
 
+paged! {
+    Option<SubscriptionTargetKind>, Subscription: |self, reader, limit, after| {
+        let params = List { filter: SubscriptionFilter { target: *self }, limit, after };
+        reader.list_subscriptions(&params).await
+    };
+}
+
 async fn subscriptions(caller: &TestCaller) -> TestResult<Vec<Subscription>> {
     let params = List::<SubscriptionFilter>::default();
     Ok(caller.list_subscriptions(&params).await.expect_ok()?.items)

@@ -100,6 +100,13 @@ board_rules! {
     }
 }
 
+paged! {
+    ForumId, Thread: |self, reader, limit, after| {
+        let params = List { filter: ThreadFilter::default(), limit, after };
+        reader.list_threads(self, &params).await
+    };
+}
+
 /// Writes threads and returns their ids, newest first.
 async fn write_threads<const N: usize>(
     suite: &Suite,

@@ -30,21 +30,40 @@ macro_rules! forum_scoped {
 
 forum_scoped! {
     ForumId: |forum| vec![forum];
+    Forum: |forum| vec![&forum.forum_id];
     Thread: |thread| vec![&thread.forum_id];
-    Page<Forum>: |page| page.items.iter().map(|forum| &forum.forum_id).collect();
-    Page<Thread>: |page| page.items.iter().map(|thread| &thread.forum_id).collect();
-    Page<Subscription>: |page| page.items.iter().map(|item| &item.forum_id).collect();
-    Page<SearchHit>: |page| page.items.iter().map(|hit| &hit.forum_id).collect();
+    Subscription: |subscription| vec![&subscription.forum_id];
+    SearchHit: |hit| vec![&hit.forum_id];
+    Post: |_post| Vec::new(), Self::redact;
+    Poll: |_poll| Vec::new();
     SubscribeOutcome: |outcome| match outcome {
         SubscribeOutcome::Created(item) | SubscribeOutcome::Existing(item) => vec![&item.forum_id],
     };
-    InForum<Page<Post>>: |page| vec![&page.forum_id], |page| page.value.items.iter_mut().for_each(Post::redact);
-    InForum<Post>: |post| vec![&post.forum_id], |post| post.value.redact();
-    InForum<Poll>: |poll| vec![&poll.forum_id];
-    Page<MessageSummary>: |_page| Vec::new();
+    MessageSummary: |_message| Vec::new();
     Message: |_message| Vec::new();
     Member: |_member| Vec::new();
     OwnAccount: |_account| Vec::new();
     Rating: |rating| rating.forum_id.iter().collect();
     (): |_nothing| Vec::new();
+}
+
+impl<T: ForumScoped> ForumScoped for InForum<T> {
+    fn forums(&self) -> Vec<&ForumId> {
+        let inner = self.value.forums();
+        std::iter::once(&self.forum_id).chain(inner).collect()
+    }
+
+    fn redact(&mut self) {
+        self.value.redact();
+    }
+}
+
+impl<T: ForumScoped> ForumScoped for Page<T> {
+    fn forums(&self) -> Vec<&ForumId> {
+        self.items.iter().flat_map(T::forums).collect()
+    }
+
+    fn redact(&mut self) {
+        self.items.iter_mut().for_each(T::redact);
+    }
 }

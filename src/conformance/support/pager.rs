@@ -23,9 +23,10 @@ pub(crate) trait Paged: Sync {
     ) -> CallResult<Page<Self::Item>>;
 }
 
+/// Implements [`Paged`] for the lists of a file of rules.
 macro_rules! paged {
     ($($list:ty, $item:ty: |$self:ident, $reader:ident, $limit:ident, $after:ident| $page:expr;)+) => {$(
-        #[async_trait]
+        #[async_trait::async_trait]
         impl Paged for $list {
             type Item = $item;
 
@@ -41,29 +42,7 @@ macro_rules! paged {
     )+};
 }
 
-paged! {
-    ForumId, Thread: |self, reader, limit, after| {
-        let params = List { filter: ThreadFilter::default(), limit, after };
-        reader.list_threads(self, &params).await
-    };
-    ThreadId, Post: |self, reader, limit, after| {
-        let params = List { filter: PostFilter::default(), limit, after };
-        reader.list_posts(self, &params).await.map(|page| page.value)
-    };
-    Folder, MessageSummary: |self, reader, limit, after| {
-        let filter = MessageFilter { folder: *self, unread: None };
-        let params = List { filter, limit, after };
-        reader.list_messages(&params).await
-    };
-    Option<SubscriptionTargetKind>, Subscription: |self, reader, limit, after| {
-        let params = List { filter: SubscriptionFilter { target: *self }, limit, after };
-        reader.list_subscriptions(&params).await
-    };
-    SearchFilter, SearchHit: |self, reader, limit, after| {
-        let params = List { filter: self.clone(), limit, after };
-        reader.search(&params).await
-    };
-}
+pub(crate) use paged;
 
 /// Reads a list page by page.
 #[derive(Debug)]

@@ -25,11 +25,17 @@ pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<TestR
     }
 }
 
+/// Returns the items of these pages, in order.
+pub(crate) fn items(pages: &[TestResponse]) -> Vec<Value> {
+    let items = pages.iter().map(|page| page.json()["items"].take());
+    items
+        .flat_map(|items| items.as_array().cloned().unwrap())
+        .collect()
+}
+
 /// Returns the ids in these pages, in order.
 pub(crate) fn ids(pages: &[TestResponse], id: &str) -> Vec<String> {
-    let items = pages
-        .iter()
-        .flat_map(|page| page.json()["items"].as_array().cloned().unwrap());
+    let items = items(pages).into_iter();
     items
         .map(|item| item[id].as_str().unwrap().to_owned())
         .collect()
