@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::host::{BoardResult, Caller, InForum, MemberCaller, ResourceRef};
+use crate::host::{BoardResult, InForum, MemberCaller, ResourceRef};
 use crate::model::{
     CursorPage, Forum, ForumId, ForumList, Me, Member, Message, MessageSummary, OwnAccount, Page,
     Poll, Post, Rating, SearchHit, SubscribeOutcome, Subscription, SubscriptionTarget,
@@ -127,17 +127,12 @@ impl Render for Message {
     }
 }
 
-/// Guests who see no forum see no member either.
 impl Render for Member {
     type Wire = Self;
 
     fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        match context.caller {
-            Caller::Guest(guest) if guest.access().visible_forums.is_empty() => {
-                Err(ApiError::NotFound)
-            }
-            _ => Ok(Rendered::new(self)),
-        }
+        context.require_visible_members()?;
+        Ok(Rendered::new(self))
     }
 }
 

@@ -263,6 +263,7 @@ where
             caller: &self.caller,
             cursor_scope: self.cursor_scope,
             operation_id: self.operation_id,
+            names_member: path.member().is_some(),
         };
         let call = (self.function)(&self.service, caller, path, input);
         let result = call.await.map_err(|error| match error {

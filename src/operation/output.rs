@@ -108,6 +108,8 @@ pub(crate) struct RenderContext<'a> {
     /// The list that cursors belong to; `None` for an operation that is not a list.
     pub(crate) cursor_scope: Option<CursorScope>,
     pub(crate) operation_id: &'static str,
+    /// True if the path names a member.
+    pub(crate) names_member: bool,
 }
 
 /// A result that the caller can see.
@@ -170,6 +172,16 @@ impl RenderContext<'_> {
             Ok(())
         } else {
             Err(ApiError::HiddenResult)
+        }
+    }
+
+    /// Rejects a result about a member for a guest who sees no forum: such a guest sees no member either.
+    pub(crate) fn require_visible_members(&self) -> Result<(), ApiError> {
+        match self.caller {
+            Caller::Guest(guest) if guest.access().visible_forums.is_empty() => {
+                Err(ApiError::NotFound)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -247,13 +259,17 @@ impl<T: Resource + HasForum> Render for Page<T> {
     }
 }
 
-/// Removes the items that the caller does not see, and omits the forums of the others.
+/// Removes the items that the caller does not see, and omits the forums of the others. A list below the path of a member
+/// is a result about the member.
 impl<T: Resource> Render for Page<InForum<T>> {
     type Wire = CursorPage<T>;
 
     const IS_PAGE: bool = true;
 
     fn render(self, context: &RenderContext<'_>) -> Result<Rendered<CursorPage<T>>, ApiError> {
+        if context.names_member {
+            context.require_visible_members()?;
+        }
         context.page(context.visible_items(self).map(|item| item.value))
     }
 }
