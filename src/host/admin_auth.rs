@@ -63,6 +63,17 @@ pub trait AdminAuth: Send + Sync + 'static {
         Ok(names)
     }
 
+    /// Returns at most `limit` usernames, which the forms of the panel suggest for the owner of a token or an endpoint, for
+    /// example those of the members who were active last. Default: none.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
+    async fn suggested_usernames(&self, limit: u32) -> BackendResult<Vec<String>> {
+        let _ = limit;
+        Ok(Vec::new())
+    }
+
     /// Returns the absolute path of the sign-in page, with a query that contains `return_to`. The panel redirects
     /// requests that have no session to this page.
     ///
@@ -83,6 +94,7 @@ impl_for_pointers!(AdminAuth {
     async fn user_id_by_name(username: &str) -> BackendResult<Option<UserId>>;
     async fn username(user_id: &UserId) -> BackendResult<Option<String>>;
     async fn usernames(user_ids: &[UserId]) -> BackendResult<HashMap<UserId, String>>;
+    async fn suggested_usernames(limit: u32) -> BackendResult<Vec<String>>;
     fn sign_in_url(return_to: &str) -> String;
     fn sign_out_path() -> Option<&str>;
 });

@@ -20,7 +20,7 @@ const TOP_TOKENS: u32 = 20;
 const REQUEST_SERIES: [(&str, &str); 3] = [
     (
         "completed",
-        "completed (2xx, 3xx, other 4xx) or canceled by the client",
+        "completed (other statuses) or canceled by the client",
     ),
     ("refused", "refused (401, 403, 429)"),
     ("failed", "failed (5xx)"),
@@ -98,6 +98,7 @@ impl Requests {
                 h2 id="requests-by-token" { "API requests by token" }
                 p { "The " (TOP_TOKENS) " tokens with the most requests. Requests without a token, or with an unknown one, count as requests of guests." }
                 (number_table(tokens))
+                p { a href=(context.url("/tokens")) { "All tokens" } }
             }
         })
     }

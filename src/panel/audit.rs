@@ -1,197 +1,211 @@
-//! Page of the audit log.
+//! Pages of the audit log.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use maud::{Markup, html};
 
 use super::components::{
-    TableRow, breakable, empty, filter_field, next_page_link, parse_position, position,
-    query_string, table,
+    TableRow, empty, one_line, parse_position, position, properties, table, utc_time,
 };
+use super::filter::ListFilter;
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
+use super::tokens;
 use crate::audit::{AuditAction, AuditEntry, AuditOrigin};
-use crate::model::{AuditEntryId, DeliveryId, EndpointId, UserId};
+use crate::model::{AuditEntryId, UserId};
 use crate::store::{AuditFilter, AuditRecord};
+use crate::task::join_all;
 use crate::token::Lookup;
 
 /// Entries per page.
 const PAGE_SIZE: usize = 50;
 
-/// Longest details that are shown without folding, in characters.
-const MAX_DETAILS_CHARS: usize = 120;
+/// Names of the actors and targets of entries. A target without a name was removed, or belongs to the host.
+struct Names<'a> {
+    members: HashMap<&'a UserId, String>,
+    targets: HashMap<String, String>,
+}
 
 /// `GET /audit`
 pub(super) async fn list(context: &PageContext) -> PageResult {
-    let mut records = match parse_filter(context).await? {
-        Some(filter) => context.panel.stores.audit.list(&filter).await?,
-        None => Vec::new(),
+    let fields = ListFilter::new(context, "/audit", &["actor", "action", "target"]);
+    let filter = parse_filter(context, &fields).await?;
+    let mut records = match &filter {
+        Ok(filter) => context.panel.stores.audit.list(filter).await?,
+        Err(_) => Vec::new(),
     };
     let more = records.len() > PAGE_SIZE;
     records.truncate(PAGE_SIZE);
     let last = records.last().filter(|_| more);
-    let actors = records
+    let names = Names::load(context, &records).await?;
+    let actions: Vec<_> = AuditAction::STANDARD
         .iter()
-        .filter_map(|record| record.entry.actor.user_id.as_ref());
-    let names = context.names(actors).await?;
+        .map(AuditAction::as_str)
+        .collect();
+    let controls = html! {
+        (fields.text_field("actor", "Administrator", &[]))
+        (fields.text_field("action", "Action", &actions))
+        (fields.text_field("target", "Target", &[]))
+    };
     let main = html! {
-        p.lead { "Changes to tokens, webhooks and the board, with their time, actor and origin." }
-        (filter_form(context))
+        p.lead { "Changes to tokens, webhooks and the board. The page of an entry has all its details." }
+        (fields.form("Audit log", "", controls))
         @if records.is_empty() {
-            (no_entries(context))
+            (no_entries(&fields, filter.err()))
         } @else {
-            (table(records.iter().map(|record| row(context, record, &names))))
+            (table(records.iter().map(|record| row(context, &names, record))))
         }
         @if let Some(last) = last {
-            (next_page_link("Older entries", &context.url(&next_page(context, last))))
+            (fields.next_page("Older entries", &position(last.entry.occurred_at, &last.entry.id)))
         }
     };
-    context.show("Audit log", main)
+    context.show("Audit", main)
 }
 
-/// Returns the value of a field of the filter, without surrounding blanks.
-fn field<'a>(context: &'a PageContext, name: &str) -> &'a str {
-    context.query.get(name).trim()
-}
-
-/// Parses the filter of the query; `None` if no entry can match it, because of an unknown member or a malformed action.
-async fn parse_filter(context: &PageContext) -> Result<Option<AuditFilter>, PanelError> {
+/// Parses the filter. Returns the reason if no entry can match it.
+async fn parse_filter(
+    context: &PageContext,
+    fields: &ListFilter<'_>,
+) -> Result<Result<AuditFilter, &'static str>, PanelError> {
     let mut filter = AuditFilter {
-        after: parse_position(field(context, "before"), AuditEntryId::parse),
+        after: parse_position(context.query.get("after"), AuditEntryId::parse),
         limit: PAGE_SIZE as u32 + 1,
+        target: Some(fields.get("target").to_owned()).filter(|target| !target.is_empty()),
         ..AuditFilter::default()
     };
-    let username = field(context, "actor");
+    let (username, action) = (fields.get("actor"), fields.get("action"));
     if !username.is_empty() {
         filter.actor = context.panel.admin_auth.user_id_by_name(username).await?;
         if filter.actor.is_none() {
-            return Ok(None);
+            return Ok(Err("No member has this username."));
         }
     }
-    let action = field(context, "action");
     if !action.is_empty() {
         filter.action = AuditAction::parse(action).ok();
         if filter.action.is_none() {
-            return Ok(None);
+            return Ok(Err("No action has this name."));
         }
     }
-    let target = Some(field(context, "target")).filter(|target| !target.is_empty());
-    filter.target = target.map(str::to_owned);
-    Ok(Some(filter))
+    Ok(Ok(filter))
 }
 
-fn filter_form(context: &PageContext) -> Markup {
-    html! {
-        form.filter method="get" action=(context.url("/audit")) role="search" aria-label="Audit log" {
-            (filter_field("actor", "Administrator", field(context, "actor")))
-            (action_field(field(context, "action")))
-            (filter_field("target", "Target", field(context, "target")))
-            button.quiet type="submit" { "Filter" }
-        }
-    }
+fn no_entries(fields: &ListFilter<'_>, reason: Option<&str>) -> Markup {
+    let no_matches = fields.no_matches(reason.unwrap_or("No entries match these filters."));
+    no_matches.unwrap_or_else(|| {
+        let text = "Each change in this panel and on the command line adds an entry.";
+        empty("There are no entries yet.", html! { (text) })
+    })
 }
 
-/// Renders a field with the library's actions as suggestions. Hosts record other actions, too.
-fn action_field(value: &str) -> Markup {
-    html! {
-        div {
-            label for="action" { "Action" }
-            input id="action" name="action" type="text" value=(value) list="actions" autocomplete="off" spellcheck="false";
-            datalist id="actions" {
-                @for action in AuditAction::STANDARD { option value=(action) {} }
-            }
-        }
-    }
-}
-
-/// Returns the path of the page after this entry.
-fn next_page(context: &PageContext, last: &AuditRecord) -> String {
-    let fields = ["actor", "action", "target"].map(|name| (name, field(context, name)));
-    let before = position(last.entry.occurred_at, &last.entry.id);
-    let fields = fields.into_iter().chain([("before", before.as_str())]);
-    format!("/audit?{}", query_string(fields))
-}
-
-fn no_entries(context: &PageContext) -> Markup {
-    let is_filtered = ["actor", "action", "target", "before"]
-        .into_iter()
-        .any(|name| !field(context, name).is_empty());
-    if is_filtered {
-        let all = html! { a href=(context.url("/audit")) { "Show all entries" } "." };
-        return empty("No entries match these filters.", all);
-    }
-    let text = "Each change in this panel and on the command line adds an entry.";
-    empty("There are no entries yet.", html! { (text) })
-}
-
-fn row(context: &PageContext, record: &AuditRecord, names: &HashMap<&UserId, String>) -> TableRow {
+fn row(context: &PageContext, names: &Names<'_>, record: &AuditRecord) -> TableRow {
     let entry = &record.entry;
-    let count = Some(record.count).filter(|count| *count > 1);
+    let path = context.url(&format!("/audit/{}", entry.id));
+    let time = utc_time(entry.occurred_at);
     vec![
-        ("Time", context.time(entry.occurred_at)),
-        ("Action", html! { code { (entry.action) } }),
         (
-            "Target",
-            html! { (target(context, entry)) @if let Some(count) = count { " " small { "× " (count) } } },
+            "Time",
+            html! { a href=(path) { time.exact datetime=(entry.occurred_at) title=(time) { (time) } } },
         ),
-        ("By", actor(record, names)),
-        ("From", origin(record)),
-        ("Details", details(&entry.details)),
+        ("Action", html! { code { (entry.action) } }),
+        ("Target", names.target(context, record)),
+        ("By", one_line(&names.actor(entry))),
+        ("Details", one_line(&entry.details)),
     ]
 }
 
-/// Renders the details. Of long details only the beginning is visible until a click unfolds the rest.
-fn details(text: &str) -> Markup {
-    let rest = text.char_indices().nth(MAX_DETAILS_CHARS);
-    let end = rest.map(|(end, _)| {
-        let blank = text.get(..end).and_then(|start| start.rfind(' '));
-        blank.unwrap_or(end)
-    });
-    match end.and_then(|end| text.split_at_checked(end)) {
-        None => html! { small.details { (text) } },
-        Some((start, rest)) => html! {
-            details.details { summary { small { (start) " …" } } small { "…" (rest) } }
-        },
-    }
-}
-
-/// Renders the target, with a link to its page. Removed targets have no page.
-fn target(context: &PageContext, entry: &AuditEntry) -> Markup {
-    let target = html! { code { (breakable(&entry.target)) } };
-    let action = entry.action.as_str();
-    let area = match entry.target.as_str() {
-        _ if action.ends_with(".removed") => None,
-        id if id.starts_with("whe_") && EndpointId::parse(id).is_ok() => Some("webhooks"),
-        id if id.starts_with("dlv_") && DeliveryId::parse(id).is_ok() => Some("deliveries"),
-        id if action.starts_with("token.") && Lookup::parse(id).is_ok() => Some("tokens"),
-        _ => None,
+/// `GET /audit/{id}`
+pub(super) async fn show(context: &PageContext) -> PageResult {
+    let filter = AuditFilter {
+        id: Some(AuditEntryId::parse(&context.id).map_err(|_| PanelError::NotFound)?),
+        limit: 1,
+        ..AuditFilter::default()
     };
-    match area {
-        Some(area) => {
-            let path = context.url(&format!("/{area}/{}", entry.target));
-            html! { a href=(path) { (target) } }
+    let records = context.panel.stores.audit.list(&filter).await?;
+    let record = records.first().ok_or(PanelError::NotFound)?;
+    let names = Names::load(context, &records).await?;
+    let entry = &record.entry;
+    let address = entry.actor.address.map(|address| address.to_string());
+    let main = properties([
+        ("Time", context.time(entry.occurred_at)),
+        ("Action", html! { code { (entry.action) } }),
+        ("Target", names.target(context, record)),
+        ("Target id", html! { code { (entry.target) } }),
+        ("By", html! { (names.actor(entry)) }),
+        (
+            "From",
+            html! { (origin(entry)) @if let Some(address) = address { " " code { (address) } } },
+        ),
+        (
+            "Details",
+            html! { ul.parts { @for part in entry.details.split("; ") { li { (part) } } } },
+        ),
+        ("Id", html! { code { (entry.id) } }),
+    ]);
+    context.show(entry.action.as_str(), main)
+}
+
+impl<'a> Names<'a> {
+    async fn load(context: &PageContext, records: &'a [AuditRecord]) -> Result<Self, PanelError> {
+        let entries = || records.iter().map(|record| &record.entry);
+        let actors = entries().filter_map(|entry| entry.actor.user_id.as_ref());
+        let members = context.names(actors).await?;
+        let endpoints = context.webhooks().endpoints.list().await?;
+        let endpoints = endpoints
+            .into_iter()
+            .map(|one| (one.id.to_string(), one.url));
+        let mut targets: HashMap<_, _> = endpoints.collect();
+        let lookups: BTreeSet<_> = entries()
+            .filter(|entry| entry.action.as_str().starts_with("token."))
+            .filter_map(|entry| Lookup::parse(&entry.target).ok())
+            .collect();
+        let tokens = lookups
+            .iter()
+            .map(|lookup| context.panel.stores.tokens.find(lookup));
+        for token in join_all(tokens).await {
+            if let Some(token) = token? {
+                let label = tokens::label(&token).unwrap_or(tokens::NO_LABEL);
+                targets.insert(token.lookup.to_string(), label.to_owned());
+            }
         }
-        None => target,
+        Ok(Self { members, targets })
+    }
+
+    /// Renders the name of a target, with a link to its page. Removed targets have no page.
+    fn target(&self, context: &PageContext, record: &AuditRecord) -> Markup {
+        let entry = &record.entry;
+        let name = self.targets.get(&entry.target);
+        let area = match entry.target.as_str() {
+            id if id.starts_with("dlv_") => Some("deliveries"),
+            id if id.starts_with("whe_") => name.map(|_| "webhooks"),
+            _ => name.map(|_| "tokens"),
+        };
+        let area = area.filter(|_| !entry.action.as_str().ends_with(".removed"));
+        let text = one_line(name.unwrap_or(&entry.target));
+        html! {
+            @match area {
+                Some(area) => a href=(context.url(&format!("/{area}/{}", entry.target))) { (text) },
+                None => (text),
+            }
+            @if record.count > 1 { " " small { "× " (record.count) } }
+        }
+    }
+
+    fn actor(&self, entry: &AuditEntry) -> String {
+        let actor = &entry.actor;
+        let name = actor.user_id.as_ref().and_then(|id| self.members.get(id));
+        match (name, &actor.system_user) {
+            (Some(name), _) => name.clone(),
+            (None, Some(user)) => format!("{user}, command line"),
+            (None, None) if actor.origin == AuditOrigin::System => "the board".into(),
+            (None, None) => "(unknown)".into(),
+        }
     }
 }
 
-fn actor(record: &AuditRecord, names: &HashMap<&UserId, String>) -> Markup {
-    let actor = &record.entry.actor;
-    let name = actor.user_id.as_ref().and_then(|id| names.get(id));
-    html! {
-        @if let Some(name) = name { (breakable(name)) }
-        @else if let Some(user) = &actor.system_user { small { "system user " } (breakable(user)) }
-        @else if actor.origin == AuditOrigin::System { "the board" }
-        @else { "(unknown)" }
-    }
-}
-
-fn origin(record: &AuditRecord) -> Markup {
-    let actor = &record.entry.actor;
-    let origin = match actor.origin {
+fn origin(entry: &AuditEntry) -> &'static str {
+    match entry.actor.origin {
         AuditOrigin::Panel => "control panel",
         AuditOrigin::CommandLine => "command line",
         AuditOrigin::System => "automatic",
-    };
-    html! { (origin) @if let Some(address) = actor.address { " " small { (address) } } }
+    }
 }

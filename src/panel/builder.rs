@@ -36,6 +36,11 @@ pub struct PanelSettings {
     /// Absolute URL of the `McpServer` (feature `mcp`), such as `https://board.example/mcp`, for the configuration
     /// of a client beside a new token. Default: empty, which omits the configuration.
     pub mcp_url: String,
+    /// Name of the board, for the head of each page and the title of the browser's tab. Default: empty.
+    pub board_name: String,
+    /// Tasks that the panel does not have, each with the command or the address that does it, for example
+    /// `("Members", "forum-server member")`. Each page lists them at its end. Default: none.
+    pub other_tasks: Vec<(String, String)>,
     /// Networks of the proxies whose `x-forwarded-for` header is trusted for the addresses in the audit log. Default: none.
     pub trusted_proxies: Vec<IpNet>,
 }
@@ -49,6 +54,8 @@ impl Default for PanelSettings {
             api_url: String::new(),
             reference_url: String::new(),
             mcp_url: String::new(),
+            board_name: String::new(),
+            other_tasks: Vec::new(),
             trusted_proxies: Vec::new(),
         }
     }

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use maud::{Markup, html};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::builder::PanelSettings;
 use crate::error::ParseError;
 use crate::html;
 use crate::model::{DAY, HOUR, Timestamp};
@@ -17,14 +17,17 @@ pub(super) const STYLE_SHEET: &str = "/style.css";
 pub(super) const SCRIPT: &str = "/script.js";
 
 /// Renders a page without navigation and without data.
-pub(super) fn bare_document(base_path: &str, title: &str, text: &str) -> Markup {
+pub(super) fn bare_document(settings: &PanelSettings, title: &str, text: &str) -> Markup {
     let body = html! { main.narrow id="main" { h1 { (title) } p { (text) } } };
-    document(base_path, title, body)
+    document(settings, title, body)
 }
 
-pub(super) fn document(base_path: &str, title: &str, body: Markup) -> Markup {
-    let [style, script] = [STYLE_SHEET, SCRIPT].map(|path| format!("{base_path}{path}"));
-    let title = format!("{title} · Control panel");
+/// Renders a document. `title` precedes the name of the panel and of the board in the title of the browser's tab.
+pub(super) fn document(settings: &PanelSettings, title: &str, body: Markup) -> Markup {
+    let [style, script] = [STYLE_SHEET, SCRIPT].map(|path| format!("{}{path}", settings.base_path));
+    let names = [title, "Control panel", &settings.board_name];
+    let names = names.into_iter().filter(|name| !name.is_empty());
+    let title = names.collect::<Vec<_>>().join(" · ");
     html::document(&title, &style, &script, html! { body { (body) } })
 }
 
@@ -78,9 +81,38 @@ fn table_cell((column, content): &(&str, Markup)) -> Markup {
     }
 }
 
-/// Marks a long text, such as a URL, that may wrap at any character.
+/// Marks a text that may be long. A URL wraps after its separators, and any text inside a word only if the word is longer
+/// than the line.
 pub(super) fn breakable(text: &str) -> Markup {
-    html! { span.long { (text) } }
+    if !text.contains("://") {
+        return html! { span.long { (text) } };
+    }
+    html! { span.long title=(text) { @for part in text.split_inclusive(['/', '?', '&']) { (part) wbr; } } }
+}
+
+/// Renders a text in one line. What exceeds the line is cut off, and visible on another page.
+pub(super) fn one_line(text: &str) -> Markup {
+    html! { span.one-line title=(text) { (text) } }
+}
+
+/// Renders the properties of an object: names and values.
+pub(super) fn properties<'a>(rows: impl IntoIterator<Item = (&'a str, Markup)>) -> Markup {
+    html! { dl { @for (name, value) in rows { div { dt { (name) } dd { (value) } } } } }
+}
+
+/// Renders the last section of a page: a change that cannot be undone. `control` makes the change, after the visitor has
+/// unfolded what it does.
+pub(super) fn danger_section(title: &str, summary: &str, effect: &str, control: Markup) -> Markup {
+    html! {
+        section aria-labelledby="danger" {
+            h2 id="danger" { (title) }
+            details.danger {
+                summary { (summary) }
+                p { (effect) " This cannot be undone." }
+                (control)
+            }
+        }
+    }
 }
 
 /// Renders a secret in a read-only field that has the focus. One click selects the content without a script. The script
@@ -104,49 +136,6 @@ fn read_only_field(name: &str, label: &str, text: &str, is_secret: bool) -> Mark
     }
 }
 
-/// Renders a text field of a filter.
-pub(super) fn filter_field(name: &str, label: &str, value: &str) -> Markup {
-    html! {
-        div {
-            label for=(name) { (label) }
-            input id=(name) name=(name) type="text" value=(value) autocomplete="off" spellcheck="false";
-        }
-    }
-}
-
-/// Renders a list of options of a filter. `any` is the text of the option without a value. If the chosen value is not
-/// in the list, it is added as an option.
-pub(super) fn choice(
-    name: &str,
-    label: &str,
-    any: &str,
-    options: impl Iterator<Item = (String, String)>,
-    chosen: &str,
-) -> Markup {
-    let mut options: Vec<_> = options.collect();
-    if !chosen.is_empty() && !options.iter().any(|(value, _)| value == chosen) {
-        options.push((chosen.into(), chosen.into()));
-    }
-    html! {
-        div {
-            label for=(name) { (label) }
-            select.choice id=(name) name=(name) {
-                option value="" { (any) }
-                @for (value, text) in options {
-                    option value=(value) selected[chosen == value] { (text) }
-                }
-            }
-        }
-    }
-}
-
-/// Encodes names and values as the query of a URL.
-pub(super) fn query_string<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let pair = |(name, value)| format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC));
-    let pairs: Vec<_> = fields.into_iter().map(pair).collect();
-    pairs.join("&")
-}
-
 /// Formats the parameter `after` of the page after an item: its creation time in milliseconds, a dot, and its id.
 pub(super) fn position(created_at: Timestamp, id: &impl Display) -> String {
     format!("{}.{id}", created_at.as_millis())
@@ -160,10 +149,6 @@ pub(super) fn parse_position<T>(
     let (created_at, id) = text.split_once('.')?;
     let created_at = Timestamp::from_millis(created_at.parse().ok()?);
     Some((created_at, parse_id(id).ok()?))
-}
-
-pub(super) fn next_page_link(text: &str, path: &str) -> Markup {
-    html! { p.next-page { a href=(path) rel="next" { (text) } } }
 }
 
 /// Units with their lengths, the longest first.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use super::components::{
-    TableRow, badge, breakable, choice, empty, next_page_link, parse_position, position,
-    query_string, table,
+    TableRow, badge, breakable, danger_section, empty, parse_position, position, properties, table,
 };
+use super::filter::ListFilter;
 use super::form::Form;
 use super::page_context::PageContext;
 use super::pretty_json::pretty_json;
@@ -34,7 +34,7 @@ const WITHHELD: &str = "The owner of the endpoint is not allowed to receive this
 /// `GET /deliveries`
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let filter = parse_filter(&context.query, context.now);
-    let texts = FilterTexts::new(&context.query, &filter);
+    let fields = filter_fields(context, &filter);
     let endpoints = context.webhooks().endpoints.list().await?;
     let mut deliveries = context.webhooks().deliveries.list(&filter).await?;
     let more = deliveries.len() > PAGE_SIZE as usize;
@@ -46,18 +46,18 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let main = html! {
         p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it. A delivery is gone if the endpoint responded with 410, and withheld if the endpoint's owner is no longer allowed to see the event." }
         (quarantine_warning(context).await?)
-        (filter_form(context, &texts, &endpoints))
+        (filter_form(context, &fields, &endpoints))
         @if is_default_period(&context.query, &filter) {
             p.hint { "If \"Queued from\" is empty, a filter by response covers the 7 days before \"Queued until\". If both are empty, it covers the last 7 days." }
         }
         @if let Some(endpoint) = &filter.endpoint_id { (retry_dead(context, endpoint, &endpoints)) }
         @if deliveries.is_empty() {
-            (no_deliveries(context, &texts, &endpoints))
+            (no_deliveries(context, &fields, &endpoints))
         } @else {
             (table(rows))
         }
         @if let Some(last) = last {
-            (next_page_link("Older deliveries", &context.url(&next_page(context, &filter, last))))
+            (fields.next_page("Older deliveries", &position(last.created_at, &last.id)))
         }
     };
     context.show("Deliveries", main)
@@ -103,69 +103,30 @@ fn parse_period(text: &str) -> Option<Range<Timestamp>> {
     Some(start..start.saturating_add(length))
 }
 
-/// Returns the path of the page after this delivery.
-fn next_page(context: &PageContext, filter: &DeliveryFilter, last: &Delivery) -> String {
-    let after = position(last.created_at, &last.id);
-    let texts = FilterTexts::new(&context.query, filter);
-    let set = texts
-        .pairs()
-        .into_iter()
-        .filter(|(_, value)| !value.is_empty());
-    let query = query_string(set.chain([("after", after.as_str())]));
-    format!("/deliveries?{query}")
-}
-
-/// Values of the fields of the filter, empty if not set.
-struct FilterTexts {
-    state: &'static str,
-    endpoint: String,
-    topic: String,
-    response: &'static str,
-    from: String,
-    to: String,
-}
-
-impl FilterTexts {
-    fn new(query: &Form, filter: &DeliveryFilter) -> Self {
-        // The time fields of the form accept only a date with a time of day.
-        let time = |name, is_set: bool, time_of_date| match query.get(name) {
-            text if !is_set || text.is_empty() => String::new(),
-            date if date.len() == 10 => format!("{date}T{time_of_date}"),
-            time => time.into(),
-        };
-        Self {
-            state: filter.state.map_or("", DeliveryState::as_str),
-            endpoint: filter
-                .endpoint_id
-                .as_ref()
-                .map_or_else(String::new, ToString::to_string),
-            topic: filter
-                .topic
-                .as_ref()
-                .map_or_else(String::new, ToString::to_string),
-            response: filter.response.map_or("", ResponseFilter::as_str),
-            from: time("from", filter.since.is_some(), "00:00"),
-            to: time("to", filter.before.is_some(), "23:59"),
+/// Returns the fields of the form. Fields with an invalid value are empty.
+fn filter_fields<'a>(context: &'a PageContext, filter: &DeliveryFilter) -> ListFilter<'a> {
+    let validity = [
+        ("state", filter.state.is_some()),
+        ("endpoint", filter.endpoint_id.is_some()),
+        ("topic", filter.topic.is_some()),
+        ("response", filter.response.is_some()),
+        ("from", filter.since.is_some()),
+        ("to", filter.before.is_some()),
+    ];
+    let mut fields = ListFilter::new(context, "/deliveries", &validity.map(|(name, _)| name));
+    for (name, _) in validity.into_iter().filter(|(_, is_valid)| !is_valid) {
+        fields.set(name, String::new());
+    }
+    // The time fields of the form accept only a date with a time of day.
+    for (name, time_of_day) in [("from", "T00:00"), ("to", "T23:59")] {
+        if fields.get(name).len() == "2026-01-31".len() {
+            fields.set(name, format!("{}{time_of_day}", fields.get(name)));
         }
     }
-
-    fn pairs(&self) -> [(&'static str, &str); 6] {
-        [
-            ("state", self.state),
-            ("endpoint", &self.endpoint),
-            ("topic", &self.topic),
-            ("response", self.response),
-            ("from", &self.from),
-            ("to", &self.to),
-        ]
-    }
-
-    fn is_empty(&self) -> bool {
-        self.pairs().iter().all(|(_, value)| value.is_empty())
-    }
+    fields
 }
 
-fn filter_form(context: &PageContext, texts: &FilterTexts, endpoints: &[Endpoint]) -> Markup {
+fn filter_form(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[Endpoint]) -> Markup {
     let states = DeliveryState::ALL
         .iter()
         .map(|state| (state.as_str().into(), state.as_str().into()));
@@ -185,17 +146,15 @@ fn filter_form(context: &PageContext, texts: &FilterTexts, endpoints: &[Endpoint
         };
         (response.as_str().into(), text.into())
     });
-    html! {
-        form.filter.wide method="get" action=(context.url("/deliveries")) role="search" aria-label="Deliveries" {
-            (choice("state", "State", "Any state", states, texts.state))
-            (choice("endpoint", "Endpoint", "Any endpoint", endpoints, &texts.endpoint))
-            (choice("topic", "Topic", "Any topic", topics, &texts.topic))
-            (choice("response", "Response", "Any response", responses, texts.response))
-            (time_field("from", "Queued from", &texts.from))
-            (time_field("to", "Queued until", &texts.to))
-            button.quiet type="submit" { "Filter" }
-        }
-    }
+    let controls = html! {
+        (fields.choice("state", "State", "Any state", states))
+        (fields.choice("endpoint", "Endpoint", "Any endpoint", endpoints))
+        (fields.choice("topic", "Topic", "Any topic", topics))
+        (fields.choice("response", "Response", "Any response", responses))
+        (time_field("from", "Queued from", fields.get("from")))
+        (time_field("to", "Queued until", fields.get("to")))
+    };
+    fields.form("Deliveries", "wide", controls)
 }
 
 /// Renders a field in UTC. The script shows the local time and its zone instead.
@@ -235,15 +194,13 @@ pub(super) async fn quarantine_warning(context: &PageContext) -> Result<Markup, 
     })
 }
 
-fn no_deliveries(context: &PageContext, texts: &FilterTexts, endpoints: &[Endpoint]) -> Markup {
+fn no_deliveries(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[Endpoint]) -> Markup {
     if endpoints.is_empty() {
-        let add =
-            html! { a href=(context.url("/webhooks")) { "Add an endpoint" } " to receive events." };
+        let add = html! { a href=(context.url("/webhooks/new")) { "Add an endpoint" } " to receive events." };
         return empty("There are no deliveries.", add);
     }
-    if !texts.is_empty() {
-        let all = html! { a href=(context.url("/deliveries")) { "Show all deliveries" } "." };
-        return empty("No deliveries match these filters.", all);
+    if let Some(no_matches) = fields.no_matches("No deliveries match these filters.") {
+        return no_matches;
     }
     let ping = html! { "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery." };
     empty("There are no deliveries.", ping)
@@ -285,7 +242,7 @@ pub(super) fn row(
     row.extend([
         ("State", badge(progress.state.as_str())),
         ("Attempts", html! { (progress.attempts) }),
-        ("Queued", context.time(delivery.created_at)),
+        ("Queued", context.relative_time(delivery.created_at)),
         ("Next attempt", next_attempt(context, delivery, endpoint)),
     ]);
     row
@@ -297,7 +254,8 @@ fn next_attempt(context: &PageContext, delivery: &Delivery, endpoint: Option<&En
         Some(_) if endpoint.is_some_and(|endpoint| !endpoint.enabled) => {
             html! { "paused (endpoint disabled)" }
         }
-        due_at => context.optional_time(due_at, "none"),
+        Some(due_at) => context.relative_time(due_at),
+        None => html! { "none" },
     }
 }
 
@@ -317,26 +275,26 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let url = endpoint.map_or_else(|| delivery.endpoint_id.to_string(), |endpoint| endpoint.url);
     let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint_id));
     let (id, progress) = (&delivery.id, &delivery.progress);
+    let remove = format!("/deliveries/{id}/remove");
+    let state = html! {
+        (badge(progress.state.as_str()))
+        @if progress.state == DeliveryState::Withheld { " " small { (WITHHELD) } }
+    };
     let main = html! {
         (ping_result(context, &delivery, attempts.last()))
-        dl {
-            div {
-                dt { "State" }
-                dd {
-                    (badge(progress.state.as_str()))
-                    @if progress.state == DeliveryState::Withheld { " " small { (WITHHELD) } }
-                }
+        (properties([
+            ("State", state),
+            ("Topic", html! { (delivery.topic) }),
+            ("Endpoint", html! { a href=(endpoint_path) { (breakable(&url)) } }),
+            ("Queued", context.time(delivery.created_at)),
+            ("Next attempt", next),
+            ("Id", html! { code data-copy="id" { (id) } }),
+            ("Event", html! { code data-copy="event id" { (delivery.event_id) } }),
+        ]))
+        @if progress.state != DeliveryState::Queued {
+            div.actions {
+                (context.button(&format!("/deliveries/{id}/retry"), "Redeliver", "this delivery", ""))
             }
-            div { dt { "Topic" } dd { (delivery.topic) } }
-            div { dt { "Endpoint" } dd { a href=(endpoint_path) { (breakable(&url)) } } }
-            div { dt { "Queued" } dd { (context.time(delivery.created_at)) } }
-            div { dt { "Next attempt" } dd { (next) } }
-            div { dt { "Id" } dd { code data-copy="id" { (id) } } }
-            div { dt { "Event" } dd { code data-copy="event id" { (delivery.event_id) } } }
-        }
-        div.actions {
-            (retry_button(context, &delivery))
-            (context.button(&format!("/deliveries/{id}/remove"), "Remove", "this delivery", "danger"))
         }
         section aria-labelledby="attempts" {
             h2 id="attempts" { "Attempts" }
@@ -357,8 +315,14 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
                 (copyable("Request body", &pretty_json(&body)))
             }
         }
+        (danger_section(
+            "Remove",
+            "Remove this delivery…",
+            "The delivery and the records of its attempts are removed. If it is queued, it is not sent.",
+            context.button(&remove, "Remove", "this delivery", "danger primary"),
+        ))
     };
-    context.show("Delivery", main)
+    context.show(&format!("{} {id}", delivery.topic), main)
 }
 
 /// Renders the result of a ping to which the administrator was redirected.
@@ -383,15 +347,6 @@ fn ping_result(context: &PageContext, delivery: &Delivery, last: Option<&Attempt
         DeliveryState::Retrying | DeliveryState::Dead | DeliveryState::Gone => html! {
             p.alert role="alert" { "Ping failed. " (reason.unwrap_or_default()) }
         },
-    }
-}
-
-/// Renders the button of the operator retry. A queued delivery has no button.
-fn retry_button(context: &PageContext, delivery: &Delivery) -> Markup {
-    let path = format!("/deliveries/{}/retry", delivery.id);
-    match delivery.progress.state {
-        DeliveryState::Queued => html! {},
-        _ => context.button(&path, "Redeliver", "this delivery", ""),
     }
 }
 

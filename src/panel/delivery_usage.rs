@@ -60,14 +60,14 @@ impl Deliveries {
         period: &Period,
         endpoints: &[Endpoint],
     ) -> Markup {
-        let webhooks = context.url("/webhooks");
+        let [webhooks, new] = ["/webhooks", "/webhooks/new"].map(|path| context.url(path));
         html! {
             section aria-labelledby="deliveries" {
                 h2 id="deliveries" { "Webhook deliveries" }
                 @if self.counts.is_empty() {
                     (empty(&format!("No deliveries in the last {}.", period.name), html! {
                         @if endpoints.is_empty() {
-                            a href=(webhooks) { "Add an endpoint" } " to receive events."
+                            a href=(new) { "Add an endpoint" } " to receive events."
                         } @else {
                             "Send a ping to one of the " a href=(webhooks) { "endpoints" } " to create a delivery."
                         }
@@ -89,6 +89,7 @@ impl Deliveries {
                         let path = context.url(&format!("/webhooks/{id}"));
                         row("Endpoint", html! { a href=(path) { (breakable(&url(id, endpoints))) } }, &counts)
                     })))
+                    p { a href=(context.url("/deliveries")) { "All deliveries" } }
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use maud::{Markup, html};
 
-use super::components::{secret_field, table};
+use super::components::{self, breakable, danger_section, secret_field, table};
 use super::deliveries;
 use super::endpoints::{URL, checked_topics, entered_url, state, topic_boxes};
 use super::form::{Form, TextField};
@@ -21,8 +21,6 @@ use crate::webhook_admin::{EndpointUpdate, WebhookAdminError};
 /// Number of deliveries on the page.
 const LATEST_DELIVERIES: u32 = 5;
 
-const TITLE: &str = "Endpoint";
-
 const ALREADY_SUBMITTED: &str = "This form was already submitted. Its secret was generated and shown once. If you have lost the secret, rotate it again.";
 
 /// Longest time for which a ping waits for its result.
@@ -34,9 +32,7 @@ const PING_POLL_INTERVAL: Duration = Duration::from_millis(100);
 const PASSWORD: TextField =
     password::PASSWORD.with_hint("Required to change the URL or the owner.");
 
-const OWNER: TextField = TextField::text(
-    "owner",
-    "Owner",
+const OWNER: TextField = TextField::owner(
     "Username of the endpoint's owner. The endpoint only receives events that its owner may see.",
 );
 
@@ -49,7 +45,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
         .with("url", endpoint.url.clone())
         .with("owner", owner.clone());
     let main = page(context, &endpoint, &owner, &form).await?;
-    context.show(TITLE, main)
+    context.show(&endpoint.url, main)
 }
 
 async fn find(context: &PageContext) -> Result<Endpoint, PanelError> {
@@ -68,28 +64,26 @@ async fn page(
     Ok(html! {
         (properties(context, endpoint, owner))
         (latest_deliveries(context, endpoint).await?)
-        (settings_form(context, endpoint, owner, form))
+        (settings_form(context, endpoint, owner, form).await?)
         (secret_section(context, endpoint)?)
-        section aria-labelledby="removal" {
-            h2 id="removal" { "Delete" }
-            details {
-                summary { "Delete this endpoint…" }
-                p { "This also removes its deliveries, including queued ones. Disable the endpoint to pause it." }
-                (button(context, endpoint, "remove", "Delete endpoint", "danger"))
-            }
-        }
+        (danger_section(
+            "Delete",
+            "Delete this endpoint…",
+            "This also removes its deliveries, including queued ones. Disable the endpoint to pause it.",
+            button(context, endpoint, "remove", "Delete endpoint", "danger primary"),
+        ))
     })
 }
 
 fn properties(context: &PageContext, endpoint: &Endpoint, owner: &str) -> Markup {
     html! {
-        dl {
-            div { dt { "URL" } dd.scroll tabindex="0" { (endpoint.url) } }
-            div { dt { "State" } dd { (state(context, endpoint)) } }
-            div { dt { "Owner" } dd { (owner) } }
-            div { dt { "Added" } dd { (context.time(endpoint.created_at)) } }
-            div { dt { "Id" } dd { code data-copy="id" { (endpoint.id) } } }
-        }
+        (components::properties([
+            ("URL", html! { div.scroll tabindex="0" { (endpoint.url) } }),
+            ("State", state(context, endpoint)),
+            ("Owner", breakable(owner)),
+            ("Added", context.time(endpoint.created_at)),
+            ("Id", html! { code data-copy="id" { (endpoint.id) } }),
+        ]))
         div.actions {
             @if endpoint.enabled {
                 (button(context, endpoint, "ping", "Send ping", ""))
@@ -132,7 +126,12 @@ async fn latest_deliveries(
 }
 
 /// Renders the form with hidden copies of the values that it was opened with.
-fn settings_form(context: &PageContext, endpoint: &Endpoint, owner: &str, form: &Form) -> Markup {
+async fn settings_form(
+    context: &PageContext,
+    endpoint: &Endpoint,
+    owner: &str,
+    form: &Form,
+) -> Result<Markup, PanelError> {
     let path = format!("/webhooks/{}", endpoint.id);
     let topics = endpoint.topics.to_string();
     let initial_values = [
@@ -142,20 +141,20 @@ fn settings_form(context: &PageContext, endpoint: &Endpoint, owner: &str, form: 
     ];
     let initial_values =
         initial_values.map(|(name, stored)| (name, form.all(name).next().unwrap_or(stored)));
-    html! {
+    Ok(html! {
         section aria-labelledby="settings" {
             h2 id="settings" { "Settings" }
             form.fields method="post" action=(context.url(&path)) {
                 (context.csrf())
                 @for (name, value) in initial_values { input type="hidden" name=(name) value=(value); }
                 (URL.render(form))
-                (OWNER.render(form))
+                (context.owner_field(&OWNER, form).await?)
                 (topic_boxes(context, form))
                 (PASSWORD.render(form))
                 div.actions { button type="submit" { "Save changes" } }
             }
         }
-    }
+    })
 }
 
 fn secret_section(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelError> {
@@ -235,7 +234,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
             (locked_alert("The changes were not saved", wait))
             (page(context, &endpoint, &owner_name, &form).await?)
         };
-        let response = context.render(StatusCode::TOO_MANY_REQUESTS, TITLE, main);
+        let response = context.render(StatusCode::TOO_MANY_REQUESTS, &endpoint.url, main);
         return Ok(response.retry_after(wait));
     }
     if let (Some(topics), Some(owner), false) = (topics, owner, form.has_errors()) {
@@ -261,7 +260,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         p.alert role="alert" { "The changes were not saved. Correct the fields marked below." }
         (page(context, &endpoint, &owner_name, &form).await?)
     };
-    Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, TITLE, main))
+    Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, &endpoint.url, main))
 }
 
 /// Returns `true` if the form was opened with this value. Forms without the hidden field are treated as changed.
@@ -291,7 +290,7 @@ async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> Pag
             "Configure the new secret in the receiver, then activate it. Deliveries are signed with the old secret until you activate the new one, or until 24 hours have passed."
         }
     };
-    context.show_secret("The endpoint's new secret", main, back)
+    context.show_secret("New secret", main, back)
 }
 
 /// `POST /webhooks/{id}/activate`

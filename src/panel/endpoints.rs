@@ -1,12 +1,11 @@
 //! List of webhook endpoints, the form that adds an endpoint, and the checkboxes of topics.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use http::StatusCode;
 use maud::{Markup, html};
 
-use super::components::{TableRow, badge, breakable, empty, secret_field, table};
+use super::components::{TableRow, badge, breakable, empty, properties, secret_field, table};
 use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::password::{PASSWORD, check_password, locked_alert};
@@ -17,7 +16,10 @@ use crate::store::EndpointStats;
 use crate::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
 use crate::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdminError};
 
-const TITLE: &str = "Webhooks";
+const ADD: &str = "Add an endpoint";
+
+/// Number of endpoints from which on the list does not contain the form that adds an endpoint.
+const MAX_LISTED_WITH_FORM: usize = 10;
 
 const ALREADY_SUBMITTED: &str = "This form was already submitted. Its endpoint was added and the secret shown once. If you have lost the secret, rotate it.";
 
@@ -28,9 +30,7 @@ pub(super) const URL: TextField = TextField::text(
 )
 .inputmode("url");
 
-const OWNER: TextField = TextField::text(
-    "owner",
-    "Owner",
+const OWNER: TextField = TextField::owner(
     "Username of the endpoint's owner. The endpoint only receives events that its owner may see. Leave empty for your own account.",
 );
 
@@ -43,13 +43,6 @@ const SECRET: TextField = TextField::text(
 
 /// `GET /webhooks`
 pub(super) async fn list(context: &PageContext) -> PageResult {
-    let form = Form::parse("topics=*").unwrap_or_default();
-    let main = list_with_form(context, &form).await?;
-    context.show(TITLE, main)
-}
-
-/// Renders the endpoints and the form that adds an endpoint.
-async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
     let endpoints = context.webhooks().endpoints.list().await?;
     let owners = endpoints.iter().map(|endpoint| &endpoint.owner);
     let names = context.names(owners).await?;
@@ -69,8 +62,9 @@ async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, Pa
         );
         row(context, endpoint, &names, results)
     });
-    Ok(html! {
+    let main = html! {
         p.lead { "The board sends a signed POST request to each endpoint when an event occurs." }
+        p { a.button href=(context.url("/webhooks/new")) { "Add an endpoint" } }
         @if endpoints.is_empty() {
             (empty("There are no endpoints yet.", html! {
                 "Add a receiver's URL below and send it a ping."
@@ -78,8 +72,14 @@ async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, Pa
         } @else {
             (table(rows))
         }
-        (add_form(context, form)?)
-    })
+        @if endpoints.len() < MAX_LISTED_WITH_FORM {
+            section aria-labelledby="add" {
+                h2 id="add" { (ADD) }
+                (add_form(context, &new_form()).await?)
+            }
+        }
+    };
+    context.show("Webhooks", main)
 }
 
 fn row(
@@ -119,7 +119,7 @@ pub(super) fn state(context: &PageContext, endpoint: &Endpoint) -> Markup {
         span.badge.(class) { (text) }
         @if let Some(since) = endpoint.failing_since {
             @if endpoint.enabled { " " span.badge.failing { "failing" } }
-            p { "Failing since: " (context.time(since)) }
+            p { "Failing since: " (context.relative_time(since)) }
         }
     }
 }
@@ -131,8 +131,8 @@ fn last_delivery(context: &PageContext, stats: Option<&EndpointStats>) -> Markup
     let path = context.url(&format!("/deliveries/{}", last.id));
     html! {
         (badge(last.state.as_str())) " "
-        small { @match last.status { Some(status) => { "status " (status) } None => "no response" } }
-        p { a href=(path) { (context.time(last.attempted_at)) } }
+        small { @match last.status { Some(status) => { "status\u{a0}" (status) } None => "no status" } }
+        p { a href=(path) { (context.relative_time(last.attempted_at)) } }
     }
 }
 
@@ -146,20 +146,27 @@ fn success_rate(stats: Option<&EndpointStats>) -> Markup {
     }
 }
 
-fn add_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
+/// `GET /webhooks/new`
+pub(super) async fn show_form(context: &PageContext) -> PageResult {
+    context.show(ADD, add_form(context, &new_form()).await?)
+}
+
+/// Returns the form as it is shown at first.
+fn new_form() -> Form {
+    Form::with_values("topics", ["*".to_owned()].into_iter())
+}
+
+async fn add_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
     Ok(html! {
-        section aria-labelledby="add" {
-            h2 id="add" { "Add an endpoint" }
-            form.fields method="post" action=(context.url("/webhooks")) {
-                (context.csrf())
-                (context.form_nonce()?)
-                (URL.render(form))
-                (OWNER.render(form))
-                (topic_boxes(context, form))
-                (SECRET.render(form))
-                (PASSWORD.render(form))
-                div.actions { button type="submit" { "Add endpoint" } }
-            }
+        form.fields method="post" action=(context.url("/webhooks")) {
+            (context.csrf())
+            (context.form_nonce()?)
+            (URL.render(form))
+            (context.owner_field(&OWNER, form).await?)
+            (topic_boxes(context, form))
+            (SECRET.render(form))
+            (PASSWORD.render(form))
+            div.actions { button type="submit" { "Add endpoint" } }
         }
     })
 }
@@ -185,7 +192,7 @@ pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
         .collect();
     let named = known.into_iter().map(|topic| (topic, "")).chain(others);
     let text = ("topics", "Topics", "The topics sent to this endpoint.");
-    checkboxes(text, std::iter::once(all).chain(named), form)
+    checkboxes(text, std::iter::once(all).chain(named), form, html! {})
 }
 
 /// Returns the topics whose boxes are checked. Adds an error to the form if there are none.
@@ -220,7 +227,9 @@ pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
 
 async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     if let Err(wait) = check_password(context, &mut form).await? {
-        return show_locked(context, &form, wait).await;
+        let alert = locked_alert("The endpoint was not added", wait);
+        let response = show_again(context, &form, StatusCode::TOO_MANY_REQUESTS, alert).await?;
+        return Ok(response.retry_after(wait));
     }
     let topics = checked_topics(&mut form);
     let url = entered_url(&mut form);
@@ -246,7 +255,7 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
         secret,
     };
     match context.panel.webhook_admin.add(new, &context.actor).await {
-        Ok(added) => return show_added(context, &added),
+        Ok(added) => return show_added(context, &added).await,
         Err(WebhookAdminError::Address(error)) => form.add_error("url", error),
         Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
         Err(other) => return Err(other.into()),
@@ -254,30 +263,36 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     show_invalid(context, &form).await
 }
 
+/// Renders the form again, on a page of its own, with an alert.
+async fn show_again(
+    context: &PageContext,
+    form: &Form,
+    status: StatusCode,
+    alert: Markup,
+) -> PageResult {
+    let main = html! { (alert) (add_form(context, form).await?) };
+    Ok(context.render(status, ADD, main))
+}
+
 async fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
-    let main = html! {
-        p.alert role="alert" { "The endpoint was not added. Correct the fields marked below." }
-        (list_with_form(context, form).await?)
-    };
-    Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, TITLE, main))
+    let alert = html! { p.alert role="alert" { "The endpoint was not added. Correct the fields marked below." } };
+    show_again(context, form, StatusCode::UNPROCESSABLE_ENTITY, alert).await
 }
 
-async fn show_locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
-    let main = html! {
-        (locked_alert("The endpoint was not added", wait))
-        (list_with_form(context, form).await?)
-    };
-    let response = context.render(StatusCode::TOO_MANY_REQUESTS, TITLE, main);
-    Ok(response.retry_after(wait))
-}
-
-fn show_added(context: &PageContext, added: &EndpointWithSecret) -> PageResult {
-    let id = &added.endpoint.id;
-    tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint added");
+async fn show_added(context: &PageContext, added: &EndpointWithSecret) -> PageResult {
+    let endpoint = &added.endpoint;
+    tracing::info!(endpoint = %endpoint.id, admin = %context.session.user_id, "endpoint added");
+    let owner = context.name(&endpoint.owner).await?;
     let main = html! {
         p.notice role="status" { "Endpoint added. Copy its secret now; it is not shown again." }
         (secret_field("secret", "Secret", added.secret.expose_secret()))
         p { "The receiver needs it to verify signatures." }
+        (properties([
+            ("URL", html! { span.scroll { (endpoint.url) } }),
+            ("Owner", breakable(&owner)),
+            ("Topics", html! { (endpoint.topics.to_string().replace(',', ", ")) }),
+        ]))
     };
-    context.show_secret("Your new endpoint", main, &format!("/webhooks/{id}"))
+    let path = format!("/webhooks/{}", endpoint.id);
+    context.show_secret("New endpoint", main, &path)
 }

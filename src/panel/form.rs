@@ -93,6 +93,7 @@ pub(super) struct TextField {
     kind: &'static str,
     autocomplete: &'static str,
     inputmode: &'static str,
+    list: Option<&'static str>,
 }
 
 impl TextField {
@@ -108,6 +109,16 @@ impl TextField {
             kind: "text",
             autocomplete: "off",
             inputmode: "text",
+            list: None,
+        }
+    }
+
+    /// Creates the field of an owner's username. [`PageContext::owner_field`](super::page_context::PageContext::owner_field)
+    /// renders it.
+    pub(super) const fn owner(hint: &'static str) -> Self {
+        Self {
+            list: Some("usernames"),
+            ..Self::text("owner", "Owner", hint)
         }
     }
 
@@ -129,8 +140,8 @@ impl TextField {
         self.render_with(form, html! {})
     }
 
-    /// Renders the field with buttons below it.
-    pub(super) fn render_with(&self, form: &Form, buttons: Markup) -> Markup {
+    /// Renders the field with `below` after it.
+    pub(super) fn render_with(&self, form: &Form, below: Markup) -> Markup {
         let (notes, ids) = hint_and_error(self.name, self.hint, form);
         let is_text = self.kind == "text";
         let value = if is_text { form.get(self.name) } else { "" };
@@ -139,25 +150,17 @@ impl TextField {
                 label for=(self.name) { (self.label) }
                 (notes)
                 input id=(self.name) name=(self.name) type=(self.kind) value=(value)
-                    autocomplete=(self.autocomplete) inputmode=(self.inputmode) spellcheck="false"
+                    autocomplete=(self.autocomplete) inputmode=(self.inputmode) spellcheck="false" list=[self.list]
                     aria-describedby=[ids] aria-invalid=[form.error(self.name).map(|_| "true")];
-                (buttons)
+                (below)
             }
         }
     }
 }
 
-/// Renders checkboxes from values and descriptions. Boxes whose value the form contains are checked.
+/// Renders checkboxes from values and descriptions, with buttons above them. Boxes whose value the form contains are
+/// checked.
 pub(super) fn checkboxes<'a>(
-    texts: (&str, &str, &str),
-    boxes: impl Iterator<Item = (String, &'a str)>,
-    form: &Form,
-) -> Markup {
-    checkboxes_with(texts, boxes, form, html! {})
-}
-
-/// Renders [`checkboxes`] with buttons above them.
-pub(super) fn checkboxes_with<'a>(
     (name, legend, hint): (&str, &str, &str),
     boxes: impl Iterator<Item = (String, &'a str)>,
     form: &Form,

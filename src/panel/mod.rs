@@ -81,6 +81,7 @@
 //!
 //! # Webhooks and deliveries
 //!
+//! - `/webhooks/new` has the form that adds an endpoint. `/webhooks` also has it while there are fewer than ten endpoints.
 //! - Adding an endpoint, and changing its URL or owner, require the administrator's password, because an endpoint receives
 //!   what its owner may see. Wrong passwords count to the same limit as those of tokens.
 //! - The last delivery of an endpoint is the most recently queued delivery that has a finished attempt. The success rate
@@ -94,6 +95,10 @@
 //!   ends are included. The filter by response compares the last attempt. Without a start time, a filter by any response
 //!   except `2xx` covers the 7 days before the end time, or the last 7 days.
 //! - An attempt that sent nothing, for example because the address is not allowed, is shown as "not sent" with the reason.
+//!
+//! # Audit log
+//!
+//! The list has the exact time of each entry, and one line for each. The page of an entry has its details in full.
 //!
 //! # Sign-in pages
 //!
@@ -110,6 +115,7 @@ mod deliveries;
 mod delivery_usage;
 mod endpoint;
 mod endpoints;
+mod filter;
 mod form;
 mod intervals;
 mod page_context;

@@ -10,8 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::access::{CSRF_FIELD, csrf_token};
 use super::builder::PanelInner;
-use super::components::{document, relative_time, utc_time};
-use super::form::Form;
+use super::components::{breakable, document, relative_time, utc_time};
+use super::form::{Form, TextField};
 use super::response::{PageResponse, PageResult, PanelError};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::base62::{self, DIGITS_OF_256_BITS};
@@ -25,6 +25,9 @@ use crate::store::{
 
 /// Name of the form field of the nonce, a random value for forms that are executed once.
 const NONCE_FIELD: &str = "once";
+
+/// Maximum number of usernames that a form suggests.
+const MAX_SUGGESTIONS: u32 = 200;
 
 /// Paths and names of the areas.
 const AREAS: [(&str, &str); 5] = [
@@ -53,6 +56,12 @@ impl PageContext {
     /// Returns the URL of a path below the base path.
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.panel.settings.base_path)
+    }
+
+    /// Returns path and name of the area of the page; `None` for an unknown page.
+    fn area(&self) -> Option<(&'static str, &'static str)> {
+        let mut areas = AREAS.into_iter();
+        areas.find(|(path, _)| self.route_path.starts_with(path))
     }
 
     pub(super) fn show(&self, title: &str, main: Markup) -> PageResult {
@@ -99,9 +108,7 @@ impl PageContext {
     /// Renders an error page with a link to the area.
     pub(super) fn error_document(&self, title: &str, text: &str) -> Markup {
         let [start, ..] = AREAS;
-        let mut areas = AREAS.into_iter();
-        let area = areas.find(|(path, _)| self.route_path.starts_with(path));
-        let (path, name) = area.unwrap_or(start);
+        let (path, name) = self.area().unwrap_or(start);
         let main = html! {
             p { (text) }
             p { a href=(self.url(path)) { "Back to " (name) } }
@@ -209,8 +216,9 @@ impl PageContext {
         html! { time datetime=(at) title=(utc) { (relative_time(at, self.now)) " " small { (utc) } } }
     }
 
-    pub(super) fn optional_time(&self, at: Option<Timestamp>, none: &str) -> Markup {
-        at.map_or_else(|| html! { (none) }, |at| self.time(at))
+    /// Renders a time relative to now, for lists. Its title is the time in UTC.
+    pub(super) fn relative_time(&self, at: Timestamp) -> Markup {
+        html! { time.relative datetime=(at) title=(utc_time(at)) { (relative_time(at, self.now)) } }
     }
 
     pub(super) fn webhooks(&self) -> &WebhookStores {
@@ -230,6 +238,20 @@ impl PageContext {
             form.add_error("owner", "No member has this username.");
         }
         Ok(owner)
+    }
+
+    /// Renders the field of an owner's username, with usernames as suggestions.
+    pub(super) async fn owner_field(
+        &self,
+        field: &TextField,
+        form: &Form,
+    ) -> Result<Markup, PanelError> {
+        let names = self.panel.admin_auth.suggested_usernames(MAX_SUGGESTIONS);
+        let names = names.await?;
+        Ok(field.render_with(
+            form,
+            html! { datalist id="usernames" { @for name in names { option value=(name) {} } } },
+        ))
     }
 
     /// Loads the name of a member.
@@ -259,23 +281,41 @@ impl PageContext {
     }
 }
 
-/// Renders a page with navigation.
+/// Renders a page with navigation. A page below an area has a link to the area's list.
 fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
+    let settings = &context.panel.settings;
+    let area = context.area().filter(|(_, name)| *name != title);
     let body = html! {
         a.skip href="#main" { "Skip to content" }
         header {
             div.bar {
-                p.name { a href=(context.url("/usage")) { "Control panel" } }
+                p.name {
+                    a href=(context.url("/usage")) {
+                        @if !settings.board_name.is_empty() { (settings.board_name) " " }
+                        span { "Control panel" }
+                    }
+                }
                 nav aria-label="Areas" { ul { @for area in AREAS { (area_link(context, area)) } } }
                 (signed_in(context))
             }
         }
         main id="main" tabindex="-1" {
-            h1 { (title) }
+            @if let Some((path, _)) = area { p.back { a href=(context.url(path)) { "Back to the list" } } }
+            h1 { (breakable(title)) }
             (main)
         }
+        @if !settings.other_tasks.is_empty() {
+            footer.other {
+                p { "Not in this panel:" }
+                ul { @for (task, command) in &settings.other_tasks { li { (task) " " code { (command) } } } }
+            }
+        }
     };
-    document(&context.panel.settings.base_path, title, body)
+    let title = match area {
+        Some((_, area)) => &format!("{title} · {area}"),
+        None => title,
+    };
+    document(settings, title, body)
 }
 
 fn signed_in(context: &PageContext) -> Markup {
@@ -293,8 +333,9 @@ fn signed_in(context: &PageContext) -> Markup {
 }
 
 fn area_link(context: &PageContext, (path, name): (&str, &str)) -> Markup {
-    let is_current = context.route_path.starts_with(path);
-    html! { li { a href=(context.url(path)) aria-current=[is_current.then_some("page")] { (name) } } }
+    let current = (context.route_path == path).then_some("page");
+    let current = current.or_else(|| context.route_path.starts_with(path).then_some("true"));
+    html! { li { a href=(context.url(path)) aria-current=[current] { (name) } } }
 }
 
 /// Returns the flash message of this name. The URL contains only the name, so that a crafted link cannot show other text.

@@ -34,6 +34,7 @@ const ROUTES: &[PanelRoute] = &[
     post("/tokens/{id}/revoke", |context, _| Box::pin(token::revoke(context))),
     get("/webhooks", |context| Box::pin(endpoints::list(context))),
     post("/webhooks", |context, form| Box::pin(endpoints::add(context, form))),
+    get("/webhooks/new", |context| Box::pin(endpoints::show_form(context))),
     get("/webhooks/{id}", |context| Box::pin(endpoint::show(context))),
     post("/webhooks/{id}", |context, form| Box::pin(endpoint::save(context, form))),
     post("/webhooks/{id}/rotate", |context, form| Box::pin(endpoint::rotate(context, form))),
@@ -49,6 +50,7 @@ const ROUTES: &[PanelRoute] = &[
     post("/deliveries/{id}/remove", |context, _| Box::pin(deliveries::remove(context))),
     get("/usage", |context| Box::pin(usage::show(context))),
     get("/audit", |context| Box::pin(audit::list(context))),
+    get("/audit/{id}", |context| Box::pin(audit::show(context))),
 ];
 
 const fn get(path: &'static str, handler: Get) -> PanelRoute {

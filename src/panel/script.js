@@ -58,5 +58,5 @@ const LOCAL_TIME = new Intl.DateTimeFormat("sv", {
 });
 
 document.querySelectorAll("[data-copy]").forEach(addCopyButton);
-document.querySelectorAll("time[title]").forEach(showLocalTime);
+document.querySelectorAll("time[title]:not(.relative)").forEach(showLocalTime);
 document.querySelectorAll("input[type=datetime-local]").forEach(useLocalTime);

@@ -107,7 +107,7 @@ impl PanelInner {
         let page = error.into_page(id);
         let document = match context {
             Some(context) => context.error_document(page.title, &page.text),
-            None => bare_document(&self.settings.base_path, page.title, &page.text),
+            None => bare_document(&self.settings, page.title, &page.text),
         };
         page.into_response(document)
     }

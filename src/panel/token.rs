@@ -4,12 +4,12 @@ use http::StatusCode;
 use maud::{Markup, html};
 
 use super::api_usage::{hour_label, requests_chart, usage_row};
-use super::components::{TableRow, badge, breakable, empty, number_table, utc_time};
+use super::components::{self, TableRow, badge, breakable, empty, number_table, utc_time};
 use super::form::{Form, TextField};
 use super::intervals::{Interval, first_interval, intervals, total};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
-use super::tokens::{NO_LABEL, known_scopes, label, page_path};
+use super::tokens::{self, NO_LABEL, known_scopes, label, page_path};
 use crate::audit::AuditAction;
 use crate::model::{DAY, HOUR, Timestamp};
 use crate::store::UsageCounts;
@@ -20,6 +20,8 @@ const LABEL: TextField = TextField::text(
     "Label",
     "A name for this token, for example the application that uses it.",
 );
+
+const EFFECT: &str = "Requests with a revoked token return 401. This cannot be undone.";
 
 /// Hours of the chart by hour.
 const HOURS: u32 = 24;
@@ -32,7 +34,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let token = find(context).await?;
     let form = Form::with_values("label", [token.label.clone()].into_iter());
     let page = page(context, &token, &form).await?;
-    context.show("API token", page)
+    context.show(label(&token).unwrap_or(NO_LABEL), page)
 }
 
 /// Returns the token whose lookup is in the path.
@@ -51,43 +53,54 @@ async fn page(
     let is_revoked = token.state(context.now) == TokenState::Revoked;
     Ok(html! {
         (properties(context, token).await?)
-        @if !is_revoked {
-            div.actions {
-                a.button.danger href=(context.url(&format!("{path}/revoke"))) { "Revoke" }
-            }
-        }
+        (usage(context, token).await?)
         section aria-labelledby="change" {
-            h2 id="change" { "Change the label" }
+            h2 id="change" { "Rename" }
             form.fields method="post" action=(context.url(&path)) {
                 (context.csrf())
                 (LABEL.render(form))
-                div.actions { button type="submit" { "Save changes" } }
+                div.actions { button.quiet type="submit" { "Save changes" } }
             }
         }
-        (usage(context, token).await?)
+        @if !is_revoked {
+            section aria-labelledby="danger" {
+                h2 id="danger" { "Revocation" }
+                p { (EFFECT) }
+                div.actions {
+                    a.button.danger href=(context.url(&format!("{path}/revoke"))) { "Revoke" }
+                }
+            }
+        }
     })
 }
 
-async fn properties(context: &PageContext, token: &TokenRecord) -> Result<Markup, PanelError> {
+/// Renders the properties of a token, except its label.
+pub(super) async fn properties(
+    context: &PageContext,
+    token: &TokenRecord,
+) -> Result<Markup, PanelError> {
     let owner = context.name(&token.owner).await?;
-    Ok(html! {
-        dl {
-            div { dt { "Label" } dd { (breakable(label(token).unwrap_or(NO_LABEL))) } }
-            div { dt { "Lookup" } dd { code { (token.lookup) } " " small { "public part of the token, after " code { "forum_pat_" } } } }
-            div { dt { "Owner" } dd { (breakable(&owner)) } }
-            div { dt { "State" } dd { (badge(token.state(context.now).as_str())) } }
-            div {
-                dt { "Scopes" }
-                dd { @for (index, scope) in known_scopes(context, token).iter().enumerate() { @if index > 0 { ", " } code { (scope) } } }
-            }
-            div { dt { "Created" } dd { (context.time(token.created_at)) } }
-            div { dt { "Expires" } dd { (context.optional_time(token.expires_at, "never")) } }
-            @if let Some(revoked_at) = token.revoked_at {
-                div { dt { "Revoked" } dd { (context.time(revoked_at)) } }
-            }
-            div { dt { "Last used" } dd { (context.optional_time(token.last_used_at, "never")) } }
-        }
-    })
+    let time = |at: Option<Timestamp>| at.map_or_else(|| html! { "never" }, |at| context.time(at));
+    let scopes = known_scopes(context, token);
+    let rows = [
+        (
+            "State",
+            html! { (badge(token.state(context.now).as_str())) @if let Some(at) = token.revoked_at { " " (context.time(at)) } },
+        ),
+        ("Owner", breakable(&owner)),
+        (
+            "Scopes",
+            html! { @for (index, scope) in scopes.iter().enumerate() { @if index > 0 { ", " } code { (scope) } } },
+        ),
+        ("Created", context.time(token.created_at)),
+        ("Expires", time(token.expires_at)),
+        ("Last used", time(token.last_used_at)),
+        (
+            "Lookup",
+            html! { code { (token.lookup) } " " small { "public part of the token, after " code { "forum_pat_" } } },
+        ),
+    ];
+    Ok(components::properties(rows))
 }
 
 /// `POST /tokens/{id}`
@@ -100,7 +113,8 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
             p.alert role="alert" { "The label was not changed. Correct the field marked below." }
             (page(context, &token, &form).await?)
         };
-        return Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, "API token", main));
+        let title = tokens::label(&token).unwrap_or(NO_LABEL);
+        return Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, title, main));
     }
     let audit = context
         .audit_entry(AuditAction::TOKEN_UPDATED, token.lookup)?
@@ -121,17 +135,18 @@ pub(super) async fn confirm_revocation(context: &PageContext) -> PageResult {
         return context.redirect(&path);
     }
     let main = html! {
-        p { "Requests with a revoked token return 401. A revocation cannot be undone." }
+        p { (EFFECT) }
         (properties(context, &token).await?)
         form method="post" action=(context.url(&format!("{path}/revoke"))) {
             (context.csrf())
             div.actions {
-                button.danger type="submit" { "Revoke" }
+                button.danger.primary type="submit" { "Revoke" }
                 a href=(context.url(&path)) { "Cancel" }
             }
         }
     };
-    context.show("Revoke this token?", main)
+    let title = format!("Revoke {}?", label(&token).unwrap_or(NO_LABEL));
+    context.show(&title, main)
 }
 
 /// `POST /tokens/{id}/revoke`
@@ -155,7 +170,12 @@ async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, Pan
         .await?;
     if stored.is_empty() {
         let next = html! { "New requests appear here within a minute." };
-        return Ok(empty("No requests in the last 30 days.", next));
+        return Ok(html! {
+            section aria-labelledby="by-day" {
+                h2 id="by-day" { "Requests" }
+                (empty("No requests in the last 30 days.", next))
+            }
+        });
     }
     let hours = intervals(stored.iter().copied(), now, HOUR, HOURS);
     let days = intervals(stored.into_iter(), now, DAY, DAYS);

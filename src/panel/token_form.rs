@@ -1,17 +1,16 @@
 //! Form that issues API tokens.
 
-use std::time::Duration;
-
 use http::StatusCode;
 use maud::{Markup, html};
 use serde_json::json;
 
 use super::components::{copyable_text, secret_field};
-use super::form::{Form, TextField, checkboxes_with};
+use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::password::{PASSWORD, check_password, locked_alert};
 use super::response::{PageResult, PanelError};
-use super::tokens::page_path;
+use super::token as token_page;
+use super::tokens::{NO_LABEL, label, page_path};
 use crate::scope::{Scope, Scopes};
 use crate::token::{self, Expiry, IssueError, PlainToken, TokenRecord, TokenRequest};
 
@@ -19,7 +18,7 @@ const ISSUE: &str = "Issue a token";
 
 const ALREADY_SUBMITTED: &str = "This form was already submitted. Its token was issued and shown once. If you have lost the token, revoke it and issue another.";
 
-const OWNER: TextField = TextField::text("owner", "Owner", "Username of the token owner.");
+const OWNER: TextField = TextField::owner("Username of the token owner.");
 
 const LABEL: TextField = TextField::text(
     "label",
@@ -64,11 +63,11 @@ const EXPIRY_PRESETS: [(&str, &str); 5] = [
 
 /// `GET /tokens/new`
 pub(super) async fn show(context: &PageContext) -> PageResult {
-    let form = issue_form(context, &Form::default())?;
+    let form = issue_form(context, &Form::default()).await?;
     context.show(ISSUE, form)
 }
 
-fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
+async fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
     let scopes = context.panel.environment.scopes();
     let scopes = scopes
         .iter()
@@ -81,9 +80,9 @@ fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> 
             button.visually-hidden type="submit" tabindex="-1" aria-hidden="true" { "Create token" }
             (context.csrf())
             (context.form_nonce()?)
-            (OWNER.render(form))
+            (context.owner_field(&OWNER, form).await?)
             (LABEL.render(form))
-            (checkboxes_with(SCOPES, scopes, form, scope_presets))
+            (checkboxes(SCOPES, scopes, form, scope_presets))
             (EXPIRY.render_with(form, expiry_presets))
             (PASSWORD.render(form))
             div.actions {
@@ -109,7 +108,7 @@ fn presets(context: &PageContext, name: &str, values: &[(&str, &str)], field: &s
 /// `POST /tokens/new`
 pub(super) async fn submit(context: &PageContext, mut form: Form) -> PageResult {
     if apply_preset(context, &mut form) {
-        return context.show(ISSUE, issue_form(context, &form)?);
+        return context.show(ISSUE, issue_form(context, &form).await?);
     }
     let work = |form| try_issue(context, form);
     context
@@ -141,7 +140,9 @@ fn apply_preset(context: &PageContext, form: &mut Form) -> bool {
 
 async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     if let Err(wait) = check_password(context, &mut form).await? {
-        return show_locked(context, &form, wait);
+        let alert = locked_alert("The token was not issued", wait);
+        let response = show_again(context, &form, StatusCode::TOO_MANY_REQUESTS, alert).await?;
+        return Ok(response.retry_after(wait));
     }
     let owner = context.owner(&mut form).await?;
     let scopes = parse_scopes(&context.panel.environment.scopes(), &mut form)?;
@@ -152,7 +153,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
         add_error(&mut form, error)?;
     }
     let (Some(owner), Ok(expiry), false) = (owner, expiry, form.has_errors()) else {
-        return show_invalid(context, &form);
+        return show_invalid(context, &form).await;
     };
     let owner_name = context.name(&owner).await?;
     let request = TokenRequest::new(&owner, &scopes)
@@ -163,10 +164,10 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let panel = &context.panel;
     let (random, scopes) = (&*panel.environment.random, panel.environment.scopes());
     match token::issue_token(&*panel.stores.tokens, random, scopes, request, context.now).await {
-        Ok((token, record)) => show_issued(context, &token, &record),
+        Ok((token, record)) => show_issued(context, &token, &record).await,
         Err(error) => {
             add_error(&mut form, error)?;
-            show_invalid(context, &form)
+            show_invalid(context, &form).await
         }
     }
 }
@@ -196,24 +197,27 @@ fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
     Ok(())
 }
 
-fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
-    let main = html! {
-        p.alert role="alert" { "The token was not issued. Correct the fields marked below." }
-        (issue_form(context, form)?)
-    };
-    Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, ISSUE, main))
+/// Renders the form again, with an alert.
+async fn show_again(
+    context: &PageContext,
+    form: &Form,
+    status: StatusCode,
+    alert: Markup,
+) -> PageResult {
+    let main = html! { (alert) (issue_form(context, form).await?) };
+    Ok(context.render(status, ISSUE, main))
 }
 
-fn show_locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
-    let main = html! {
-        (locked_alert("The token was not issued", wait))
-        (issue_form(context, form)?)
-    };
-    let response = context.render(StatusCode::TOO_MANY_REQUESTS, ISSUE, main);
-    Ok(response.retry_after(wait))
+async fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
+    let alert = html! { p.alert role="alert" { "The token was not issued. Correct the fields marked below." } };
+    show_again(context, form, StatusCode::UNPROCESSABLE_ENTITY, alert).await
 }
 
-fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
+async fn show_issued(
+    context: &PageContext,
+    token: &PlainToken,
+    record: &TokenRecord,
+) -> PageResult {
     tracing::info!(lookup = %record.lookup, admin = %context.session.user_id, "token issued");
     let api_url = context.panel.settings.api_url.as_str();
     let reference_url = context.panel.settings.reference_url.as_str();
@@ -233,9 +237,14 @@ fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) 
         @if !reference_url.is_empty() {
             p { "The " a href=(reference_url) { "API reference" } " describes all operations." }
         }
-        p { a href=(context.url(&page_path(record))) { "Page of this token" } }
+        section aria-labelledby="issued" {
+            h2 id="issued" { "Properties" }
+            (token_page::properties(context, record).await?)
+            p { a href=(context.url(&page_path(record))) { "Page of this token" } }
+        }
     };
-    context.show_secret("Your new token", main, "/tokens")
+    let title = format!("New token: {}", label(record).unwrap_or(NO_LABEL));
+    context.show_secret(&title, main, "/tokens")
 }
 
 /// Returns the configuration that connects a client of the Model Context Protocol with the token.

@@ -4,21 +4,16 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 
-use super::components::{
-    TableRow, badge, breakable, choice, empty, filter_field, next_page_link, parse_position,
-    position, query_string, table,
-};
+use super::components::{TableRow, badge, breakable, empty, parse_position, position, table};
+use super::filter::ListFilter;
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
-use crate::model::UserId;
+use crate::model::{Timestamp, UserId};
 use crate::store::{TokenFilter, TokenSearch, TokenStateFilter};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Tokens per page.
 const PAGE_SIZE: usize = 50;
-
-/// Fields of the filter.
-const FIELDS: [&str; 3] = ["search", "owner", "state"];
 
 /// Value of the field `state` for valid tokens that expire soon.
 pub(super) const EXPIRING_SOON: &str = "expiring";
@@ -47,7 +42,13 @@ const STATES: [(&str, &str, TokenStateFilter); 5] = [
 /// `GET /tokens`
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let store = &context.panel.stores.tokens;
-    let mut tokens = match parse_filter(context).await? {
+    let mut fields = ListFilter::new(context, "/tokens", &["search", "owner", "state"]);
+    let state = STATES
+        .iter()
+        .find(|(value, ..)| *value == fields.get("state"));
+    fields.set("state", state.map_or("", |(value, ..)| value).into());
+    let states = state.map_or(TokenStateFilter::NotRevoked, |(.., states)| *states);
+    let mut tokens = match parse_filter(context, &fields, states).await? {
         Some(filter) => store.list(&filter, context.now).await?,
         None => Vec::new(),
     };
@@ -56,47 +57,52 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let last = tokens.last().filter(|_| more);
     let owners = tokens.iter().map(|token| &token.owner);
     let names = context.names(owners).await?;
+    let states = STATES
+        .iter()
+        .map(|(value, text, _)| (value.to_string(), text.to_string()));
+    let controls = html! {
+        (fields.text_field("search", "Search", &[]))
+        (fields.text_field("owner", "Owner", &[]))
+        (fields.choice("state", "State", "Not revoked", states))
+    };
     let main = html! {
         p.lead {
             "An API token lets an application act on behalf of a member. It can never do more than its scopes and its owner's permissions allow."
         }
         p { a.button href=(context.url("/tokens/new")) { "Issue a token" } }
-        (filter_form(context))
+        (fields.form("API tokens", "", controls))
         @if tokens.is_empty() {
-            (no_tokens(context).await?)
+            (no_tokens(context, &fields).await?)
         } @else {
             (table(tokens.iter().map(|token| row(context, token, &names))))
         }
         @if let Some(last) = last {
-            (next_page_link("Older tokens", &context.url(&next_page(context, last))))
+            (fields.next_page("Older tokens", &position(last.created_at, &last.lookup)))
         }
     };
     context.show("API tokens", main)
 }
 
-/// Returns the value of a field of the filter, without surrounding blanks.
-fn field<'a>(context: &'a PageContext, name: &str) -> &'a str {
-    context.query.get(name).trim()
-}
-
-/// Parses the filter of the query; `None` if no token can match it, because no member has the name of the owner. Ignores an
-/// invalid state or position.
-async fn parse_filter(context: &PageContext) -> Result<Option<TokenFilter>, PanelError> {
-    let state = state_option(context);
+/// Parses the filter; `None` if no token can match it, because no member has the name of the owner. Ignores an invalid
+/// position.
+async fn parse_filter(
+    context: &PageContext,
+    fields: &ListFilter<'_>,
+    states: TokenStateFilter,
+) -> Result<Option<TokenFilter>, PanelError> {
     let mut filter = TokenFilter {
-        states: state.map_or(TokenStateFilter::NotRevoked, |(.., states)| *states),
+        states,
         after: parse_position(context.query.get("after"), Lookup::parse),
         limit: PAGE_SIZE as u32 + 1,
         ..TokenFilter::default()
     };
-    let owner = field(context, "owner");
+    let (owner, text) = (fields.get("owner"), fields.get("search"));
     if !owner.is_empty() {
         filter.owner = context.panel.admin_auth.user_id_by_name(owner).await?;
         if filter.owner.is_none() {
             return Ok(None);
         }
     }
-    let text = field(context, "search");
     if !text.is_empty() {
         filter.search = Some(TokenSearch {
             text: text.into(),
@@ -106,44 +112,9 @@ async fn parse_filter(context: &PageContext) -> Result<Option<TokenFilter>, Pane
     Ok(Some(filter))
 }
 
-/// Returns the chosen state; `None` if it is missing or invalid.
-fn state_option(
-    context: &PageContext,
-) -> Option<&'static (&'static str, &'static str, TokenStateFilter)> {
-    let chosen = field(context, "state");
-    STATES.iter().find(|(value, ..)| *value == chosen)
-}
-
-fn filter_form(context: &PageContext) -> Markup {
-    let chosen = state_option(context).map_or("", |(value, ..)| value);
-    let states = STATES
-        .iter()
-        .map(|(value, text, _)| (value.to_string(), text.to_string()));
-    html! {
-        form.filter method="get" action=(context.url("/tokens")) role="search" aria-label="API tokens" {
-            (filter_field("search", "Label, lookup or owner", field(context, "search")))
-            (filter_field("owner", "Owner", field(context, "owner")))
-            (choice("state", "State", "Not revoked", states, chosen))
-            button.quiet type="submit" { "Filter" }
-        }
-    }
-}
-
-/// Returns the path of the page after this token.
-fn next_page(context: &PageContext, last: &TokenRecord) -> String {
-    let filter = query_string(FIELDS.map(|name| (name, field(context, name))));
-    format!(
-        "/tokens?{filter}&after={}",
-        position(last.created_at, &last.lookup)
-    )
-}
-
-async fn no_tokens(context: &PageContext) -> Result<Markup, PanelError> {
-    let link = |path, text| html! { a href=(context.url(path)) { (text) } "." };
-    let mut fields = FIELDS.iter().chain(&["after"]);
-    if fields.any(|name| !field(context, name).is_empty()) {
-        let all = link("/tokens", "Remove the filters");
-        return Ok(empty("No tokens match these filters.", all));
+async fn no_tokens(context: &PageContext, fields: &ListFilter<'_>) -> Result<Markup, PanelError> {
+    if let Some(no_matches) = fields.no_matches("No tokens match these filters.") {
+        return Ok(no_matches);
     }
     let any = TokenFilter {
         limit: 1,
@@ -151,7 +122,8 @@ async fn no_tokens(context: &PageContext) -> Result<Markup, PanelError> {
     };
     let any = context.panel.stores.tokens.list(&any, context.now).await?;
     if !any.is_empty() {
-        let revoked = link("/tokens?state=revoked", "Show revoked tokens");
+        let path = context.url("/tokens?state=revoked");
+        let revoked = html! { a href=(path) { "Show revoked tokens" } "." };
         return Ok(empty("All tokens are revoked.", revoked));
     }
     let next = html! { "Issue a token for a member. It is shown only once." };
@@ -177,15 +149,16 @@ fn row(context: &PageContext, token: &TokenRecord, names: &HashMap<&UserId, Stri
         ),
         ("Owner", breakable(owner)),
         ("Scopes", html! { small { (scopes(context, token)) } }),
-        ("Created", context.time(token.created_at)),
-        ("Expires", context.optional_time(token.expires_at, "never")),
-        (
-            "Last used",
-            context.optional_time(token.last_used_at, "never"),
-        ),
+        ("Created", context.relative_time(token.created_at)),
+        ("Expires", or_never(context, token.expires_at)),
+        ("Last used", or_never(context, token.last_used_at)),
         ("State", badge(state.as_str())),
         ("", html! { @if state != TokenState::Revoked { (revoke) } }),
     ]
+}
+
+fn or_never(context: &PageContext, at: Option<Timestamp>) -> Markup {
+    at.map_or_else(|| html! { "never" }, |at| context.relative_time(at))
 }
 
 /// Text for a token without a label.

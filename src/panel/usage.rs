@@ -72,11 +72,26 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
 }
 
 impl Figure {
+    /// Describes the difference to the period before.
+    fn change(&self, period: &Period) -> String {
+        let before = format!("the {} before", period.name);
+        match self.before {
+            None => format!("no complete data of {before}"),
+            Some(count) if self.count > count => {
+                format!("{} more than in {before}", self.count - count)
+            }
+            Some(count) if self.count < count => {
+                format!("{} fewer than in {before}", count - self.count)
+            }
+            Some(_) => format!("as many as in {before}"),
+        }
+    }
+
     fn render(&self, period: &Period) -> Markup {
         html! {
             div {
                 dt { (self.name) }
-                dd { strong { (self.count) } @if let Some(before) = self.before { small { (before) " in the " (period.name) " before" } } }
+                dd { strong { (self.count) } small { (self.change(period)) } }
             }
         }
     }
@@ -106,7 +121,7 @@ async fn attention(context: &PageContext, endpoints: &[Endpoint]) -> Result<Mark
         } @else {
             div.alert {
                 p { (counted(failing.len(), "endpoint fails", "endpoints fail")) ":" }
-                ul {
+                ul.parts {
                     @for endpoint in failing.iter().take(MAX_ENDPOINTS) {
                         li { a href=(context.url(&format!("/webhooks/{}", endpoint.id))) { (breakable(&endpoint.url)) } }
                     }

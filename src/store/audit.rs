@@ -37,6 +37,8 @@ impl AuditRecord {
 /// Filter of [`AuditStore::list`]. A field that is `None` does not restrict the list.
 #[derive(Clone, Debug)]
 pub struct AuditFilter {
+    /// Only the entry with this id.
+    pub id: Option<AuditEntryId>,
     /// Only changes by this member.
     pub actor: Option<UserId>,
     /// Only changes of this kind.
@@ -52,6 +54,7 @@ pub struct AuditFilter {
 impl Default for AuditFilter {
     fn default() -> Self {
         Self {
+            id: None,
             actor: None,
             action: None,
             target: None,

@@ -85,6 +85,8 @@ def token(page: Page, server: Server, name: str, text: str) -> None:
 def endpoint(page: Page, server: Server, receiver: Receiver, name: str, text: str) -> None:
     """A rejected form keeps its values. A delivery shows the response of the receiver."""
     go(page, "/panel/webhooks")
+    page.get_by_role("link", name="Add an endpoint").click()
+    check_page(page, "webhooks-new")
     for field in ("URL", "Owner"):
         page.get_by_label(field, exact=True).fill(text)
     send(page, "Add endpoint", 422)
@@ -110,6 +112,9 @@ def lists(page: Page) -> None:
     for filters in ("state=gone", "state=dead"):
         go(page, f"/panel/deliveries?{filters}")
         check_page(page, f"deliveries-{filters}")
+    go(page, "/panel/audit")
+    page.locator("tbody a").first.click()
+    check_page(page, "audit-entry")
     go(page, "/panel/tokens?search=nothing")
     check_page(page, "tokens-none")
 

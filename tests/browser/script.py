@@ -23,7 +23,7 @@ def run(page: Page, server: Server) -> None:
     expect(page.get_by_text("Copied", exact=True)).to_have_count(0)
     page.get_by_role("button", name="Copy token").click()
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
-    go(page, "/panel/tokens")
+    go(page, "/panel/audit")
     instant, utc, shown = times(page)
     assert utc == f"{instant:%Y-%m-%d %H:%M:%S} UTC", utc
     local = instant.astimezone(ZoneInfo(ZONE))
@@ -55,4 +55,4 @@ def times(page: Page) -> tuple[datetime, str, str]:
     """Returns the first time on the page: its value, its title and its exact text."""
     element = page.locator("main time").first
     instant = datetime.fromisoformat(element.get_attribute("datetime") or "").astimezone(timezone.utc)
-    return instant, element.get_attribute("title") or "", element.locator("small").inner_text()
+    return instant, element.get_attribute("title") or "", element.inner_text()

@@ -38,7 +38,7 @@ def order(page: Page) -> None:
         page.keyboard.press("Tab")
         reached.append(page.evaluate("document.activeElement.innerText"))
     areas = ["Usage", "API tokens", "Webhooks", "Deliveries", "Audit"]
-    assert reached == ["Skip to content", "Control panel", *areas, "Sign out"], reached
+    assert reached == ["Skip to content", "Forum Control panel", *areas, "Sign out"], reached
 
 
 def fill(server: Server) -> None:

@@ -57,7 +57,7 @@ async fn a_delivery_shows_its_request_and_the_responses_to_its_attempts() {
         .await;
     fixture.end_attempt(DeliveryState::Delivered).await;
     let page = fixture.get(&fixture.delivery_path("")).await;
-    assert_eq!(page.body.matches("<details").count(), 2);
+    assert_eq!(page.body.matches("<details").count(), 3);
     assert_eq!(page.body.matches("<details open").count(), 1);
 }
 

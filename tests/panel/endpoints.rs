@@ -237,7 +237,7 @@ async fn the_list_shows_the_results_of_each_endpoint() {
     let page = fixture.get("/panel/webhooks").await;
     assert!(page.contains("enabled</span>") && !page.contains("disabled"));
     assert!(page.contains("failing</span>") && page.contains("Failing since: "));
-    assert!(page.contains("status 500") && page.contains("0 of 1"));
+    assert!(page.contains("status\u{a0}500") && page.contains("0 of 1"));
     assert!(page.contains(&format!("href=\"{}\"", fixture.delivery_path(""))));
     fixture.queue(2).await;
     fixture.end_attempt(DeliveryState::Delivered).await;

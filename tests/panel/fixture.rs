@@ -90,6 +90,14 @@ impl AdminAuth for Members {
         Ok(names.filter(|(id, _)| members.contains(id)).collect())
     }
 
+    async fn suggested_usernames(&self, limit: u32) -> BackendResult<Vec<String>> {
+        Ok(NAMES
+            .map(String::from)
+            .into_iter()
+            .take(limit as usize)
+            .collect())
+    }
+
     fn sign_in_url(&self, back: &str) -> String {
         format!("/sign-in?back={back}")
     }

@@ -43,10 +43,12 @@ async fn all_pages_have_security_headers_and_no_active_content() {
         ("/panel/tokens/new".to_owned(), 200),
         (format!("/panel/tokens/{}", fixture.token), 200),
         ("/panel/webhooks".to_owned(), 200),
+        ("/panel/webhooks/new".to_owned(), 200),
         (fixture.endpoint_path(""), 200),
         ("/panel/deliveries".to_owned(), 200),
         (fixture.delivery_path(""), 200),
         ("/panel/usage".to_owned(), 200),
+        ("/panel/audit".to_owned(), 200),
         ("/panel/nothing".to_owned(), 404),
     ] {
         let page = fixture.get(&path).await;
@@ -174,9 +176,16 @@ async fn the_script_finds_secrets_and_times() {
     assert!(issued.contains("data-copy=\"token\">forum_pat_"));
     fixture.clock.advance(Duration::from_secs(12));
     let tokens = fixture.get("/panel/tokens").await;
-    let time = "<time datetime=\"2026-01-01T00:00:00.000Z\" title=\"2026-01-01 00:00:00 UTC\">12 seconds ago <small>\
-                2026-01-01 00:00:00 UTC</small></time>";
-    assert!(tokens.contains(time), "{}", tokens.body);
+    let time = "datetime=\"2026-01-01T00:00:00.000Z\" title=\"2026-01-01 00:00:00 UTC\">";
+    let relative = format!("<time class=\"relative\" {time}12 seconds ago</time>");
+    assert!(tokens.contains(&relative), "{}", tokens.body);
+    let token = fixture
+        .get(&format!("/panel/tokens/{}", fixture.token))
+        .await;
+    let both = format!("<time {time}12 seconds ago <small>2026-01-01 00:00:00 UTC</small></time>");
+    assert!(token.contains(&both), "{}", token.body);
+    let exact = format!("<time class=\"exact\" {time}2026-01-01 00:00:00 UTC</time>");
+    assert!(fixture.get("/panel/audit").await.contains(&exact));
 }
 
 #[tokio::test]
@@ -189,4 +198,36 @@ async fn an_empty_required_field_asks_for_its_value() {
     let empty = [("url", ""), ("topics", "*")];
     let page = fixture.post("/panel/webhooks", &empty).await;
     assert!(page.status == 422 && page.contains("Enter a URL."));
+}
+
+#[tokio::test]
+async fn pages_have_the_name_of_the_board_and_of_their_object_and_a_way_back() {
+    let mut fixture = PanelFixture::with_content().await;
+    let mut settings = PanelSettings::default();
+    settings.board_name = "Tea <club>".into();
+    settings.other_tasks = vec![("members".into(), "tea member".into())];
+    fixture.panel = fixture.node_builder().settings(settings).build().unwrap();
+    let url = URL.replace('<', "&lt;").replace('>', "&gt;");
+    let delivery = format!("ping {}", fixture.delivery);
+    let label = "&lt;script&gt;alert(1)&lt;/script&gt;";
+    for (path, area, name) in [
+        (format!("/panel/tokens/{}", fixture.token), "tokens", label),
+        (fixture.endpoint_path(""), "webhooks", &url),
+        (fixture.delivery_path(""), "deliveries", &delivery),
+    ] {
+        let page = fixture.get(&path).await;
+        let back = format!("<a href=\"/panel/{area}\">Back to the list</a>");
+        for shown in [
+            &format!("<title>{name} · "),
+            " · Control panel · Tea &lt;club&gt;</title>",
+            "<h1><span class=\"long\"",
+            &back,
+            "members <code>tea member</code>",
+        ] {
+            assert!(page.contains(shown), "{shown}: {}", page.body);
+        }
+    }
+    let list = fixture.get("/panel/tokens").await;
+    assert!(list.contains("<title>API tokens · Control panel"));
+    assert!(!list.contains("Back to the list"));
 }

@@ -19,6 +19,10 @@ async fn a_token_is_shown_once_in_a_read_only_field() {
     assert_eq!(issued.status, 200);
     assert_eq!(issued.header("cache-control"), "no-store");
     assert!(issued.contains("aria-readonly=\"true\""));
+    assert!(
+        issued.contains("New token: a laptop")
+            && issued.contains("<dt>Owner</dt><dd><span class=\"long\">alice")
+    );
     let token = PlainToken::parse(&format!("forum_pat_{}", issued.after("forum_pat_"))).unwrap();
     let [stored] = fixture.tokens().await.try_into().unwrap();
     assert_eq!(stored.digest, token.digest());
@@ -34,6 +38,7 @@ async fn the_scopes_of_omitted_operations_are_not_offered() {
     let mut fixture = PanelFixture::new().await;
     let page = fixture.get("/panel/tokens/new").await;
     assert!(page.contains("polls:write") && page.contains("search:read"));
+    assert!(page.contains("list=\"usernames\"") && page.contains("<option value=\"alice\">"));
     let environment = Environment::new(TokioRuntime)
         .clock(fixture.clock.clone())
         .omit_operations(["vote", "updatePoll"]);

@@ -42,14 +42,20 @@ async fn requests_are_shown_by_period_and_token() {
         "title=\"2025-12-31 01:00:00 UTC\">2025-12-31 01:00 UTC</time>",
         "Guests",
         &format!("<a href=\"/panel/tokens/{token}\">"),
-        "<dt>Requests</dt><dd><strong>10</strong><small>5 in the 24 hours before</small>",
+        "<dt>Requests</dt><dd><strong>10</strong><small>5 more than in the 24 hours before</small>",
     ] {
         assert!(page.contains(shown), "{shown}: {}", page.body);
     }
     assert_eq!(page.body.matches("role=\"img\"").count(), 2);
     for (period, figure) in [
-        ("7d", "15</strong><small>5 in the 7 days before</small>"),
-        ("30d", "20</strong></dd>"),
+        (
+            "7d",
+            "15</strong><small>10 more than in the 7 days before</small>",
+        ),
+        (
+            "30d",
+            "20</strong><small>no complete data of the 30 days before</small>",
+        ),
         ("1y", "10</strong><small>"),
     ] {
         let page = fixture.get(&format!("/panel/usage?period={period}")).await;
@@ -71,7 +77,7 @@ async fn failing_endpoints_and_expiring_tokens_are_shown_first() {
         "1 endpoint fails:",
         &format!("<li><a href=\"{}\">", endpoint.trim_end_matches('/')),
         "<a href=\"/panel/tokens?state=expiring\">1 token expires</a> within 7 days.",
-        "<dt>Failed deliveries</dt><dd><strong>1</strong><small>0 in the 24 hours before</small>",
+        "<dt>Failed deliveries</dt><dd><strong>1</strong><small>1 more than in the 24 hours before</small>",
     ] {
         assert!(page.contains(shown), "{shown}: {}", page.body);
     }

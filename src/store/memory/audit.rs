@@ -51,6 +51,7 @@ impl AuditFilter {
         let actor = entry.actor.user_id.as_ref();
         let after = self.after.as_ref();
         after.is_none_or(|(at, id)| entry.sort_key() < (*at, id.to_string()))
+            && self.id.as_ref().is_none_or(|one| *one == entry.id)
             && self.actor.as_ref().is_none_or(|one| Some(one) == actor)
             && self.action.as_ref().is_none_or(|one| *one == entry.action)
             && self.target.as_ref().is_none_or(|one| *one == entry.target)

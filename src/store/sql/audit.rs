@@ -19,6 +19,7 @@ impl<E: SqlExecutor> AuditStore for SqlStore<E> {
     async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>> {
         let sql = "SELECT * FROM forum_api_audit_log WHERE TRUE";
         let mut list = Statement::new(sql, [filter.limit.into()]);
+        list.and("id =", filter.id.as_ref());
         list.and("actor =", filter.actor.as_ref());
         list.and("action =", filter.action.as_ref());
         list.and("target =", filter.target.as_deref());
