@@ -1,7 +1,9 @@
 //! Rules as test cases, and the report of all.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
+use super::test_caller::METHODS;
 use super::{Subject, Suite, TestFailure, TestResult};
 use crate::runtime::BoxFuture;
 
@@ -30,8 +32,11 @@ impl<S: Subject> Case<S> {
     /// If the subject cannot be created, the rule fails, the host does not support one of its capabilities, or the rule
     /// passes although the host expects a difference.
     pub async fn run(&self, subject: impl Future<Output = TestResult<S>>) -> TestResult {
-        let subject = subject.await?;
-        let result = (self.run)(&subject).await;
+        self.run_on(&subject.await?).await
+    }
+
+    async fn run_on(&self, subject: &S) -> TestResult {
+        let result = (self.run)(subject).await;
         match (subject.expected_difference(self.name), result) {
             (Some(reason), Ok(())) => Err(TestFailure::Failed(format!(
                 "the rule passed, but the host lists it as an expected difference: {reason}"
@@ -70,9 +75,14 @@ impl<S: Subject> Case<S> {
     }
 }
 
-/// The results of all rules. `Display` writes a line for each rule and the totals.
+/// The results of all rules. `Display` writes a line for each rule, the totals, and how many of the rules and of the
+/// methods of a board they cover.
 #[derive(Clone, Debug, Default)]
-pub struct Report(Vec<(&'static str, TestResult)>);
+pub struct Report {
+    results: Vec<(&'static str, TestResult)>,
+    /// The methods that were called and that the host supports.
+    methods: BTreeSet<&'static str>,
+}
 
 impl Report {
     pub(crate) async fn create<S: Subject, F: Future<Output = TestResult<S>>>(
@@ -81,14 +91,22 @@ impl Report {
     ) -> Self {
         let mut report = Self::default();
         for case in cases {
-            report.0.push((case.name, case.run(subject()).await));
+            let result = match subject().await {
+                Ok(subject) => {
+                    let result = case.run_on(&subject).await;
+                    report.methods.extend(subject.methods());
+                    result
+                }
+                Err(failure) => Err(failure),
+            };
+            report.results.push((case.name, result));
         }
         report
     }
 
     /// Returns every rule with its result.
     pub fn results(&self) -> impl Iterator<Item = (&'static str, &TestResult)> {
-        self.0.iter().map(|(name, result)| (*name, result))
+        self.results.iter().map(|(name, result)| (*name, result))
     }
 
     /// Returns the names of the rules that passed.
@@ -111,6 +129,16 @@ impl Report {
         self.names(|result| matches!(result, Err(TestFailure::Failed(_))))
     }
 
+    /// Returns the unsupported capabilities because of which rules were skipped, in alphabetical order.
+    fn unsupported(&self) -> BTreeSet<String> {
+        let results = self.results().map(|(_, result)| result);
+        let unsupported = results.filter_map(|result| match result {
+            Err(TestFailure::Unsupported(capability)) => Some(capability.to_string()),
+            _ => None,
+        });
+        unsupported.collect()
+    }
+
     fn names(&self, filter: fn(&TestResult) -> bool) -> impl Iterator<Item = &'static str> {
         let results = self.results().filter(move |(_, result)| filter(result));
         results.map(|(name, _)| name)
@@ -131,10 +159,21 @@ impl fmt::Display for Report {
         }
         let (passed, skipped) = (self.passed().count(), self.skipped().count());
         let (differing, failed) = (self.differing().count(), self.failed().count());
-        write!(
+        writeln!(
             f,
             "{passed} passed, {skipped} skipped, {differing} differ as expected, {failed} failed"
-        )
+        )?;
+        let (total, covered) = (self.results.len(), self.results.len() - skipped);
+        write!(f, "coverage: ")?;
+        if !self.methods.is_empty() {
+            write!(f, "{} of {} methods, ", self.methods.len(), METHODS.len())?;
+        }
+        write!(f, "{covered} of {total} rules")?;
+        let unsupported = Vec::from_iter(self.unsupported());
+        match unsupported.is_empty() {
+            true => Ok(()),
+            false => write!(f, "; skipped: {}", unsupported.join(", ")),
+        }
     }
 }
 

@@ -8,6 +8,11 @@ pub trait Subject {
         None
     }
 
+    /// Returns the methods of the board that the rule called and that the host supports.
+    fn methods(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Returns the last call that the rule made.
     fn last_call(&self) -> Option<String> {
         None

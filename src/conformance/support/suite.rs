@@ -62,6 +62,7 @@ impl Suite {
                 unsupported,
                 omitted_operations,
                 last_call: Mutex::default(),
+                methods: Mutex::default(),
             }),
             expected_differences: expected_differences
                 .iter()
@@ -359,6 +360,10 @@ impl Subject for Suite {
         let mut all = self.expected_differences.iter();
         let (_, reason) = all.find(|(name, _)| name == rule)?;
         Some(reason)
+    }
+
+    fn methods(&self) -> Vec<&'static str> {
+        lock(&self.inner.methods).iter().copied().collect()
     }
 
     fn last_call(&self) -> Option<String> {

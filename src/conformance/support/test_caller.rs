@@ -1,5 +1,6 @@
 //! Callers of the board under test. They call the board as the library does.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -40,6 +41,8 @@ pub(crate) struct SuiteInner {
     pub(crate) omitted_operations: Vec<String>,
     /// The text of the last call.
     pub(crate) last_call: Mutex<String>,
+    /// The methods that were called and that the host supports.
+    pub(crate) methods: Mutex<BTreeSet<&'static str>>,
 }
 
 impl SuiteInner {
@@ -108,6 +111,9 @@ macro_rules! calls {
     ($(
         $kind:ident $name:ident($($argument:ident: $type:ty),* $(; $params:ty)?) $(of $resource:expr)? => $reply:ty, $capability:ident;
     )+) => {
+        /// The methods of [`Board`].
+        pub(crate) const METHODS: &[&str] = &[$(stringify!($name)),+];
+
         impl TestCaller {$(
             #[doc = concat!("Calls [`Board::", stringify!($name), "`].")]
             #[doc = concat!("Needs [`Capability::", stringify!($capability), "`].")]
@@ -123,6 +129,9 @@ macro_rules! calls {
                     self.inner.check_result(&call, Capability::$capability, caller.access(), result)
                 };
                 let result = result.await;
+                if result.is_ok() {
+                    lock(&self.inner.methods).insert(stringify!($name));
+                }
                 CallResult { call, result }
             }
         )+}

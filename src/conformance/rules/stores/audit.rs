@@ -56,8 +56,8 @@ store_rules! {
                         actor: actor.clone(),
                         action: action.clone(),
                         target: target.clone(),
-                        after: None,
                         limit: 5,
+                        ..AuditFilter::default()
                     };
                     let mut listed = Vec::new();
                     while let Some(last) = {
@@ -77,6 +77,9 @@ store_rules! {
                 }
             }
         }
+        let id = all.get(7).map(|entry| entry.id.clone());
+        let one = fixture.stores.audit.list(&AuditFilter { id: id.clone(), ..AuditFilter::default() }).await?;
+        check_eq!(one.into_iter().map(|record| record.entry.id).collect::<Vec<_>>(), Vec::from_iter(id), "the entry of an id")?;
         let newest = fixture.stores.audit.list(&AuditFilter::default()).await?;
         check_eq!(newest.into_iter().map(|record| record.entry).collect::<Vec<_>>(), all, "entries of the default filter")
     }
