@@ -7,4 +7,5 @@ pub mod listener;
 pub mod metrics;
 pub mod page;
 pub mod readiness;
+mod recorder;
 pub mod router;

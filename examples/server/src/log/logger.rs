@@ -1,13 +1,16 @@
 //! Starts the log on stderr.
 
 use std::any::Any;
+use std::env;
 use std::io;
 use std::panic;
 
 use anstream::{AutoStream, ColorChoice};
 use forum_api::mask_secrets;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::buffer::LogBuffer;
 use crate::cli::{LogFormat, LogOptions};
@@ -22,17 +25,20 @@ pub struct Log(LogBuffer);
 impl Log {
     /// Starts the log. `RUST_LOG` filters it; the default level is `info`.
     pub fn start(options: LogOptions) -> Self {
-        let filter = EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
+        let (filter, ignored) = parse_filter(&env::var("RUST_LOG").unwrap_or_default());
         let buffer = LogBuffer::default();
         let writer = buffer.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_env_filter(filter.from_env_lossy())
+        let layer = fmt::layer()
             .with_ansi(AutoStream::choice(&io::stderr()) != ColorChoice::Never)
             .with_writer(move || writer.clone());
+        let registry = tracing_subscriber::registry().with(filter);
         match options.log {
-            LogFormat::Text => subscriber.init(),
+            LogFormat::Text => registry.with(layer).init(),
             // The list would repeat the span, because no span contains another.
-            LogFormat::Json => subscriber.json().with_span_list(false).init(),
+            LogFormat::Json => registry.with(layer.json().with_span_list(false)).init(),
+        }
+        for directive in ignored {
+            tracing::warn!(directive, "RUST_LOG: ignored an invalid directive");
         }
         panic::set_hook(Box::new(move |panic| {
             let location = panic.location().map(tracing::field::display);
@@ -48,6 +54,21 @@ impl Drop for Log {
     fn drop(&mut self) {
         self.0.drain();
     }
+}
+
+/// Parses directives of the form `level`, `target` or `target=level`, separated by commas. Without a valid directive the
+/// level is `info`. Returns the invalid directives as well.
+fn parse_filter(directives: &str) -> (Targets, Vec<&str>) {
+    let directives = directives.split(',').map(str::trim);
+    let directives = directives.filter(|directive| !directive.is_empty());
+    let (valid, invalid): (Vec<_>, Vec<_>) =
+        directives.partition(|directive| directive.parse::<Targets>().is_ok());
+    let filter = match valid.is_empty() {
+        true => None,
+        false => valid.join(",").parse().ok(),
+    };
+    let default = || Targets::new().with_default(LevelFilter::INFO);
+    (filter.unwrap_or_else(default), invalid)
 }
 
 /// Returns the message of a panic. A fixed message of the program is always shown. A formatted one can quote a post or a
