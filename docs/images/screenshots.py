@@ -36,6 +36,7 @@ def main(program: str) -> None:
         for scheme in ("light", "dark"):
             page = chromium.new_page(base_url=server.address, color_scheme=scheme)
             panel(page, server.password, FOLDER / f"panel-{scheme}.png")
+            forum(page, FOLDER / f"forum-{scheme}.png")
             reference(page, FOLDER / f"reference-{scheme}.png")
         chromium.close()
 
@@ -47,6 +48,14 @@ def panel(page: Page, password: str, picture: Path) -> None:
     page.get_by_label("Password", exact=True).fill(password)
     page.locator("main button[type=submit]").click()
     page.get_by_text("spam filter", exact=True).first.wait_for()
+    page.screenshot(path=picture)
+
+
+def forum(page: Page, picture: Path) -> None:
+    page.set_viewport_size({"width": 1100, "height": 720})
+    page.goto("/#/threads/16")
+    page.locator("#calls li").first.wait_for()
+    page.locator("main .item").first.wait_for()
     page.screenshot(path=picture)
 
 

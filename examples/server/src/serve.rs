@@ -129,6 +129,7 @@ impl Server {
         let sign_in = SignIn::new(
             board.clone(),
             settings.clone(),
+            &options.board_name,
             &base_url,
             stores.rate_limits.clone(),
         );
@@ -146,6 +147,7 @@ impl Server {
             cors_origins: options.cors_origin.clone(),
             panel: panel.build().or_internal()?,
             sign_in,
+            board_name: options.board_name.as_str().into(),
             docs: ReferencePage::new(DOCS, API, &api.openapi()).or_internal()?,
             monitor: Monitor {
                 metrics,
@@ -254,6 +256,15 @@ fn panel_settings(options: &ServeArgs, base_url: &str) -> PanelSettings {
     settings.base_path = PANEL.into();
     settings.api_url = format!("{base_url}{API}");
     settings.reference_url = DOCS.into();
+    settings.board_name = options.board_name.clone();
+    settings.other_tasks = [
+        ("members", "forum-server member"),
+        ("board settings", "forum-server setting"),
+        ("moderation", "forum-server post and thread"),
+        ("backups", "forum-server backup"),
+    ]
+    .map(|(task, command)| (task.to_owned(), command.to_owned()))
+    .into();
     if !options.no_mcp {
         settings.mcp_url = format!("{base_url}{MCP}");
     }

@@ -63,6 +63,9 @@ pub struct ServeArgs {
     /// Public URL of the server, without a path [default: http:// and the address of --listen]
     #[arg(long, value_name = "URL", value_parser = base_url)]
     pub base_url: Option<String>,
+    /// Name of the board, on the start page, the sign-in page and the control panel
+    #[arg(long, value_name = "NAME", default_value = "Forum")]
+    pub board_name: String,
     /// Rate limit of each token, in units per window; an operation costs 1 to 10 units
     #[arg(long, value_name = "N", default_value = "600", value_parser = number)]
     pub token_budget: u32,

@@ -1,5 +1,7 @@
 //! The server's own pages. They use the style sheet of the control panel.
 
+use std::sync::Arc;
+
 use axum::response::{IntoResponse, Response};
 use forum_api::panel::security_headers;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -21,7 +23,7 @@ const READER_POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// Returns the start page: a reader of the board that sends requests to the API, and links to the other pages.
-pub async fn home_page(has_mcp: bool) -> Response {
+pub async fn home_page(board_name: Arc<str>, has_mcp: bool) -> Response {
     let links = html! {
         link rel="stylesheet" href=(READER_STYLE);
         script type="module" src=(READER_SCRIPT) {}
@@ -29,7 +31,7 @@ pub async fn home_page(has_mcp: bool) -> Response {
     let body = html! {
         header {
             div.bar {
-                p.name { a href="#/" { "Forum" } }
+                p.name { a href="#/" { (board_name) } }
                 form #search role="search" {
                     label.visually-hidden for="q" { "Search" }
                     input #q name="q" type="search" placeholder="Search" required;
@@ -43,7 +45,7 @@ pub async fn home_page(has_mcp: bool) -> Response {
             }
         }
         main aria-live="polite" {
-            noscript { h1 { "Forum" } p { "The reader of the board needs JavaScript. The pages below do not." } }
+            noscript { h1 { (board_name) } p { "The reader of the board needs JavaScript. The pages below do not." } }
         }
         footer {
             section aria-labelledby="requests" {
@@ -60,7 +62,7 @@ pub async fn home_page(has_mcp: bool) -> Response {
             }
         }
     };
-    let mut response = document(StatusCode::OK, "Forum", links, body);
+    let mut response = document(StatusCode::OK, &board_name, links, body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, READER_POLICY);
     response
@@ -85,10 +87,22 @@ fn asset(content_type: &'static str, content: &'static str) -> Response {
     response
 }
 
-/// Returns a page with a heading.
-pub fn page(status: StatusCode, title: &str, content: Markup) -> Response {
-    let body = html! { main.narrow { h1 { (title) } (content) } };
-    document(status, title, html! {}, body)
+/// Returns a page with a heading, the name of the board, and a link to the start page.
+pub fn page(status: StatusCode, board_name: &str, title: &str, content: Markup) -> Response {
+    let body = html! {
+        header { div.bar { p.name { a href="/" { (board_name) } } } }
+        main.narrow { h1 { (title) } (content) }
+    };
+    document(status, &format!("{title} · {board_name}"), html! {}, body)
+}
+
+/// Returns the page for an unknown path.
+pub fn not_found_page(board_name: &str) -> Response {
+    let content = html! {
+        p { "There is no page at this address." }
+        p { a href="/" { "Start page" } " · " a href=(DOCS) { "API reference" } }
+    };
+    page(StatusCode::NOT_FOUND, board_name, "Not found", content)
 }
 
 fn document(status: StatusCode, title: &str, links: Markup, body: Markup) -> Response {

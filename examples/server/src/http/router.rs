@@ -1,5 +1,7 @@
 //! The routes of the server.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -10,13 +12,15 @@ use forum_api::mcp::McpServer;
 use forum_api::panel::Panel;
 use forum_api::reference::ReferencePage;
 use forum_api::{ForumApi, MalformedRequest};
-use http::header::CONTENT_TYPE;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use tower::Service;
 
 use super::cors;
 use super::metrics::{self, Metrics};
-use super::page::{READER_SCRIPT, READER_STYLE, home_page, reader_script, reader_style};
+use super::page::{
+    READER_SCRIPT, READER_STYLE, home_page, not_found_page, reader_script, reader_style,
+};
 use super::readiness::Readiness;
 use crate::sign_in::SignIn;
 
@@ -42,6 +46,8 @@ pub struct ServerRouter {
     pub panel: Panel,
     /// Signs members in and out.
     pub sign_in: SignIn,
+    /// Name of the board, for the start page and the page for an unknown path.
+    pub board_name: Arc<str>,
     /// Serves everything below [`DOCS`].
     pub docs: ReferencePage,
     /// Serves `/health` and `/ready`, and `/metrics` unless another listener does.
@@ -82,16 +88,18 @@ impl ServerRouter {
     /// Builds the router. The API receives paths as they were sent, and reports malformed requests itself.
     pub fn build(self) -> Router {
         let has_mcp = self.mcp.is_some();
+        let (name, missing) = (Arc::clone(&self.board_name), self.board_name);
+        let unknown = move |request| unknown_path(missing, request);
         let rest = mount(Router::new(), PANEL, self.panel);
         let rest = mount(rest, DOCS, self.docs)
-            .route("/", get(move || home_page(has_mcp)))
+            .route("/", get(move || home_page(name, has_mcp)))
             .route(READER_SCRIPT, get(reader_script))
             .route(READER_STYLE, get(reader_style))
             .route("/openapi.json", get(openapi_document))
             .merge(self.sign_in.routes())
             .merge(self.monitor.routes(self.serves_metrics))
-            .fallback(not_found)
-            .method_not_allowed_fallback(not_found)
+            .fallback(unknown.clone())
+            .method_not_allowed_fallback(unknown)
             .layer(from_fn(refuse_malformed));
         let rest = match self.mcp {
             Some(mcp) => rest.route_service(MCP, mcp),
@@ -134,6 +142,22 @@ async fn samples(State(monitor): State<Monitor>) -> Response {
 
 async fn openapi_document() -> Redirect {
     Redirect::temporary(&format!("{API}/openapi.json"))
+}
+
+/// Returns a page to a browser, unless the path is below `/api`, and JSON to other clients.
+async fn unknown_path(board_name: Arc<str>, request: Request) -> Response {
+    let accepts_html = |value: &HeaderValue| {
+        let media_types = value.as_bytes().split(|byte| b",;".contains(byte));
+        media_types
+            .map(<[u8]>::trim_ascii)
+            .any(|media_type| media_type.eq_ignore_ascii_case(b"text/html"))
+    };
+    let is_browser = request.headers().get_all(ACCEPT).iter().any(accepts_html);
+    let path = request.uri().path();
+    if path == "/api" || path.starts_with("/api/") || !is_browser {
+        return not_found().await;
+    }
+    not_found_page(&board_name)
 }
 
 async fn not_found() -> Response {

@@ -57,3 +57,11 @@ pub async fn names(
     });
     names.await
 }
+
+/// Returns the names of the members who were active last and can own a token.
+pub async fn last_active(board: &ReferenceBoard, limit: u32) -> BoardResult<Vec<String>> {
+    let names = board.read(move |connection| {
+        Box::pin(async move { Ok(accounts::last_active(connection, limit).await?) })
+    });
+    names.await
+}

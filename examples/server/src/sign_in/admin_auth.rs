@@ -50,6 +50,10 @@ impl AdminAuth for SignIn {
         Ok(accounts::names(self.board(), members.to_vec()).await?)
     }
 
+    async fn suggested_usernames(&self, limit: u32) -> BackendResult<Vec<String>> {
+        Ok(accounts::last_active(self.board(), limit).await?)
+    }
+
     fn sign_in_url(&self, back: &str) -> String {
         let back = utf8_percent_encode(back, NON_ALPHANUMERIC);
         format!("{SIGN_IN}?back={back}")

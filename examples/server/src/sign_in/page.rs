@@ -9,7 +9,12 @@ use super::service::SIGN_IN;
 use crate::http::page::page;
 
 /// Returns the page with the form as it was sent, and the reason of a refusal.
-pub fn sign_in_page(status: StatusCode, form: &SignInForm, reason: Option<&str>) -> Response {
+pub fn sign_in_page(
+    status: StatusCode,
+    board_name: &str,
+    form: &SignInForm,
+    reason: Option<&str>,
+) -> Response {
     let content = html! {
         @if let Some(reason) = reason { p.alert id="reason" role="alert" { (reason) } }
         form.fields method="post" action=(SIGN_IN) {
@@ -26,6 +31,7 @@ pub fn sign_in_page(status: StatusCode, form: &SignInForm, reason: Option<&str>)
             }
             button type="submit" { "Sign in" }
         }
+        p.hint { "An operator sets a forgotten password with " code { "forum-server member password NAME" } "." }
     };
-    page(status, "Sign in", content)
+    page(status, board_name, "Sign in", content)
 }

@@ -63,6 +63,7 @@ pub struct SignIn(Arc<SignInState>);
 struct SignInState {
     board: ReferenceBoard,
     settings: ApiSettings,
+    board_name: String,
     public_origin: String,
     cookie: Cookie,
     throttle: Throttle,
@@ -139,12 +140,14 @@ impl SignIn {
     pub fn new(
         board: ReferenceBoard,
         settings: ApiSettings,
+        board_name: &str,
         public_origin: &str,
         budgets: Arc<dyn RateLimitStore>,
     ) -> Self {
         Self(Arc::new(SignInState {
             board,
             cookie: Cookie::new(public_origin),
+            board_name: board_name.into(),
             public_origin: public_origin.into(),
             settings,
             throttle: Throttle::new(budgets),
@@ -269,22 +272,22 @@ fn within_limits(wait: BackendResult<Option<Duration>>) -> Result<(), SignInErro
     wait.map_or(Ok(()), |wait| Err(SignInError::Throttled(wait)))
 }
 
-async fn show(uri: Uri) -> Response {
+async fn show(State(sign_in): State<SignIn>, uri: Uri) -> Response {
     let form = SignInForm::parse(uri.query().unwrap_or_default()).unwrap_or_default();
-    sign_in_page(StatusCode::OK, &form, None)
+    sign_in_page(StatusCode::OK, &sign_in.0.board_name, &form, None)
 }
 
 async fn sign_in(State(sign_in): State<SignIn>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let Some(form) = SignInForm::read(body).await else {
-        return SignInError::UnreadableForm.response(&SignInForm::default());
+        return SignInError::UnreadableForm.response(&sign_in, &SignInForm::default());
     };
     let client = sign_in.client(&head).map(tracing::field::display);
     let span = tracing::info_span!("sign_in", client);
     let response = async {
         match sign_in.begin(&head, &form).await {
             Ok(cookie) => redirect(&form.back, &cookie),
-            Err(error) => error.response(&form),
+            Err(error) => error.response(&sign_in, &form),
         }
     };
     response.instrument(span).await
@@ -294,12 +297,12 @@ async fn sign_out(State(sign_in): State<SignIn>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     match sign_in.end(&head).await {
         Ok(()) => redirect(SIGN_IN, &sign_in.0.cookie.remove()),
-        Err(error) => error.response(&SignInForm::default()),
+        Err(error) => error.response(&sign_in, &SignInForm::default()),
     }
 }
 
 impl SignInError {
-    fn response(self, form: &SignInForm) -> Response {
+    fn response(self, sign_in: &SignIn, form: &SignInForm) -> Response {
         let (status, reason) = match &self {
             Self::ForeignForm => (
                 StatusCode::FORBIDDEN,
@@ -329,7 +332,7 @@ impl SignInError {
                 "An internal error occurred. See the server log.",
             ),
         };
-        let mut response = sign_in_page(status, form, Some(reason));
+        let mut response = sign_in_page(status, &sign_in.0.board_name, form, Some(reason));
         let mut retry_after = |seconds: u64| {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
         };
@@ -421,7 +424,8 @@ mod tests {
     #[test]
     fn an_overloaded_database_is_a_503() {
         let overloaded = BackendError::new(OverloadedError::new(Duration::from_millis(1500)));
-        let response = SignInError::Failed(overloaded.into()).response(&SignInForm::default());
+        let response =
+            SignInError::Failed(overloaded.into()).response(&sign_in, &SignInForm::default());
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(response.headers()[RETRY_AFTER], "2");
     }

@@ -56,6 +56,7 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
     assert!(form.status == 200 && form.body.contains("value=\"/panel/webhooks\""));
     let policy = form.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
+    assert!(form.body.contains("<title>Sign in · Forum</title>"));
 
     let entered = sign_in(&server, "ADMIN", server.password());
     assert_eq!(

@@ -44,6 +44,17 @@ fn paths_are_routed_to_their_services() {
             assert_eq!(metered, !code.is_empty(), "{path}");
         }
     }
+    let browser = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    for (path, is_page) in [
+        ("/nothing", true),
+        ("/api/nothing", false),
+        ("/api/v1/nothing", false),
+    ] {
+        let absent = send("GET", &server.url(path), &browser, "");
+        let is_html = absent.header("content-type") == Some("text/html; charset=utf-8");
+        assert_eq!((absent.status, is_html), (404, is_page), "{path}");
+        assert_eq!(absent.body.contains("href=\"/\""), is_page, "{path}");
+    }
     let posted = send("POST", &server.url("/docs"), &[], "");
     assert_eq!(
         (posted.status, posted.header("allow")),

@@ -78,6 +78,15 @@ pub async fn names(
     Ok(names?.into_iter().collect())
 }
 
+/// Returns the names of the members who are not banned, those who were active last first.
+pub async fn last_active(connection: &Connection<'_>, limit: u32) -> db::DbResult<Vec<String>> {
+    let list = "
+        SELECT username FROM member WHERE banned = FALSE
+        ORDER BY COALESCE(last_seen_at, 0) DESC, id LIMIT ?1";
+    let limit = i64::from(limit);
+    connection.all(list, bind![limit], |row| row.value()).await
+}
+
 /// Bans a member and ends the member's sessions, or lifts the ban. Returns `false` if the member is in this state
 /// already.
 pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::DbResult<bool> {
