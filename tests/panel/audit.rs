@@ -28,7 +28,6 @@ async fn each_change_in_the_panel_adds_an_entry() {
             "{path}"
         );
     }
-    assert!(page.contains("control panel"));
     assert!(page.contains("admin") && !page.contains("<script>alert"));
 }
 
@@ -54,7 +53,7 @@ async fn the_page_of_an_entry_has_all_details_and_names() {
     ] {
         assert!(entry.contains(shown), "{shown}: {}", entry.body);
     }
-    for unknown in ["aud_0", "x y"] {
+    for unknown in ["aud_0", "x%20y"] {
         let page = fixture.get(&format!("/panel/audit/{unknown}")).await;
         assert_eq!(page.status, 404);
     }

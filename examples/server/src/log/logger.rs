@@ -25,7 +25,8 @@ pub struct Log(LogBuffer);
 impl Log {
     /// Starts the log. `RUST_LOG` filters it; the default level is `info`.
     pub fn start(options: LogOptions) -> Self {
-        let (filter, ignored) = parse_filter(&env::var("RUST_LOG").unwrap_or_default());
+        let directives = env::var("RUST_LOG").unwrap_or_default();
+        let (filter, ignored) = parse_filter(&directives);
         let buffer = LogBuffer::default();
         let writer = buffer.clone();
         let layer = fmt::layer()
