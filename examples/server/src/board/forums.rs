@@ -1,5 +1,6 @@
 //! Lists and adds forums, and adds their moderators.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 
@@ -15,7 +16,7 @@ use super::rules::is_blank;
 
 const LIST: &str = "
     SELECT id, parent_id, title, description, position, thread_count, post_count, last_activity_at
-    FROM forum ORDER BY position DESC";
+    FROM forum";
 
 /// Lists the visible forums by position, parents before their children.
 pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec<Forum>> {
@@ -38,6 +39,9 @@ pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec
         Ok(Continue(()))
     };
     connection.each_row(LIST, &[], read).await?;
+    for siblings in children.values_mut() {
+        siblings.sort_by_key(|(_, forum)| Reverse(forum.position));
+    }
     let mut visible = Vec::new();
     let mut next = children.remove(&None).unwrap_or_default();
     while let Some((id, forum)) = next.pop() {
