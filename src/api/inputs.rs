@@ -44,7 +44,7 @@ impl Decode for PostList {
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
         let (list, scope) = List::<PostFilter>::decode(value, context)?;
         if list.filter.from.is_some() && list.after.is_some() {
-            return Err(InputError::expected("from", Expected::NotWithAfter).into());
+            return Err(InputError::expected("from", Expected::NOT_WITH_AFTER).into());
         }
         Ok((Self(list), scope))
     }
@@ -94,7 +94,7 @@ fn require_body_or_title(update: &PostUpdate) -> Result<(), FieldError> {
     if update.body.is_some() || update.title.is_some() {
         return Ok(());
     }
-    Err(FieldError::expected("body", Expected::Change))
+    Err(FieldError::new("body", Expected::CHANGE.as_str()))
 }
 
 fn require_change(update: &PollUpdate) -> Result<(), FieldError> {
@@ -114,5 +114,5 @@ fn require_change(update: &PollUpdate) -> Result<(), FieldError> {
     if has_change {
         return Ok(());
     }
-    Err(FieldError::expected("body", Expected::Change))
+    Err(FieldError::new("body", Expected::CHANGE.as_str()))
 }

@@ -156,7 +156,7 @@ impl ApiInner {
         target: Target<'_>,
     ) -> Result<ApiResponse, ApiError> {
         if let Some(MalformedRequest { header, expected }) = context.head.extensions.get() {
-            return Err(InputError::custom_expected(header, expected).into());
+            return Err(InputError::expected(*header, *expected).into());
         }
         match target {
             Target::Route(body) => self.run_pipeline(context, body).await,
@@ -367,7 +367,7 @@ impl ApiInner {
 /// error.
 fn timeout_error(reading_body: bool) -> ApiError {
     if reading_body {
-        return InputError::expected("body", Expected::CompleteBodyInTime).into();
+        return InputError::expected("body", Expected::COMPLETE_BODY_IN_TIME).into();
     }
     ApiError::internal("the request timed out")
 }

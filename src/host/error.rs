@@ -51,7 +51,7 @@ pub enum BoardError {
         /// Name of the parameter.
         name: &'static str,
         /// Description of the expected value, such as `a post of this thread`. The client receives this text;
-        /// [`ErrorMessages::translations`](crate::ErrorMessages::translations) can translate it.
+        /// [`ErrorMessages`](crate::ErrorMessages) can translate it.
         expected: &'static str,
     },
     /// The caller can see the resource, but may not perform the command: 403 `FORBIDDEN`.
@@ -229,7 +229,7 @@ impl From<InvalidIdError> for BoardError {
 
 impl From<InvalidPageKeyError> for BoardError {
     fn from(_: InvalidPageKeyError) -> Self {
-        Self::invalid_parameter("after", Expected::Cursor.english())
+        Self::invalid_parameter("after", Expected::CURSOR.as_str())
     }
 }
 

@@ -56,7 +56,7 @@ impl DateRange {
         };
         let text = text.into();
         kind.map(|kind| Self { text, kind })
-            .ok_or(ParseError::new(Expected::DateRange.english()))
+            .ok_or(ParseError::new(Expected::DATE_RANGE.as_str()))
     }
 
     /// Returns the text that was parsed.
@@ -107,7 +107,7 @@ impl Serialize for DateRange {
 impl<'de> Deserialize<'de> for DateRange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).map_err(|_| Expected::DateRange.error())
+        Self::parse(&text).map_err(|_| Expected::DATE_RANGE.error())
     }
 }
 

@@ -1,72 +1,54 @@
-//! Expected formats of request parts, as phrases in each language.
+//! Expected formats of request parts, as English phrases.
+
+use std::borrow::Cow;
 
 use serde::de::{self, Unexpected};
 
-macro_rules! phrases {
-    ($($name:ident $english:expr, $german:literal;)+) => {
-        /// Expected format of a field, a parameter or a header.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Expected {
-            $($name,)+
-        }
+/// Expected format of a field, a parameter or a header, as an English phrase that the board's messages can translate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected(&'static str);
 
-        impl Expected {
-            pub(crate) const fn english(self) -> &'static str {
-                match self { $(Self::$name => $english,)+ }
-            }
-
-            pub(crate) const fn german(self) -> &'static str {
-                match self { $(Self::$name => $german,)+ }
-            }
-
-            const fn key(self) -> &'static str {
-                match self { $(Self::$name => stringify!($name),)+ }
-            }
-
-            /// Returns the phrase of an error that [`Expected::error`] created.
-            pub(crate) fn from_error(unexpected: Unexpected<'_>) -> Option<Self> {
-                match unexpected {
-                    $(Unexpected::Other(stringify!($name)) => Some(Self::$name),)+
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-phrases! {
-    Boolean "true or false", "true oder false";
-    Change "at least one change", "mindestens eine Änderung";
-    CompleteBody "a complete body", "ein vollständiger Inhalt";
-    CompleteBodyInTime "a complete body before the request timeout", "ein vollständiger Inhalt vor Ablauf des Zeitlimits";
-    Cursor "a cursor returned by this list", "ein Cursor, den diese Liste zurückgegeben hat";
-    DateRange "24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01",
-        "24h, 7d, 30d, 1y oder ein Zeitraum, zum Beispiel 2026-01-01..2026-02-01";
-    ForumIds "comma-separated forum ids", "eine durch Kommas getrennte Liste von forumIds";
-    IdempotencyKey "1 to 64 visible ASCII characters", "ein Text aus 1 bis 64 sichtbaren ASCII-Zeichen";
-    Json "a request body in JSON", "ein Anfrageinhalt im JSON-Format";
-    JsonType "application/json", "application/json";
-    Limit "1 to 100", "1 bis 100";
-    List "a list", "eine Liste";
-    NotWithAfter "not to be combined with after", "eine Anfrage ohne after";
-    Number "a number", "eine Zahl";
-    NumberInBounds "a number within the bounds of the field", "eine Zahl innerhalb der Grenzen des Felds";
-    Object "an object", "ein Objekt";
-    PercentEncoding "percent-encoded UTF-8", "prozentkodiertes UTF-8";
-    SearchQuery "1 to 200 characters with at least one word to search for, and at most 32 words",
-        "ein Suchtext aus 1 bis 200 Zeichen mit mindestens einem Suchwort und höchstens 32 Wörtern";
-    SmallerBody "a smaller body", "ein kleinerer Inhalt";
-    Text "text", "Text";
-    TextWithoutNulOrBom "text without U+0000 or a byte-order mark", "Text ohne U+0000 und ohne Byte-Order-Mark";
-    Timestamp "an RFC 3339 time, for example 2026-01-31T12:00:00Z", "eine Zeitangabe nach RFC 3339, zum Beispiel 2026-01-31T12:00:00Z";
-    UserRef "a userId or @username", "eine userId oder @username";
-    WholeNumber "a whole number", "eine ganze Zahl";
+#[rustfmt::skip]
+impl Expected {
+    pub(crate) const BOOLEAN: Self = Self("true or false");
+    pub(crate) const CHANGE: Self = Self("at least one change");
+    pub(crate) const COMPLETE_BODY: Self = Self("a complete body");
+    pub(crate) const COMPLETE_BODY_IN_TIME: Self = Self("a complete body before the request timeout");
+    pub(crate) const CURSOR: Self = Self("a cursor returned by this list");
+    pub(crate) const DATE_RANGE: Self = Self("24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01");
+    pub(crate) const FORUM_IDS: Self = Self("comma-separated forum ids");
+    pub(crate) const IDEMPOTENCY_KEY: Self = Self("1 to 64 visible ASCII characters");
+    pub(crate) const JSON: Self = Self("a request body in JSON");
+    pub(crate) const JSON_TYPE: Self = Self("application/json");
+    pub(crate) const LIMIT: Self = Self("1 to 100");
+    pub(crate) const LIST: Self = Self("a list");
+    pub(crate) const NOT_WITH_AFTER: Self = Self("not to be combined with after");
+    pub(crate) const NUMBER: Self = Self("a number");
+    pub(crate) const NUMBER_IN_BOUNDS: Self = Self("a number within the bounds of the field");
+    pub(crate) const OBJECT: Self = Self("an object");
+    pub(crate) const PERCENT_ENCODING: Self = Self("percent-encoded UTF-8");
+    pub(crate) const SEARCH_QUERY: Self = Self("1 to 200 characters with at least one word to search for, and at most 32 words");
+    pub(crate) const SMALLER_BODY: Self = Self("a smaller body");
+    pub(crate) const TEXT: Self = Self("text");
+    pub(crate) const TEXT_WITHOUT_NUL_OR_BOM: Self = Self("text without U+0000 or a byte-order mark");
+    pub(crate) const TIMESTAMP: Self = Self("an RFC 3339 time, for example 2026-01-31T12:00:00Z");
+    pub(crate) const USER_REF: Self = Self("a userId or @username");
+    pub(crate) const WHOLE_NUMBER: Self = Self("a whole number");
 }
 
 impl Expected {
-    /// Creates an error of a deserializer. The API's own deserializer keeps the variant; other deserializers keep only
-    /// the English phrase.
+    pub(crate) const fn as_str(self) -> &'static str {
+        self.0
+    }
+
+    /// Creates an error of a deserializer.
     pub(crate) fn error<E: de::Error>(self) -> E {
-        E::invalid_value(Unexpected::Other(self.key()), &self.english())
+        E::invalid_value(Unexpected::Other("another value"), &self.0)
+    }
+}
+
+impl From<Expected> for Cow<'static, str> {
+    fn from(expected: Expected) -> Self {
+        expected.0.into()
     }
 }

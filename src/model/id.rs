@@ -311,7 +311,7 @@ impl UserRef {
     /// # Errors
     /// [`ParseError`] unless the text is an id, or `@` and 1 to 64 characters without U+0000 and byte-order marks.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let error = ParseError::new(Expected::UserRef.english());
+        let error = ParseError::new(Expected::USER_REF.as_str());
         let Some(name) = text.strip_prefix('@') else {
             return UserId::parse(text).map(Self::Id).map_err(|_| error);
         };

@@ -243,7 +243,7 @@ impl PageLimit {
     }
 }
 
-const PARSE_ERROR: ParseError = ParseError::new(Expected::Limit.english());
+const PARSE_ERROR: ParseError = ParseError::new(Expected::LIMIT.as_str());
 
 impl_from_str!(PageLimit);
 
@@ -273,7 +273,7 @@ impl<'de> Deserialize<'de> for PageLimit {
         let items = u64::deserialize(deserializer).ok();
         let items = items.and_then(|items| u8::try_from(items).ok());
         let limit = items.and_then(|items| Self::new(items).ok());
-        limit.ok_or_else(|| Expected::Limit.error())
+        limit.ok_or_else(|| Expected::LIMIT.error())
     }
 }
 

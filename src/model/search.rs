@@ -174,12 +174,12 @@ const FORUM_IDS: &str = "^[A-Za-z0-9_-]{1,64}(,[A-Za-z0-9_-]{1,64})*$";
 fn forum_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ForumId>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let ids: Result<Vec<_>, _> = text.split(',').map(ForumId::parse).collect();
-    ids.map_err(|_| Expected::ForumIds.error())
+    ids.map_err(|_| Expected::FORUM_IDS.error())
 }
 
 /// Rejects a text that is neither an id nor `@username`.
 fn user_ref<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserRef>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let user = UserRef::parse(&text).map_err(|_| Expected::UserRef.error())?;
+    let user = UserRef::parse(&text).map_err(|_| Expected::USER_REF.error())?;
     Ok(Some(user))
 }

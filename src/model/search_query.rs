@@ -48,7 +48,7 @@ impl SearchQuery {
     pub const MAX_TERMS: usize = 32;
 
     /// Description of the format for error messages, in English. The library translates it.
-    pub const EXPECTED_FORMAT: &str = Expected::SearchQuery.english();
+    pub const EXPECTED_FORMAT: &str = Expected::SEARCH_QUERY.as_str();
 
     /// Parses a query.
     ///
@@ -120,7 +120,7 @@ impl Serialize for SearchQuery {
 impl<'de> Deserialize<'de> for SearchQuery {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).map_err(|_| Expected::SearchQuery.error())
+        Self::parse(&text).map_err(|_| Expected::SEARCH_QUERY.error())
     }
 }
 

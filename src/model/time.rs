@@ -96,7 +96,7 @@ impl Timestamp {
     /// # Errors
     /// [`ParseError`] if the text has another format or the time is outside the years 0 to 9999 in UTC.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        parse_rfc3339(text).ok_or(ParseError::new(Expected::Timestamp.english()))
+        parse_rfc3339(text).ok_or(ParseError::new(Expected::TIMESTAMP.as_str()))
     }
 }
 
@@ -218,7 +218,7 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).map_err(|_| Expected::Timestamp.error())
+        Self::parse(&text).map_err(|_| Expected::TIMESTAMP.error())
     }
 }
 

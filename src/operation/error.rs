@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 use thiserror::Error;
 
-use super::error_messages::ErrorMessages;
+use super::error_messages::{self as text, ErrorMessages};
 use super::extract::error::InputError;
 use crate::host::{BackendError, BoardError, BoxError, OverloadedError};
 use crate::model::ErrorCode;
@@ -49,7 +49,7 @@ pub(crate) enum ApiError {
 pub struct MalformedRequest {
     /// Lower-case name of the invalid header.
     pub header: &'static str,
-    /// Expected value of the header, as an English phrase. [`ErrorMessages::translations`] can translate it.
+    /// Expected value of the header, as an English phrase. [`ErrorMessages`] can translate it.
     pub expected: &'static str,
 }
 
@@ -103,29 +103,29 @@ impl ApiError {
             Self::BadRequest(error) => {
                 return (ErrorCode::BadRequest, messages.render(error).into());
             }
-            Self::Board(code, text, _) => (*code, text.as_str()),
-            Self::Unauthenticated(_) => (ErrorCode::Unauthenticated, &*messages.unauthenticated),
-            Self::MissingScope => (ErrorCode::MissingScope, &*messages.missing_scope),
-            Self::OwnerUnavailable => (ErrorCode::OwnerUnavailable, &*messages.owner_unavailable),
-            Self::NoSuchRoute => (ErrorCode::NoSuchRoute, &*messages.no_such_route),
-            Self::NotFound | Self::HiddenResult => (ErrorCode::PathNotFound, &*messages.not_found),
-            Self::BodyNotFound => (ErrorCode::NotFound, &*messages.not_found),
-            Self::RateLimited(_) => (ErrorCode::RateLimited, &*messages.rate_limited),
-            Self::NotImplemented => (ErrorCode::NotImplemented, &*messages.not_implemented),
-            Self::BoardOffline => (ErrorCode::BoardOffline, &*messages.board_offline),
+            Self::Board(code, text, _) => return (*code, text.into()),
+            Self::Unauthenticated(_) => (ErrorCode::Unauthenticated, text::UNAUTHENTICATED),
+            Self::MissingScope => (ErrorCode::MissingScope, text::MISSING_SCOPE),
+            Self::OwnerUnavailable => (ErrorCode::OwnerUnavailable, text::OWNER_UNAVAILABLE),
+            Self::NoSuchRoute => (ErrorCode::NoSuchRoute, text::NO_SUCH_ROUTE),
+            Self::NotFound | Self::HiddenResult => (ErrorCode::PathNotFound, text::NOT_FOUND),
+            Self::BodyNotFound => (ErrorCode::NotFound, text::NOT_FOUND),
+            Self::RateLimited(_) => (ErrorCode::RateLimited, text::RATE_LIMITED),
+            Self::NotImplemented => (ErrorCode::NotImplemented, text::NOT_IMPLEMENTED),
+            Self::BoardOffline => (ErrorCode::BoardOffline, text::BOARD_OFFLINE),
             Self::Internal(_) | Self::Overloaded(_) => {
-                (ErrorCode::InternalError, &*messages.internal_error)
+                (ErrorCode::InternalError, text::INTERNAL_ERROR)
             }
             Self::Idempotency(conflict) => {
                 let text = match conflict {
-                    IdempotencyConflict::InProgress => &messages.idempotency_in_progress,
-                    IdempotencyConflict::OutcomeUnknown => &messages.idempotency_outcome_unknown,
-                    IdempotencyConflict::KeyReused => &messages.idempotency_key_reused,
+                    IdempotencyConflict::InProgress => text::IN_PROGRESS,
+                    IdempotencyConflict::OutcomeUnknown => text::OUTCOME_UNKNOWN,
+                    IdempotencyConflict::KeyReused => text::KEY_REUSED,
                 };
-                (ErrorCode::Conflict, &**text)
+                (ErrorCode::Conflict, text)
             }
         };
-        (code, text.into())
+        (code, messages.translate(text).into())
     }
 }
 
@@ -146,7 +146,7 @@ impl From<BoardError> for ApiError {
         match error {
             BoardError::PathNotFound => Self::NotFound,
             BoardError::InvalidParameter { name, expected } => {
-                InputError::custom_expected(name, expected).into()
+                InputError::expected(name, expected).into()
             }
             BoardError::NotImplemented => Self::NotImplemented,
             BoardError::Internal(source) => Self::internal(source),

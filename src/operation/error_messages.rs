@@ -3,58 +3,20 @@
 use std::borrow::Cow;
 
 use super::extract::error::{InputError, InputErrorKind};
-use crate::model::{Expected, SearchQuery};
+use crate::model::Expected;
 
-type Text = Cow<'static, str>;
-
-/// Messages of the library's own errors ([protocol](crate::guide::protocol), section 5.6). A board supplies the
-/// messages of its own errors.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ErrorMessages {
-    /// 401 `unauthenticated`: the same message for every reason.
-    pub unauthenticated: Text,
-    /// 403 `missing_scope`.
-    pub missing_scope: Text,
-    /// 403 `owner_unavailable`.
-    pub owner_unavailable: Text,
-    /// 404 `no_such_route`.
-    pub no_such_route: Text,
-    /// 404 `not_found`, and 404 `NOT_FOUND` without a message of the board.
-    pub not_found: Text,
-    /// 429 `rate_limited`.
-    pub rate_limited: Text,
-    /// 500 and 503 `internal_error`.
-    pub internal_error: Text,
-    /// 501 `not_implemented`.
-    pub not_implemented: Text,
-    /// 503 `board_offline`.
-    pub board_offline: Text,
-    /// 409 `CONFLICT`: the first request with this `Idempotency-Key` is still in progress.
-    pub idempotency_in_progress: Text,
-    /// 409 `CONFLICT`: the outcome of the first request with this `Idempotency-Key` is unknown.
-    pub idempotency_outcome_unknown: Text,
-    /// 409 `CONFLICT`: the `Idempotency-Key` was used for a different request.
-    pub idempotency_key_reused: Text,
-    /// 400 `bad_request`: the text between `name: ` and the expected value.
-    pub expected_prefix: Text,
-    /// 400 `bad_request`: the text between `name: ` and the allowed values. Commas separate the values.
-    pub expected_one_of: Text,
-    /// 400 `bad_request`: the text after `name: ` if the field is missing.
-    pub field_missing: Text,
-    /// 400 `bad_request`: the text after `name: ` if the field or parameter is repeated.
-    pub field_repeated: Text,
-    /// 400 `bad_request`: the text after `name: ` if the field or parameter is unknown.
-    pub field_unknown: Text,
-    /// Language of the library's own phrases for expected values.
-    pub language: Language,
-    /// Phrases for expected values and their replacements. Use them for phrases of the host and of its HTTP server, and
-    /// for languages that the library does not have. Phrases that are not listed stay unchanged.
-    ///
-    /// The list of the German messages already contains the library's phrases that a board can return, such as
-    /// [`SearchQuery::EXPECTED_FORMAT`]. Append to this list instead of replacing it.
-    pub translations: Cow<'static, [(&'static str, &'static str)]>,
-}
+/// Messages of the library's own errors ([protocol](crate::guide::protocol), section 5.6), each with its translation from
+/// English. A text without a translation stays English. A board supplies the messages of its own errors.
+///
+/// ```
+/// use forum_api::{ErrorMessages, Language};
+///
+/// let messages = ErrorMessages::for_language(Language::German).with("1 or -1", "1 oder -1");
+/// assert_eq!(messages.translate("Not found."), "Nicht gefunden.");
+/// assert_eq!(messages.translate("1 or -1"), "1 oder -1");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ErrorMessages(Cow<'static, [(&'static str, &'static str)]>);
 
 /// Language of the library's own messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,93 +33,106 @@ impl ErrorMessages {
     /// Returns the library's messages in a language.
     pub fn for_language(language: Language) -> Self {
         match language {
-            Language::English => english(),
-            Language::German => german(),
+            Language::English => Self::default(),
+            Language::German => Self(Cow::Borrowed(GERMAN)),
         }
     }
 
-    /// Returns the message of a `bad_request`.
+    /// Adds or replaces the translation of an English text: of a message or a phrase of the library, such as those that
+    /// [`texts`](Self::texts) returns, or of a phrase for an expected value of the host or its HTTP server.
+    #[must_use]
+    pub fn with(mut self, english: &'static str, translation: &'static str) -> Self {
+        self.0.to_mut().insert(0, (english, translation));
+        self
+    }
+
+    /// Returns the English texts of the library, for languages that it does not have.
+    pub fn texts() -> impl Iterator<Item = &'static str> {
+        GERMAN.iter().map(|(english, _)| *english)
+    }
+
+    /// Returns the translation of an English text; the text itself if it has none.
+    pub fn translate<'a>(&'a self, english: &'a str) -> &'a str {
+        let mut translations = self.0.iter();
+        let found = translations.find(|(known, _)| *known == english);
+        found.map_or(english, |(_, translation)| translation)
+    }
+
     pub(crate) fn render(&self, error: &InputError) -> String {
         let name = error.safe_name();
-        let expected = |phrase: &str| format!("{name}: {} {phrase}", self.expected_prefix);
-        match &error.kind {
-            InputErrorKind::Expected(phrase) => expected(self.replace(self.translate(*phrase))),
-            InputErrorKind::OneOf(words) => {
-                format!("{name}: {} {}", self.expected_one_of, words.join(", "))
-            }
-            InputErrorKind::CustomExpected(phrase) => expected(self.replace(phrase)),
-            InputErrorKind::Missing => format!("{name}: {}", self.field_missing),
-            InputErrorKind::Repeated => format!("{name}: {}", self.field_repeated),
-            InputErrorKind::Unknown => format!("{name}: {}", self.field_unknown),
-        }
-    }
-
-    fn translate(&self, phrase: Expected) -> &'static str {
-        match self.language {
-            Language::English => phrase.english(),
-            Language::German => phrase.german(),
-        }
-    }
-
-    fn replace<'a>(&'a self, phrase: &'a str) -> &'a str {
-        let mut translations = self.translations.iter();
-        let translation = translations.find(|(known, _)| *known == phrase);
-        translation.map_or(phrase, |(_, replacement)| replacement)
+        let (reason, value) = match &error.kind {
+            InputErrorKind::Expected(phrase) => (EXPECTED, self.translate(phrase).to_owned()),
+            InputErrorKind::OneOf(words) => (EXPECTED_ONE_OF, words.join(", ")),
+            InputErrorKind::Missing => (MISSING, String::new()),
+            InputErrorKind::Repeated => (REPEATED, String::new()),
+            InputErrorKind::Unknown => (UNKNOWN, String::new()),
+        };
+        let reason = self.translate(reason);
+        format!("{name}: {reason} {value}").trim_end().to_owned()
     }
 }
 
-fn english() -> ErrorMessages {
-    ErrorMessages {
-        unauthenticated: "A valid bearer token is required.".into(),
-        missing_scope: "The token lacks the scope required by this endpoint.".into(),
-        owner_unavailable: "The token owner's account can no longer be used.".into(),
-        no_such_route: "Unknown endpoint.".into(),
-        not_found: "Not found.".into(),
-        rate_limited: "Rate limit exceeded.".into(),
-        internal_error: "Internal error.".into(),
-        not_implemented: "This board does not implement this endpoint.".into(),
-        board_offline: "The board is offline.".into(),
-        idempotency_in_progress: "A request with this Idempotency-Key is still in progress.".into(),
-        idempotency_outcome_unknown: "The outcome of the first request with this Idempotency-Key is unknown. Check whether it took effect before you retry with a new key.".into(),
-        idempotency_key_reused: "This Idempotency-Key was already used for a different request.".into(),
-        expected_prefix: "expected".into(),
-        expected_one_of: "expected one of".into(),
-        field_missing: "required".into(),
-        field_repeated: "given more than once".into(),
-        field_unknown: "unknown field or parameter".into(),
-        language: Language::English,
-        translations: Cow::Borrowed(&[]),
-    }
-}
+pub(super) const UNAUTHENTICATED: &str = "A valid bearer token is required.";
+pub(super) const MISSING_SCOPE: &str = "The token lacks the scope required by this endpoint.";
+pub(super) const OWNER_UNAVAILABLE: &str = "The token owner's account can no longer be used.";
+pub(super) const NO_SUCH_ROUTE: &str = "Unknown endpoint.";
+pub(super) const NOT_FOUND: &str = "Not found.";
+pub(super) const RATE_LIMITED: &str = "Rate limit exceeded.";
+pub(super) const INTERNAL_ERROR: &str = "Internal error.";
+pub(super) const NOT_IMPLEMENTED: &str = "This board does not implement this endpoint.";
+pub(super) const BOARD_OFFLINE: &str = "The board is offline.";
+pub(super) const IN_PROGRESS: &str = "A request with this Idempotency-Key is still in progress.";
+pub(super) const OUTCOME_UNKNOWN: &str = "The outcome of the first request with this Idempotency-Key is unknown. Check whether it took effect before you retry with a new key.";
+pub(super) const KEY_REUSED: &str =
+    "This Idempotency-Key was already used for a different request.";
+const EXPECTED: &str = "expected";
+const EXPECTED_ONE_OF: &str = "expected one of";
+const MISSING: &str = "required";
+const REPEATED: &str = "given more than once";
+const UNKNOWN: &str = "unknown field or parameter";
 
-fn german() -> ErrorMessages {
-    ErrorMessages {
-        unauthenticated: "Ein gültiges Bearer-Token ist erforderlich.".into(),
-        missing_scope: "Dem Token fehlt der Scope, den dieser Endpunkt verlangt.".into(),
-        owner_unavailable: "Das Konto des Token-Besitzers kann nicht mehr verwendet werden.".into(),
-        no_such_route: "Unbekannter Endpunkt.".into(),
-        not_found: "Nicht gefunden.".into(),
-        rate_limited: "Das Anfragelimit ist überschritten.".into(),
-        internal_error: "Interner Fehler.".into(),
-        not_implemented: "Dieses Forum unterstützt diesen Endpunkt nicht.".into(),
-        board_offline: "Das Forum ist offline.".into(),
-        idempotency_in_progress: "Eine Anfrage mit diesem Idempotency-Key wird noch bearbeitet.".into(),
-        idempotency_outcome_unknown: "Das Ergebnis der ersten Anfrage mit diesem Idempotency-Key ist unbekannt. Prüfen Sie, ob diese Anfrage wirksam wurde, bevor Sie sie mit einem neuen Schlüssel wiederholen.".into(),
-        idempotency_key_reused: "Dieser Idempotency-Key wurde bereits für eine andere Anfrage verwendet.".into(),
-        expected_prefix: "erwartet wird".into(),
-        expected_one_of: "erwartet wird einer der Werte".into(),
-        field_missing: "fehlt".into(),
-        field_repeated: "mehrfach angegeben".into(),
-        field_unknown: "unbekanntes Feld oder unbekannter Parameter".into(),
-        language: Language::German,
-        translations: Cow::Borrowed(GERMAN_PHRASES),
-    }
-}
-
-/// Translations of phrases that boards and HTTP servers use.
-const GERMAN_PHRASES: &[(&str, &str)] = &[
-    (SearchQuery::EXPECTED_FORMAT, Expected::SearchQuery.german()),
-    (Expected::Cursor.english(), Expected::Cursor.german()),
+#[rustfmt::skip]
+const GERMAN: &[(&str, &str)] = &[
+    (UNAUTHENTICATED, "Ein gültiges Bearer-Token ist erforderlich."),
+    (MISSING_SCOPE, "Dem Token fehlt der Scope, den dieser Endpunkt verlangt."),
+    (OWNER_UNAVAILABLE, "Das Konto des Token-Besitzers kann nicht mehr verwendet werden."),
+    (NO_SUCH_ROUTE, "Unbekannter Endpunkt."),
+    (NOT_FOUND, "Nicht gefunden."),
+    (RATE_LIMITED, "Das Anfragelimit ist überschritten."),
+    (INTERNAL_ERROR, "Interner Fehler."),
+    (NOT_IMPLEMENTED, "Dieses Forum unterstützt diesen Endpunkt nicht."),
+    (BOARD_OFFLINE, "Das Forum ist offline."),
+    (IN_PROGRESS, "Eine Anfrage mit diesem Idempotency-Key wird noch bearbeitet."),
+    (OUTCOME_UNKNOWN, "Das Ergebnis der ersten Anfrage mit diesem Idempotency-Key ist unbekannt. Prüfen Sie, ob diese Anfrage wirksam wurde, bevor Sie sie mit einem neuen Schlüssel wiederholen."),
+    (KEY_REUSED, "Dieser Idempotency-Key wurde bereits für eine andere Anfrage verwendet."),
+    (EXPECTED, "erwartet wird"),
+    (EXPECTED_ONE_OF, "erwartet wird einer der Werte"),
+    (MISSING, "fehlt"),
+    (REPEATED, "mehrfach angegeben"),
+    (UNKNOWN, "unbekanntes Feld oder unbekannter Parameter"),
+    (Expected::BOOLEAN.as_str(), "true oder false"),
+    (Expected::CHANGE.as_str(), "mindestens eine Änderung"),
+    (Expected::COMPLETE_BODY.as_str(), "ein vollständiger Inhalt"),
+    (Expected::COMPLETE_BODY_IN_TIME.as_str(), "ein vollständiger Inhalt vor Ablauf des Zeitlimits"),
+    (Expected::CURSOR.as_str(), "ein Cursor, den diese Liste zurückgegeben hat"),
+    (Expected::DATE_RANGE.as_str(), "24h, 7d, 30d, 1y oder ein Zeitraum, zum Beispiel 2026-01-01..2026-02-01"),
+    (Expected::FORUM_IDS.as_str(), "eine durch Kommas getrennte Liste von forumIds"),
+    (Expected::IDEMPOTENCY_KEY.as_str(), "ein Text aus 1 bis 64 sichtbaren ASCII-Zeichen"),
+    (Expected::JSON.as_str(), "ein Anfrageinhalt im JSON-Format"),
+    (Expected::LIMIT.as_str(), "1 bis 100"),
+    (Expected::LIST.as_str(), "eine Liste"),
+    (Expected::NOT_WITH_AFTER.as_str(), "eine Anfrage ohne after"),
+    (Expected::NUMBER.as_str(), "eine Zahl"),
+    (Expected::NUMBER_IN_BOUNDS.as_str(), "eine Zahl innerhalb der Grenzen des Felds"),
+    (Expected::OBJECT.as_str(), "ein Objekt"),
+    (Expected::PERCENT_ENCODING.as_str(), "prozentkodiertes UTF-8"),
+    (Expected::SEARCH_QUERY.as_str(), "ein Suchtext aus 1 bis 200 Zeichen mit mindestens einem Suchwort und höchstens 32 Wörtern"),
+    (Expected::SMALLER_BODY.as_str(), "ein kleinerer Inhalt"),
+    (Expected::TEXT.as_str(), "Text"),
+    (Expected::TEXT_WITHOUT_NUL_OR_BOM.as_str(), "Text ohne U+0000 und ohne Byte-Order-Mark"),
+    (Expected::TIMESTAMP.as_str(), "eine Zeitangabe nach RFC 3339, zum Beispiel 2026-01-31T12:00:00Z"),
+    (Expected::USER_REF.as_str(), "eine userId oder @username"),
+    (Expected::WHOLE_NUMBER.as_str(), "eine ganze Zahl"),
     ("a post of this thread", "ein Beitrag dieses Themas"),
     ("exactly one", "genau einer"),
 ];

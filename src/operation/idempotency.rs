@@ -36,7 +36,7 @@ pub(crate) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputErro
         .filter(is_valid)
         .filter(|_| values.next().is_none());
     key.map(|key| Some(key.to_owned()))
-        .ok_or_else(|| InputError::expected(HEADER, Expected::IdempotencyKey))
+        .ok_or_else(|| InputError::expected(HEADER, Expected::IDEMPOTENCY_KEY))
 }
 
 /// Returns the key of a request with a hash of the request's method, path, query and body.

@@ -14,7 +14,7 @@ use super::extra::{EXTRA, ExtraOf, ExtraTypes, rejects_unknown_fields};
 use super::extract::error::{InputError, InputErrorKind};
 use super::extract::value::InputValue;
 use super::pagination::{self, AFTER, CursorScope};
-use crate::model::{BodyExtra, Expected, List, PageLimit, UserId};
+use crate::model::{BodyExtra, List, PageLimit, UserId};
 use crate::scope::Scope;
 
 /// Query parameter that holds the number of items.
@@ -126,12 +126,8 @@ pub struct FieldError(pub(crate) InputError);
 
 impl FieldError {
     /// Creates the error of a value, with the expected value as an English phrase such as `1 to 100`.
-    /// [`ErrorMessages::translations`](crate::ErrorMessages::translations) can translate the phrase.
+    /// [`ErrorMessages`](crate::ErrorMessages) can translate the phrase.
     pub fn new(field: &str, expected: &'static str) -> Self {
-        Self(InputError::custom_expected(field, expected))
-    }
-
-    pub(crate) fn expected(field: &str, expected: Expected) -> Self {
         Self(InputError::expected(field, expected))
     }
 }

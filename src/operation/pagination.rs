@@ -61,7 +61,7 @@ impl CursorScope {
         let key = own.and_then(|(_, key)| std::str::from_utf8(key).ok());
         key.map(PageKey::new)
             .filter(is_valid_key)
-            .ok_or_else(|| InputError::expected(AFTER, Expected::Cursor))
+            .ok_or_else(|| InputError::expected(AFTER, Expected::CURSOR))
     }
 }
 

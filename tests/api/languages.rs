@@ -1,7 +1,5 @@
 //! Messages of the library in the board's language (`docs/protocol.md`, section 5.6).
 
-use std::borrow::Cow;
-
 use forum_api::host::BoardError;
 use forum_api::{ErrorMessages, Language};
 
@@ -15,14 +13,10 @@ fn german() -> Server {
     Server::with(settings)
 }
 
-/// Field of a message.
-struct Message(fn(&ErrorMessages) -> &Cow<'static, str>);
-
 #[tokio::test]
 async fn every_message_has_a_german_translation() {
     let server = german().listening().await;
     let german = ErrorMessages::for_language(Language::German);
-    let english = ErrorMessages::for_language(Language::English);
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let scopeless = server.token_with("alice", &[]).await;
     let exhausted = server.token("alice").await;
@@ -38,22 +32,25 @@ async fn every_message_has_a_german_translation() {
     let unimplemented: fn() -> BoardError = || BoardError::NotImplemented;
     #[rustfmt::skip]
     let cases = [
-        (None, me.clone(), Message(|m| &m.unauthenticated)),
-        (None, me.clone().bearer(&scopeless), Message(|m| &m.missing_scope)),
-        (None, me.clone().bearer(&banned), Message(|m| &m.owner_unavailable)),
-        (None, me.clone().bearer(&exhausted), Message(|m| &m.rate_limited)),
-        (None, Request::get("/nothing"), Message(|m| &m.no_such_route)),
-        (None, Request::get("/threads/staff-1"), Message(|m| &m.not_found)),
-        (Some(fail), reply("x", "cut"), Message(|m| &m.internal_error)),
-        (None, reply("x", "cut"), Message(|m| &m.idempotency_outcome_unknown)),
-        (Some(unimplemented), me.clone().bearer(&alice), Message(|m| &m.not_implemented)),
-        (None, reply("y", "cut"), Message(|m| &m.idempotency_key_reused)),
+        (None, me.clone(), "A valid bearer token is required."),
+        (None, me.clone().bearer(&scopeless), "The token lacks the scope required by this endpoint."),
+        (None, me.clone().bearer(&banned), "The token owner's account can no longer be used."),
+        (None, me.clone().bearer(&exhausted), "Rate limit exceeded."),
+        (None, Request::get("/nothing"), "Unknown endpoint."),
+        (None, Request::get("/threads/staff-1"), "Not found."),
+        (Some(fail), reply("x", "cut"), "Internal error."),
+        (None, reply("x", "cut"), "The outcome of the first request with this Idempotency-Key is unknown. Check whether it took effect before you retry with a new key."),
+        (Some(unimplemented), me.clone().bearer(&alice), "This board does not implement this endpoint."),
+        (None, reply("y", "cut"), "This Idempotency-Key was already used for a different request."),
     ];
-    for (error, request, field) in cases {
+    for (error, request, english) in cases {
         let mode = error.map_or(FailureMode::None, FailureMode::Error);
         server.board.set_mode(mode);
-        assert_eq!(message(&server.send(&request).await), *(field.0)(&german));
-        assert_ne!((field.0)(&german), (field.0)(&english));
+        assert_eq!(
+            message(&server.send(&request).await),
+            german.translate(english)
+        );
+        assert_ne!(german.translate(english), english);
     }
     server.board.set_mode(FailureMode::None);
     let checkpoint = Checkpoint::new();
@@ -64,13 +61,13 @@ async fn every_message_has_a_german_translation() {
     checkpoint.reached().await;
     assert_eq!(
         message(&server.send(&request).await),
-        german.idempotency_in_progress
+        german.translate("A request with this Idempotency-Key is still in progress.")
     );
     checkpoint.release();
     assert_eq!(first.await.unwrap().unwrap().status(), 201);
     server.board.set_offline(true);
     let offline = server.send(&me.bearer(&alice)).await;
-    assert_eq!(message(&offline), german.board_offline);
+    assert_eq!(message(&offline), german.translate("The board is offline."));
 }
 
 /// Returns whether a phrase consists of values of the API, which are not translated.

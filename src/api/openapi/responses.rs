@@ -209,7 +209,7 @@ fn example_body(code: ErrorCode, status: StatusCode, messages: &ErrorMessages) -
 fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
     let by_board = |message: &str| ApiError::Board(code, message.into(), None);
     match code {
-        ErrorCode::BadRequest => InputError::expected("limit", Expected::Limit).into(),
+        ErrorCode::BadRequest => InputError::expected("limit", Expected::LIMIT).into(),
         ErrorCode::Unauthenticated => AuthFailure::Unknown.into(),
         ErrorCode::MissingScope => ApiError::MissingScope,
         ErrorCode::OwnerUnavailable => ApiError::OwnerUnavailable,

@@ -6,8 +6,6 @@ use std::fmt::Display;
 use serde::de::{self, Unexpected};
 use thiserror::Error;
 
-use crate::model::Expected;
-
 /// An invalid field, parameter or header.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {kind:?}", self.safe_name())]
@@ -20,11 +18,10 @@ pub(crate) struct InputError {
 /// Reason of an [`InputError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum InputErrorKind {
-    Expected(Expected),
+    /// English phrase for the expected value, from the library, the host or a deserializer.
+    Expected(Cow<'static, str>),
     /// Expected one of these words.
     OneOf(&'static [&'static str]),
-    /// Description of the expected value, from the host or from a deserializer.
-    CustomExpected(Cow<'static, str>),
     Missing,
     Repeated,
     Unknown,
@@ -36,12 +33,8 @@ impl InputError {
         Self { name, kind }
     }
 
-    pub(crate) fn expected(name: impl Into<String>, expected: Expected) -> Self {
-        Self::new(name, InputErrorKind::Expected(expected))
-    }
-
-    pub(crate) fn custom_expected(name: &str, phrase: &'static str) -> Self {
-        Self::new(name, InputErrorKind::CustomExpected(phrase.into()))
+    pub(crate) fn expected(name: impl Into<String>, phrase: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(name, InputErrorKind::Expected(phrase.into()))
     }
 
     /// Prepends the name of the field that contains the value.
@@ -68,17 +61,11 @@ impl InputError {
 
 impl de::Error for InputError {
     fn custom<T: Display>(phrase: T) -> Self {
-        Self::new(
-            "",
-            InputErrorKind::CustomExpected(phrase.to_string().into()),
-        )
+        Self::expected("", phrase.to_string())
     }
 
-    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        match Expected::from_error(unexpected) {
-            Some(phrase) => Self::expected("", phrase),
-            None => Self::custom(expected),
-        }
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::custom(expected)
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn de::Expected) -> Self {

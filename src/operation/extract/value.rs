@@ -22,8 +22,8 @@ use crate::model::{Expected, FORBIDDEN_CHARS};
 impl From<BodyError> for InputError {
     fn from(error: BodyError) -> Self {
         let expected = match error {
-            BodyError::TooLong => Expected::SmallerBody,
-            BodyError::Incomplete => Expected::CompleteBody,
+            BodyError::TooLong => Expected::SMALLER_BODY,
+            BodyError::Incomplete => Expected::COMPLETE_BODY,
         };
         Self::expected("body", expected)
     }
@@ -39,7 +39,7 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), InputError> {
     if is_json && types.next().is_none() {
         return Ok(());
     }
-    Err(InputError::expected("content-type", Expected::JsonType))
+    Err(InputError::expected("content-type", Expected::JSON_TYPE))
 }
 
 /// A JSON value. An object keeps repeated names, so that they can be rejected.
@@ -61,7 +61,7 @@ impl<'a> InputValue<'a> {
     /// Names and values must be percent-encoded UTF-8.
     pub(crate) fn from_query(query: Option<&'a str>) -> Result<Self, InputError> {
         let parameter = |(name, value): (&'a str, &'a str)| {
-            let error = |name: &str| InputError::expected(name, Expected::PercentEncoding);
+            let error = |name: &str| InputError::expected(name, Expected::PERCENT_ENCODING);
             let name = form_decode(name).ok_or_else(|| error("query"))?;
             let value = form_decode(value).ok_or_else(|| error(&name))?;
             Ok((name, Self::Parameter(value)))
@@ -74,7 +74,7 @@ impl<'a> InputValue<'a> {
 
     /// Parses a JSON body.
     pub(crate) fn from_json(body: &'a [u8]) -> Result<Self, InputError> {
-        serde_json::from_slice(body).map_err(|_| InputError::expected("body", Expected::Json))
+        serde_json::from_slice(body).map_err(|_| InputError::expected("body", Expected::JSON))
     }
 
     /// Removes a field from an object and returns its value; `None` if the object does not have the field.
@@ -141,8 +141,8 @@ impl<'a> InputValue<'a> {
     fn text(self) -> Result<Cow<'a, str>, InputError> {
         match self {
             Self::Text(text) | Self::Parameter(text) if !text.contains(FORBIDDEN_CHARS) => Ok(text),
-            Self::Text(_) | Self::Parameter(_) => Self::expected(Expected::TextWithoutNulOrBom),
-            _ => Self::expected(Expected::Text),
+            Self::Text(_) | Self::Parameter(_) => Self::expected(Expected::TEXT_WITHOUT_NUL_OR_BOM),
+            _ => Self::expected(Expected::TEXT),
         }
     }
 }
@@ -157,8 +157,8 @@ macro_rules! integers {
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
             match self.whole_number().map($type::try_from) {
                 Some(Ok(number)) => visitor.$visit(number),
-                Some(Err(_)) => Self::expected(Expected::NumberInBounds),
-                None => Self::expected(Expected::WholeNumber),
+                Some(Err(_)) => Self::expected(Expected::NUMBER_IN_BOUNDS),
+                None => Self::expected(Expected::WHOLE_NUMBER),
             }
         }
     )+};
@@ -169,7 +169,7 @@ macro_rules! floats {
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
             match self.number() {
                 Some(number) => visitor.visit_f64(number),
-                None => Self::expected(Expected::Number),
+                None => Self::expected(Expected::NUMBER),
             }
         }
     )+};
@@ -220,14 +220,14 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
                 let nearest = number.clamp(i64::MIN.into(), i64::MAX.into());
                 visitor.visit_i64(nearest as i64)
             }
-            None => Self::expected(Expected::WholeNumber),
+            None => Self::expected(Expected::WHOLE_NUMBER),
         }
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         match self.boolean() {
             Some(value) => visitor.visit_bool(value),
-            None => Self::expected(Expected::Boolean),
+            None => Self::expected(Expected::BOOLEAN),
         }
     }
 
@@ -241,7 +241,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         match self {
             Self::List(items) => visitor.visit_seq(SeqDeserializer(items.into_iter().enumerate())),
-            _ => Self::expected(Expected::List),
+            _ => Self::expected(Expected::LIST),
         }
     }
 
@@ -264,7 +264,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
     ) -> Result<V::Value, InputError> {
         match self {
             Self::Object(fields) => visitor.visit_map(MapDeserializer::new(fields)),
-            _ => Self::expected(Expected::Object),
+            _ => Self::expected(Expected::OBJECT),
         }
     }
 
