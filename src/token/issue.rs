@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{Expiry, PlainToken, TokenRecord};
 use crate::audit::{AuditAction, AuditActor, owner_text};
-use crate::host::BackendError;
+use crate::error::BackendError;
 use crate::model::{Timestamp, UserId, is_single_line};
 use crate::runtime::{RandomError, RandomSource};
 use crate::scope::{Scope, Scopes};
