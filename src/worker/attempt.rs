@@ -51,27 +51,15 @@ enum AttemptEnd {
     LeaseLost,
 }
 
-struct AttemptResult {
-    outcome: AttemptOutcome,
-    /// The record for the operator, if one is kept.
-    record: Option<AttemptRecord>,
-}
-
-impl AttemptResult {
-    fn was_sent(&self) -> bool {
-        matches!(
-            self.outcome,
-            AttemptOutcome::Responded(_) | AttemptOutcome::NoResponse
-        )
-    }
-}
+/// The outcome, and the record for the operator, if one is kept.
+type AttemptResult = (AttemptOutcome, Option<AttemptRecord>);
 
 impl Attempt<'_> {
     /// Attempts the delivery and settles it, or releases it. `may_receive` is the result of the check of the endpoint's
     /// owner, made after the claim.
     pub(super) async fn run(self, may_receive: BackendResult<bool>) {
         match self.attempt(may_receive).await {
-            Ok(AttemptEnd::Completed(result)) => self.settle(&result).await,
+            Ok(AttemptEnd::Completed((outcome, record))) => self.settle(outcome, record).await,
             Ok(AttemptEnd::NotSent) => self.release(Duration::ZERO).await,
             Ok(AttemptEnd::LeaseLost) => {
                 tracing::warn!("lease expired before the attempt; nothing sent");
@@ -91,10 +79,7 @@ impl Attempt<'_> {
             return Ok(AttemptEnd::Completed(self.lease_expired()));
         }
         if !may_receive? {
-            return Ok(AttemptEnd::Completed(AttemptResult {
-                outcome: AttemptOutcome::Withheld,
-                record: None,
-            }));
+            return Ok(AttemptEnd::Completed((AttemptOutcome::Withheld, None)));
         }
         let encrypted = claimed.endpoint.secret_at(context.now());
         let decrypt = async {
@@ -129,10 +114,7 @@ impl Attempt<'_> {
     /// Returns the result of an earlier attempt whose worker began to send and recorded no result.
     fn lease_expired(&self) -> AttemptResult {
         let reason = "the lease expired and the worker reported no result";
-        AttemptResult {
-            outcome: AttemptOutcome::LeaseExpired,
-            record: Some(self.failed(reason)),
-        }
+        (AttemptOutcome::LeaseExpired, Some(self.failed(reason)))
     }
 
     /// Returns the result of an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the
@@ -142,10 +124,8 @@ impl Attempt<'_> {
         let age = now.saturating_duration_since(self.claimed.delivery.created_at);
         let delay = backoff.bounded(age, self.context.random());
         tracing::warn!(error = %ErrorChain(error), wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
-        AttemptResult {
-            outcome: AttemptOutcome::DecryptionFailed(delay),
-            record: Some(self.failed(&format!("{NOT_SENT}{error}"))),
-        }
+        let record = self.failed(&format!("{NOT_SENT}{error}"));
+        (AttemptOutcome::DecryptionFailed(delay), Some(record))
     }
 
     async fn send(&self, secret: &WebhookSecret) -> AttemptResult {
@@ -186,10 +166,7 @@ impl Attempt<'_> {
                 }
             }
         };
-        AttemptResult {
-            outcome,
-            record: Some(record),
-        }
+        (outcome, Some(record))
     }
 
     fn failed(&self, reason: &str) -> AttemptRecord {
@@ -212,15 +189,15 @@ impl Attempt<'_> {
         }
     }
 
-    async fn settle(&self, result: &AttemptResult) {
+    async fn settle(&self, outcome: AttemptOutcome, record: Option<AttemptRecord>) {
         let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
         let before = self.claimed.delivery.progress;
-        let progress = before.after_attempt(result.outcome, backoff, now, self.context.random());
-        let settlement = Settlement::new(self.claimed, progress, result.record.clone());
+        let progress = before.after_attempt(outcome, backoff, now, self.context.random());
+        let settlement = Settlement::new(self.claimed, progress, record.clone());
         match self.batchers.settle(self.context, settlement).await {
             Some(true) => {
-                self.log(result, &progress);
-                let is_attempted = !matches!(result.outcome, AttemptOutcome::LeaseExpired);
+                self.log(outcome, record, &progress);
+                let is_attempted = outcome != AttemptOutcome::LeaseExpired;
                 if progress.state == DeliveryState::Dead && is_attempted {
                     self.disable_if_failing(now).await;
                 }
@@ -279,13 +256,22 @@ impl Attempt<'_> {
         }
     }
 
-    fn log(&self, result: &AttemptResult, progress: &DeliveryProgress) {
+    fn log(
+        &self,
+        outcome: AttemptOutcome,
+        record: Option<AttemptRecord>,
+        progress: &DeliveryProgress,
+    ) {
         let (span, state) = (Span::current(), progress.state.as_str());
-        let sent = result.record.as_ref().filter(|_| result.was_sent());
+        let was_sent = matches!(
+            outcome,
+            AttemptOutcome::Responded(_) | AttemptOutcome::NoResponse
+        );
+        let sent = record.as_ref().filter(|_| was_sent);
         let duration = sent.map(|sent| Duration::from_millis(sent.duration_ms));
         recorder::record_attempt(self.claimed.delivery.topic.as_str(), state, duration);
         span.record("state", state);
-        if let Some(record) = &result.record {
+        if let Some(record) = record {
             span.record("status", record.status);
             span.record("elapsed_ms", record.duration_ms);
         }
