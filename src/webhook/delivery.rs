@@ -88,6 +88,7 @@ pub struct DeliveryProgress {
 }
 
 /// Result of an attempt.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AttemptOutcome {
@@ -119,6 +120,7 @@ impl DeliveryProgress {
 
     /// Returns the progress after an attempt that ended at `now`. `random`, in [0, 1), is the jitter of the next delay. A
     /// finished delivery is returned unchanged.
+    #[doc(hidden)]
     #[must_use]
     pub fn after_attempt(
         self,
@@ -155,6 +157,7 @@ impl DeliveryProgress {
 
     /// Returns the progress after an operator retry: a finished delivery is queued again with its attempts counted from 0; a
     /// retrying one becomes due at once with its attempts unchanged. `None` if it is queued.
+    #[doc(hidden)]
     pub fn requeued(self, now: Timestamp) -> Option<Self> {
         match self.state {
             DeliveryState::Queued => None,
@@ -191,6 +194,7 @@ impl Default for Backoff {
 impl Backoff {
     /// Returns the delay after `failures` failures: [`initial`](Self::initial), doubled for each failure after the
     /// first. `random`, in [0, 1), adds up to 20% of jitter. The delay is at most [`max`](Self::max).
+    #[doc(hidden)]
     pub fn delay(&self, failures: u32, random: f64) -> Duration {
         let factor = 2f64.powi(i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX));
         self.with_jitter(self.initial.as_secs_f64() * factor, random)

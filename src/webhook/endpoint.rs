@@ -65,6 +65,7 @@ impl Endpoint {
     }
 
     /// Returns the endpoint with `secret` pending. It replaces another pending secret.
+    #[doc(hidden)]
     #[must_use]
     pub fn rotated(self, secret: EncryptedSecret, now: Timestamp) -> Self {
         let activates_at = now.saturating_add(Self::ROTATION_PERIOD);
@@ -82,6 +83,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`NoPendingSecretError`] if no secret is pending at `now`.
+    #[doc(hidden)]
     pub fn activated(self, now: Timestamp) -> Result<Self, NoPendingSecretError> {
         let pending = self
             .pending_secret

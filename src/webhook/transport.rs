@@ -30,6 +30,7 @@ impl SignedRequest {
     ///
     /// # Errors
     /// Fails if an id or the topic is not a valid header value. Values that the library creates are valid.
+    #[doc(hidden)]
     pub fn sign(
         endpoint: &Endpoint,
         delivery: &DeliveryId,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::error::Error as _;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -156,22 +156,15 @@ impl PoolKey {
     }
 }
 
-/// Idle connections, each kept for a limited time.
+/// Idle connections, each with the time at which it is closed.
 #[derive(Default)]
-pub(super) struct ConnectionPool(Mutex<Idle>);
-
-#[derive(Default)]
-struct Idle {
-    connections: HashMap<PoolKey, Vec<(Connection, Instant)>>,
-    /// True while a task closes expired connections.
-    is_swept: bool,
-}
+pub(super) struct ConnectionPool(Mutex<HashMap<PoolKey, Vec<(Connection, Instant)>>>);
 
 impl ConnectionPool {
     /// Takes the open connection that was used last.
     pub(super) fn take(&self, key: &PoolKey) -> Option<Connection> {
-        let mut idle = self.lock();
-        let connections = idle.connections.get_mut(key)?;
+        let mut idle = lock(&self.0);
+        let connections = idle.get_mut(key)?;
         while let Some((mut connection, expires_at)) = connections.pop() {
             if expires_at > Instant::now() && connection.sender.is_ready() {
                 connection.is_reused = true;
@@ -181,44 +174,26 @@ impl ConnectionPool {
         None
     }
 
+    /// Keeps the connection for `idle_timeout`.
     pub(super) fn put(self: &Arc<Self>, connection: Connection, idle_timeout: Duration) {
         let expires_at = Instant::now() + idle_timeout;
-        let mut idle = self.lock();
         let key = connection.key.clone();
-        let connections = idle.connections.entry(key).or_default();
-        connections.push((connection, expires_at));
-        if !idle.is_swept {
-            idle.is_swept = true;
-            tokio::spawn(sweep(Arc::downgrade(self), expires_at));
-        }
+        let mut idle = lock(&self.0);
+        idle.entry(key).or_default().push((connection, expires_at));
+        let pool = Arc::downgrade(self);
+        tokio::spawn(async move {
+            sleep_until(expires_at).await;
+            if let Some(pool) = pool.upgrade() {
+                pool.close_expired();
+            }
+        });
     }
 
-    /// Closes expired connections. Returns the next expiry, or `None` if the pool is empty.
-    fn close_expired(&self, now: Instant) -> Option<Instant> {
-        let mut idle = self.lock();
-        idle.connections.retain(|_, connections| {
+    fn close_expired(&self) {
+        let now = Instant::now();
+        lock(&self.0).retain(|_, connections| {
             connections.retain(|(_, expires_at)| *expires_at > now);
             !connections.is_empty()
         });
-        let all = idle.connections.values().flatten();
-        let next = all.map(|(_, expires_at)| *expires_at).min();
-        idle.is_swept = next.is_some();
-        next
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Idle> {
-        lock(&self.0)
-    }
-}
-
-/// Closes expired connections until the pool is empty or dropped.
-async fn sweep(pool: Weak<ConnectionPool>, mut next: Instant) {
-    loop {
-        sleep_until(next).await;
-        let Some(pool) = pool.upgrade() else { return };
-        match pool.close_expired(Instant::now()) {
-            Some(later) => next = later,
-            None => return,
-        }
     }
 }

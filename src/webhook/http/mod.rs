@@ -4,6 +4,9 @@
 //! address of the connection. Redirects are not followed, proxies from the environment are not used, and responses are
 //! not decompressed. Only the status, the headers and the beginning of the body of a response are kept, within their
 //! limits. One time limit covers the whole attempt.
+//!
+//! The pool of `hyper-util` is not used: it selects a connection by the host name only, without the addresses to which
+//! the name resolves now.
 
 mod connect;
 mod connection;
