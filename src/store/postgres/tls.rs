@@ -1,4 +1,7 @@
 //! TLS of connections, with the modes of libpq.
+//!
+//! `tokio-postgres-rustls` is not used: its connector could replace the last types of this file, but it adds a parser of
+//! certificates for channel binding, and its errors do not name the reason of a failed handshake.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -1,4 +1,7 @@
 //! Connection to Redis, shared by all charges: it is dropped at the first failure and re-established in the background.
+//!
+//! The driver's `ConnectionManager` is not used: it connects to the same server again without asking the sentinels, has
+//! no variant for clusters, and does not check that the server accepts writes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
