@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use forum_api::host::BoxError;
 use forum_api::model::EndpointId;
-use forum_api::test_util::audit_entry;
 use forum_api::webhook::DeliveryState::{Dead, Delivered, Gone, Retrying, Withheld};
 use forum_api::webhook::{
     EncryptedSecret, Endpoint, KeyId, PlaintextCipher, SecretCipher, WebhookSecret,
@@ -90,24 +89,6 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
         assert!(lines.eq(sent), "{attempt:?}");
     }
     assert!(fixture.settings.lease_duration() > fixture.settings.step_timeout * 3);
-}
-
-#[test]
-fn an_operator_retry_allows_six_more_attempts_with_the_same_id() {
-    let replies = [vec![Status(500); 6], vec![Status(410), Status(500)]].concat();
-    let fixture = WorkerFixture::with_replies(replies);
-    let handle = fixture.start();
-    for (progress, requests) in [((Dead, 6), 6), ((Gone, 1), 7), ((Dead, 6), 13)] {
-        fixture.advance(HOUR);
-        assert_eq!(fixture.progress(), progress);
-        let (id, sent) = (fixture.only_delivery().0.id.to_string(), fixture.sent());
-        assert!(
-            sent.iter()
-                .all(|sent| sent.header("x-forum-delivery") == id)
-        );
-        assert_eq!(sent.len(), requests);
-        fixture.retry(&handle);
-    }
 }
 
 #[test]
@@ -249,24 +230,6 @@ fn sweeps_run_in_batches_at_the_start_and_each_hour() {
     assert_eq!(fixture.deliveries().len(), 0);
     fixture.advance(HOUR * 24 - seconds(1));
     assert_eq!(fixture.take_counts()["deliveries.sweep"], 2 + 23);
-}
-
-#[test]
-fn deliveries_of_a_removed_endpoint_are_swept_and_not_sent() {
-    let fixture = WorkerFixture::with_hourly_poll();
-    let endpoint = fixture.add("a");
-    fixture.queue(&endpoint, 3);
-    let audit = audit_entry();
-    let removed = fixture.stores.endpoints.remove(&endpoint.id, &audit);
-    assert!(fixture.runtime.block_on(removed).unwrap());
-    let add_again = || {
-        fixture
-            .runtime
-            .block_on(fixture.stores.endpoints.add(&endpoint, &audit))
-    };
-    assert!(!add_again().unwrap(), "the id is used by the deliveries");
-    fixture.start();
-    assert!(add_again().unwrap() && fixture.sent().is_empty());
 }
 
 #[test]

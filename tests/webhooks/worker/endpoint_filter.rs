@@ -193,28 +193,6 @@ fn a_delivery_is_withheld_if_its_owner_loses_access_before_the_attempt() {
 }
 
 #[test]
-fn a_disabled_endpoint_gets_no_new_deliveries_and_keeps_its_queue() {
-    let fixture = WorkerFixture::new();
-    let endpoint = fixture.add("a");
-    let enable = |enabled| {
-        fixture.update(&endpoint.id, |endpoint| Endpoint {
-            enabled,
-            ..endpoint
-        })
-    };
-    fixture.queue(&endpoint, 1);
-    enable(false);
-    fixture.start();
-    fixture.insert_post_event();
-    fixture.advance(HOUR);
-    assert_eq!(fixture.progress(), (Queued, 0));
-    enable(true);
-    fixture.advance(HOUR);
-    assert_eq!(fixture.progress(), (Delivered, 1));
-    assert_eq!(fixture.sent().len(), 1);
-}
-
-#[test]
 fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
     let fixture = WorkerFixture::new();
     for (owner, name) in [(0, "a"), (1, "b"), (0, "c"), (1, "d")] {
