@@ -26,12 +26,14 @@ use crate::worker::{Worker, WorkerBuilder};
 /// use std::sync::Arc;
 ///
 /// use forum_api::host::{Authorizer, Board};
+/// use forum_api::store::sqlite::Database;
 /// use forum_api::store::{Stores, WebhookStores};
 /// use forum_api::{BuildError, Environment, ForumApi, Wiring};
 ///
-/// fn api<B: Authorizer + Board>(board: Arc<B>) -> Result<ForumApi, BuildError> {
+/// fn api<B: Authorizer + Board>(board: Arc<B>, database: &Database) -> Result<ForumApi, BuildError> {
 ///     let environment = Environment::default().public_origin("https://board.example");
-///     let wiring = Wiring::new(Stores::in_memory(), WebhookStores::in_memory(), environment);
+///     let (stores, webhooks) = (Stores::in_sqlite(database), WebhookStores::in_sqlite(database));
+///     let wiring = Wiring::new(stores, webhooks, environment);
 ///     wiring.api(board).build()
 /// }
 /// ```

@@ -10,7 +10,7 @@ use std::{env, fs};
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
 use syn::visit::{self, Visit};
-use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
+use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
 /// The modules in an order in which each imports only modules before it. Submodules that are listed count by themselves.
 #[rustfmt::skip]
@@ -315,6 +315,14 @@ fn no_test_is_ignored() {
 }
 
 /// A type is open to new fields or variants if it has the attribute, or is a struct with a private field.
+/// Returns `true` for `#[doc(hidden)]`.
+fn is_hidden(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("doc")
+        && attribute
+            .parse_args::<syn::Ident>()
+            .is_ok_and(|argument| argument == "hidden")
+}
+
 #[test]
 fn the_guide_lists_every_exhaustive_type() {
     let mut exhaustive = BTreeSet::new();
@@ -335,7 +343,9 @@ fn the_guide_lists_every_exhaustive_type() {
                 _ => continue,
             };
             let mut attributes = attributes.iter();
-            let is_open = attributes.any(|attribute| attribute.path().is_ident("non_exhaustive"));
+            let is_open = attributes.any(|attribute| {
+                attribute.path().is_ident("non_exhaustive") || is_hidden(attribute)
+            });
             if is_public(&visibility) && !is_open && !has_private_field {
                 exhaustive.insert(name.to_string());
             }

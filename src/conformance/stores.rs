@@ -9,20 +9,18 @@
 //! use forum_api::async_trait;
 //! use forum_api::runtime::{Runtime, TokioRuntime};
 //! use forum_api::conformance::{FixtureResult, stores::StoreFactory};
-//! use forum_api::store::memory::{MemoryAuditStore, MemoryRateLimitStore};
+//! use forum_api::store::memory::MemoryRateLimitStore;
 //! use forum_api::store::{Stores, WebhookStores};
+//! use forum_api::test_util::stores_in_memory;
 //!
 //! struct MyStores; // holds what the stores need, such as a temporary directory
 //!
 //! #[async_trait]
 //! impl StoreFactory for MyStores {
 //!     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
-//!         let audit = MemoryAuditStore::default(); // both sets of stores write to it
-//!         let stores = Stores {
-//!             rate_limits: Arc::new(MemoryRateLimitStore::default()), // the store under test
-//!             ..Stores::in_memory_with(&audit)
-//!         };
-//!         Ok((stores, WebhookStores::in_memory_with(&audit)))
+//!         let (stores, webhooks) = stores_in_memory();
+//!         let rate_limits = Arc::new(MemoryRateLimitStore::default()); // the store under test
+//!         Ok((Stores { rate_limits, ..stores }, webhooks))
 //!     }
 //!
 //!     fn runtime(&self) -> Arc<dyn Runtime> {

@@ -10,6 +10,7 @@
 //! use forum_api::runtime::TokioRuntime;
 //! use forum_api::host::{AdminAuth, BackendResult, Session};
 //! use forum_api::panel::{Panel, PanelSettings};
+//! use forum_api::store::sqlite::{Database, DatabasePath};
 //! use forum_api::store::{Stores, WebhookStores};
 //! use forum_api::webhook_admin::WebhookAdmin;
 //! use forum_api::{async_trait, model::UserId};
@@ -38,7 +39,8 @@
 //! }
 //!
 //! let stores = Stores::in_memory(); // the stores of the API
-//! let webhooks = WebhookAdmin::new(WebhookStores::in_memory(), TokioRuntime); // the stores of the worker
+//! let database = Database::open(&DatabasePath::Memory)?;
+//! let webhooks = WebhookAdmin::new(WebhookStores::in_sqlite(&database), TokioRuntime); // the stores of the worker
 //! let mut settings = PanelSettings::default();
 //! settings.base_path = "/admin/api".into();
 //! let panel = Panel::builder(Arc::new(MyMembers), stores, webhooks, TokioRuntime).settings(settings).build()?;
@@ -46,7 +48,7 @@
 //!     .route_service("/admin/api", panel.clone())
 //!     .route_service("/admin/api/", panel.clone()) // `{*rest}` matches at least one character
 //!     .route_service("/admin/api/{*rest}", panel);
-//! # Ok::<(), forum_api::BuildError>(())
+//! # Ok::<(), forum_api::host::BoxError>(())
 //! ```
 //!
 //! # Access and errors

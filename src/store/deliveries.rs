@@ -14,9 +14,11 @@ use crate::webhook::{
 };
 
 /// Maximum number of stored attempts of a delivery. The store deletes older attempts.
+#[cfg(any(feature = "conformance", feature = "postgres", feature = "sqlite"))]
 pub(crate) const MAX_STORED_ATTEMPTS: u32 = 60;
 
 /// Parameters of a claim.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct ClaimRequest {
     /// Maximum number of deliveries.
@@ -31,6 +33,7 @@ pub struct ClaimRequest {
     pub lease_duration: Duration,
 }
 
+#[cfg(feature = "sqlite")]
 impl ClaimRequest {
     /// Returns the number of further attempts that the limit of the endpoint permits.
     pub(crate) fn capacity_for(&self, endpoint: &EndpointId) -> u32 {
@@ -41,29 +44,10 @@ impl ClaimRequest {
             .unwrap_or_default();
         self.max_in_flight_per_endpoint.saturating_sub(in_flight)
     }
-
-    /// Selects up to `limit` due deliveries from `pending` and `failing`, the oldest due first. `failing` contains the
-    /// pending deliveries of endpoints whose last attempt failed, and `pending` those of the other endpoints. All
-    /// endpoints have capacity. Returns the keys of the selected deliveries, and the due time of the next pending
-    /// delivery, or `None` if there is no other delivery.
-    pub(crate) fn pick<K: Ord>(
-        &self,
-        mut pending: Vec<(Timestamp, K)>,
-        mut failing: Vec<(Timestamp, K)>,
-        now: Timestamp,
-    ) -> (Vec<K>, Option<Timestamp>) {
-        failing.sort_unstable();
-        failing.truncate(self.max_failing as usize);
-        pending.append(&mut failing);
-        pending.sort_unstable();
-        let due = pending.partition_point(|(due_at, _)| *due_at <= now);
-        let left = pending.split_off(due.min(self.limit as usize));
-        let next = left.first().map(|(due_at, _)| *due_at);
-        (pending.into_iter().map(|(_, key)| key).collect(), next)
-    }
 }
 
 /// Result of a claim.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct ClaimBatch {
     /// The claimed deliveries, the oldest due first.
@@ -74,6 +58,7 @@ pub struct ClaimBatch {
 }
 
 /// Delivery leased to one worker.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedDelivery {
     /// The delivery before the claim.
@@ -93,6 +78,7 @@ pub struct ClaimedDelivery {
 }
 
 /// Result of an attempt.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
     /// Id of the delivery.
@@ -122,6 +108,7 @@ impl Settlement {
 
     /// Returns `Some(true)` if the endpoint accepted the delivery, `Some(false)` if the attempt failed or the secret cannot be
     /// decrypted, and `None` if the delivery was withheld or is queued.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn succeeded(&self) -> Option<bool> {
         match self.progress.state {
             DeliveryState::Delivered => Some(true),
@@ -201,6 +188,7 @@ impl Default for DeliveryFilter {
     }
 }
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 impl DeliveryFilter {
     /// Returns the states that the filter selects. A delivery is delivered if and only if its last response is a success.
     pub(crate) fn states(&self) -> Vec<DeliveryState> {
@@ -227,7 +215,6 @@ impl DeliveryFilter {
     }
 
     /// Returns the position after which the list begins: `after` or `before`, whichever is later in the list.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn start(&self) -> Option<(Timestamp, String)> {
         let after = self.after.as_ref().map(|(at, id)| (*at, id.to_string()));
         let before = self.before.map(|before| (before, String::new()));
@@ -340,6 +327,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch>;
 
     /// Records durably, in one transaction, that sending begins. Returns the deliveries for which it was recorded.
@@ -352,6 +340,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn begin_sending(
         &self,
         claimed: &[ClaimedDelivery],
@@ -370,6 +359,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn settle(
         &self,
         settlements: &[Settlement],
@@ -383,6 +373,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn release(
         &self,
         claimed: &[ClaimedDelivery],
@@ -421,6 +412,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn enqueue(
         &self,
         event: &Event,
@@ -435,6 +427,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn retry(
         &self,
         id: &DeliveryId,
@@ -447,6 +440,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn retry_dead(
         &self,
         endpoint: &EndpointId,
@@ -459,6 +453,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Removes up to `limit` deliveries in `state` that were created before `before`, the oldest first. Returns their
@@ -466,6 +461,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn purge(
         &self,
         state: DeliveryState,
@@ -492,29 +488,13 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64>;
 }
 
-impl_for_pointers!(DeliveryStore {
-    async fn claim(request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch>;
-    async fn begin_sending(claimed: &[ClaimedDelivery], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;
-    async fn settle(settlements: &[Settlement], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;
-    async fn release(claimed: &[ClaimedDelivery], delay: Duration, now: Timestamp) -> BackendResult<()>;
-    async fn queue_stats(now: Timestamp) -> BackendResult<QueueStats>;
-    async fn delivery_stats(since: Timestamp, now: Timestamp) -> BackendResult<Vec<DeliveryCount>>;
-    async fn endpoint_stats(since: Timestamp) -> BackendResult<Vec<EndpointStats>>;
-    async fn enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> BackendResult<Option<DeliveryId>>;
-    async fn retry(id: &DeliveryId, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
-    async fn retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
-    async fn remove(id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
-    async fn purge(state: DeliveryState, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
-    async fn find(id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
-    async fn list(filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
-    async fn sweep(before: Timestamp, limit: u32) -> BackendResult<u64>;
-});
-
 /// Returns the start of the retention period of a delivery that reached this progress at `now`. Returns `None` for a
 /// pending delivery, and for a dead one, because operators retry dead deliveries.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) fn retention_starts_at(
     progress: &DeliveryProgress,
     now: Timestamp,

@@ -20,6 +20,7 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn add(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Returns the endpoint with this id; `None` if it does not exist.
@@ -34,6 +35,7 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Disables an enabled endpoint whose [`failing_since`](Endpoint::failing_since) is `since` or earlier, and sets
@@ -41,6 +43,7 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn disable_if_failing(
         &self,
         id: &EndpointId,
@@ -53,6 +56,7 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Lists all endpoints in the order in which they were added.
@@ -96,6 +100,7 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn replace_key(
         &self,
         former: Option<&KeyId>,
@@ -104,15 +109,3 @@ pub trait EndpointStore: LibraryStore + Send + Sync + 'static {
         audit: Option<&AuditEntry>,
     ) -> BackendResult<bool>;
 }
-
-impl_for_pointers!(EndpointStore {
-    async fn add(endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
-    async fn find(id: &EndpointId) -> BackendResult<Option<Endpoint>>;
-    async fn update(endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
-    async fn disable_if_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
-    async fn remove(id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool>;
-    async fn list() -> BackendResult<Vec<Endpoint>>;
-    async fn is_subscribed(topic: &Topic) -> BackendResult<bool>;
-    async fn key_id() -> BackendResult<Option<KeyId>>;
-    async fn replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint], audit: Option<&AuditEntry>) -> BackendResult<bool>;
-});

@@ -13,15 +13,14 @@ use crate::error::BackendResult;
 ///
 /// ```
 /// use std::sync::Arc;
+/// use forum_api::store::sqlite::Database;
 /// use forum_api::store::{MergedAuditStore, Stores};
-/// use forum_api::store::memory::MemoryAuditStore;
 ///
-/// let (tokens, webhooks) = (MemoryAuditStore::default(), MemoryAuditStore::default());
-/// let stores = Stores {
-///     audit: Arc::new(MergedAuditStore::new(tokens.clone(), [Arc::new(webhooks) as _])),
-///     ..Stores::in_memory_with(&tokens)
-/// };
-/// # drop(stores);
+/// fn stores(tokens: Stores, webhooks: &Database) -> Stores {
+///     let webhooks = Stores::in_sqlite(webhooks).audit;
+///     let audit = MergedAuditStore::new(tokens.audit, [webhooks]);
+///     Stores { audit: Arc::new(audit), ..tokens }
+/// }
 /// ```
 #[derive(Clone)]
 pub struct MergedAuditStore {

@@ -8,7 +8,8 @@
 //! then take effect completely or not at all. Methods that depend on the current time receive it as a parameter. A `find`
 //! method returns `Ok(None)` if the resource does not exist.
 //!
-//! Only the library implements [`OutboxStore`], [`EndpointStore`] and [`DeliveryStore`]. A host can implement the other
+//! Only the library implements [`OutboxStore`], [`EndpointStore`] and [`DeliveryStore`]. Their methods for the worker and
+//! the administration are hidden: they are public only for the tests of the library. A host can implement the other
 //! traits; the suite [`conformance`](crate::conformance) checks its implementations.
 
 mod audit;
@@ -39,7 +40,9 @@ mod tokens;
 mod usage;
 
 pub use audit::{AuditFilter, AuditRecord, AuditStore};
+#[cfg(any(feature = "conformance", feature = "postgres", feature = "sqlite"))]
 pub(crate) use deliveries::MAX_STORED_ATTEMPTS;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 use deliveries::retention_starts_at;
 pub use deliveries::{ClaimBatch, ClaimRequest, ClaimedDelivery, Settlement};
 pub use deliveries::{

@@ -8,6 +8,7 @@ use crate::model::{EndpointId, EventId, Timestamp};
 use crate::webhook::Event;
 
 /// Recipients of an event.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FanOut {
     /// Id of the event.
@@ -64,6 +65,7 @@ pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    #[doc(hidden)]
     async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>>;
 
     /// Returns the number of events that could not be decoded, and the latest `limit` of them. They stay in quarantine
@@ -88,13 +90,6 @@ pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails. The caller repeats the call.
+    #[doc(hidden)]
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()>;
 }
-
-impl_for_pointers!(OutboxStore {
-    async fn insert(event: &Event) -> BackendResult<()>;
-    async fn pending(limit: u32) -> BackendResult<Vec<Event>>;
-    async fn quarantined(limit: u32) -> BackendResult<Quarantine>;
-    async fn body(id: &EventId) -> BackendResult<Option<String>>;
-    async fn fan_out(events: &[FanOut], now: Timestamp) -> BackendResult<()>;
-});

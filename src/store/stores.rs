@@ -30,29 +30,23 @@ pub struct Stores {
     pub rate_limits: Arc<dyn RateLimitStore>,
     /// Responses by `Idempotency-Key`.
     pub idempotency: Arc<dyn IdempotencyStore>,
-    /// The audit log. Webhook stores in the same database write to the same log. Webhook stores in memory do so if both
-    /// are created with [`in_memory_with`](Self::in_memory_with). A [`MergedAuditStore`](super::MergedAuditStore)
-    /// combines the logs of several databases.
+    /// The audit log. Webhook stores in the same database write to the same log. A
+    /// [`MergedAuditStore`](super::MergedAuditStore) combines the logs of several databases.
     pub audit: Arc<dyn AuditStore>,
     /// Requests by token and hour.
     pub usage: Arc<dyn UsageStore>,
 }
 
 impl Stores {
-    /// Creates stores in memory, with their own audit log. Their contents are lost when the process ends.
+    /// Creates stores in memory. Their contents are lost when the process ends.
     pub fn in_memory() -> Self {
-        Self::in_memory_with(&memory::MemoryAuditStore::default())
-    }
-
-    /// Creates stores in memory that write to the audit log `audit`. Pass the same log to
-    /// [`WebhookStores::in_memory_with`].
-    pub fn in_memory_with(audit: &memory::MemoryAuditStore) -> Self {
+        let audit = memory::MemoryAuditStore::default();
         Self {
             tokens: Arc::new(memory::MemoryTokenStore::new(audit.clone())),
             token_loader: None,
             rate_limits: Arc::new(memory::MemoryRateLimitStore::default()),
             idempotency: Arc::new(memory::MemoryIdempotencyStore::default()),
-            audit: Arc::new(audit.clone()),
+            audit: Arc::new(audit),
             usage: Arc::new(memory::MemoryUsageStore::default()),
         }
     }
@@ -69,27 +63,6 @@ pub struct WebhookStores {
     pub endpoints: Arc<dyn EndpointStore>,
     /// Deliveries and their attempts.
     pub deliveries: Arc<dyn DeliveryStore>,
-}
-
-impl WebhookStores {
-    /// Creates stores in memory, with their own audit log. Their contents are lost when the process ends.
-    pub fn in_memory() -> Self {
-        Self::from_store(memory::MemoryWebhookStore::default())
-    }
-
-    /// Creates stores in memory that write to the audit log `audit`.
-    pub fn in_memory_with(audit: &memory::MemoryAuditStore) -> Self {
-        Self::from_store(memory::MemoryWebhookStore::new(audit.clone()))
-    }
-
-    fn from_store(store: memory::MemoryWebhookStore) -> Self {
-        let store = Arc::new(store);
-        Self {
-            outbox: store.clone(),
-            endpoints: store.clone(),
-            deliveries: store,
-        }
-    }
 }
 
 opaque_debug!(WebhookStores);

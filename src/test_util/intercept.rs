@@ -47,11 +47,13 @@ use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, Ke
 /// assert_eq!(interceptor.take_counts()["tokens.find"], 2);
 /// # });
 /// ```
+#[doc(hidden)]
 #[derive(Clone, Default)]
 pub struct StoreInterceptor(Arc<Mutex<Hooks>>);
 
 /// The effect of a [`StoreInterceptor`] on a call.
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum Intervention {
     /// Calls the store.
     Proceed,

@@ -31,6 +31,7 @@ const MAX_POLLS: u32 = 1_000_000;
 /// runtime.advance(Duration::from_secs(3600));
 /// assert_eq!(runtime.next_timer(), None);
 /// ```
+#[doc(hidden)]
 #[derive(Clone)]
 pub struct ManualRuntime(Arc<Tasks>);
 

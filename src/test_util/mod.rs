@@ -1,5 +1,4 @@
-//! Test utilities (feature `test-util`): an in-process client, an interceptor for stores, and a deterministic executor
-//! with a manual clock.
+//! Test utilities (feature `test-util`): an in-process client, and stores in memory.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -54,6 +53,17 @@ use crate::token::{Expiry, PlainToken, TokenRequest, issue_token};
 
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
+
+/// Returns empty stores in one new SQLite database in memory. Their calls run on the calling thread, and complete when
+/// they are first polled.
+///
+/// # Panics
+/// If SQLite cannot create the database.
+#[cfg(feature = "sqlite")]
+#[expect(clippy::expect_used, reason = "a missing database fails the test")]
+pub fn stores_in_memory() -> (Stores, crate::store::WebhookStores) {
+    crate::store::sqlite::inline_stores().expect("a database in memory")
+}
 
 /// Returns an entry of the audit log, for store calls in tests that do not examine the log. It always has the same id.
 pub fn audit_entry() -> AuditEntry {

@@ -12,11 +12,10 @@ use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, PanelBuilder, PanelSettings};
 use forum_api::runtime::{Clock, ManualClock, SeededRandom, TokioRuntime};
 use forum_api::scope::Scope;
-use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::{
     ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, TokenFilter, WebhookStores,
 };
-use forum_api::test_util::StoreInterceptor;
+use forum_api::test_util::{StoreInterceptor, stores_in_memory};
 use forum_api::token::TokenRecord;
 use forum_api::webhook::{AttemptRecord, DeliveryProgress, DeliveryState, Event, Topic};
 use forum_api::webhook_admin::WebhookAdmin;
@@ -177,11 +176,7 @@ impl PanelFixture {
     }
 
     pub async fn with_base_path(base_path: &str) -> Self {
-        let audit = MemoryAuditStore::default();
-        let (stores, webhooks) = (
-            Stores::in_memory_with(&audit),
-            WebhookStores::in_memory_with(&audit),
-        );
+        let (stores, webhooks) = stores_in_memory();
         let interceptor = StoreInterceptor::default();
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let members = Arc::new(Members::default());

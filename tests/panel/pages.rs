@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use forum_api::panel::{Panel, PanelSettings};
 use forum_api::runtime::TokioRuntime;
-use forum_api::store::{Stores, WebhookStores};
+use forum_api::store::Stores;
+use forum_api::test_util::stores_in_memory;
 use forum_api::webhook_admin::WebhookAdmin;
 
 use crate::fixture::{ADMIN, Members, PanelFixture, Response, URL};
@@ -131,7 +132,7 @@ fn build_rejects_each_setting_out_of_bounds() {
     for (setting, change) in cases {
         let mut settings = PanelSettings::default();
         change(&mut settings);
-        let admin = WebhookAdmin::new(WebhookStores::in_memory(), TokioRuntime);
+        let admin = WebhookAdmin::new(stores_in_memory().1, TokioRuntime);
         let (members, stores) = (Arc::new(Members::default()), Stores::in_memory());
         let panel = Panel::builder(members, stores, admin, TokioRuntime).settings(settings);
         assert_eq!(panel.build().unwrap_err().setting(), *setting);

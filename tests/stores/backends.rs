@@ -7,9 +7,9 @@ use forum_api::async_trait;
 use forum_api::conformance::stores::{PendingEventFixture, StoreFactory};
 use forum_api::conformance::{Capability, FixtureResult, store_tests};
 use forum_api::runtime::{Runtime, TokioRuntime};
-use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{MergedAuditStore, Stores, WebhookStores};
+use forum_api::test_util::stores_in_memory;
 use forum_test_support::postgres::run_with_postgres;
 use tempfile::TempDir;
 
@@ -46,13 +46,12 @@ impl StoreFactory for Backend {
     }
 }
 
-/// Returns stores that share an audit log.
+/// Returns stores in memory, and stores of webhooks in another database.
 fn in_memory() -> (Stores, WebhookStores) {
-    let audit = MemoryAuditStore::default();
-    (
-        Stores::in_memory_with(&audit),
-        WebhookStores::in_memory_with(&audit),
-    )
+    let stores = Stores::in_memory();
+    let (others, webhooks) = stores_in_memory();
+    let audit = Arc::new(MergedAuditStore::new(stores.audit, [others.audit]));
+    (Stores { audit, ..stores }, webhooks)
 }
 
 fn in_sqlite(database: &Database) -> EmptyStores {
@@ -89,15 +88,6 @@ backends! {
         let pool = tables().await;
         (stores(&pool), webhooks(&pool))
     });
-    two_databases &[], block_on: |directory| {
-        let webhooks = open(directory);
-        let audit = MemoryAuditStore::default();
-        let stores = Stores {
-            audit: Arc::new(MergedAuditStore::new(audit.clone(), [Stores::in_sqlite(&webhooks).audit])),
-            ..Stores::in_memory_with(&audit)
-        };
-        Box::pin(async move { (stores, WebhookStores::in_sqlite(&webhooks)) })
-    };
     redis &[Capability::InjectedClock], block_on: |_| Box::pin(async {
         let rate_limits = Arc::new(node(&prefix()).await);
         let (stores, webhooks) = in_memory();

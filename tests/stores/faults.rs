@@ -10,12 +10,11 @@ use forum_api::conformance::stores::{CASES, StoreFactory, StoreFixture};
 use forum_api::conformance::{Case, FixtureResult, TestFailure};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Runtime, TokioRuntime};
-use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, FanOut, QueueStats,
     Settlement, Stores, WebhookStores,
 };
-use forum_api::test_util::StoreInterceptor;
+use forum_api::test_util::{StoreInterceptor, stores_in_memory};
 use forum_api::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
 
 /// Injects a fault between a test and correct stores.
@@ -212,13 +211,12 @@ struct FaultyStores<'a>(Option<&'a Inject>);
 #[async_trait]
 impl StoreFactory for FaultyStores<'_> {
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
-        let (interceptor, audit) = (StoreInterceptor::default(), MemoryAuditStore::default());
-        let stores = WebhookStores::in_memory_with(&audit);
+        let interceptor = StoreInterceptor::default();
+        let (others, stores) = stores_in_memory();
         if let Some(inject) = self.0 {
             inject(&interceptor, &stores);
         }
-        let others = interceptor.stores(&Stores::in_memory_with(&audit));
-        Ok((others, interceptor.webhooks(&stores)))
+        Ok((interceptor.stores(&others), interceptor.webhooks(&stores)))
     }
 
     fn runtime(&self) -> Arc<dyn Runtime> {

@@ -8,8 +8,8 @@ use forum_api::conformance::stores::{CASES, PendingEventFixture, StoreFactory, S
 use forum_api::conformance::{FixtureResult, TestFailure};
 use forum_api::host::{BackendResult, OrInternal as _};
 use forum_api::model::EventId;
-use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::{PendingEventStore, Stores, WebhookStores};
+use forum_api::test_util::stores_in_memory;
 use forum_api::webhook::Event;
 
 /// A map from the number of an event to its texts.
@@ -82,9 +82,7 @@ struct Faulty(Fault);
 #[async_trait]
 impl StoreFactory for Faulty {
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
-        let audit = MemoryAuditStore::default();
-        let webhooks = WebhookStores::in_memory_with(&audit);
-        Ok((Stores::in_memory_with(&audit), webhooks))
+        Ok(stores_in_memory())
     }
 
     async fn create_pending_events(&self) -> FixtureResult<Option<Arc<dyn PendingEventFixture>>> {

@@ -6,12 +6,9 @@ use forum_api::Environment;
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{ManualClock, RandomError, RandomSource};
-use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::sqlite::{Database, DatabasePath};
-use forum_api::store::{
-    AuditFilter, AuditStore as _, ClaimRequest, DeliveryFilter, Settlement, WebhookStores,
-};
-use forum_api::test_util::{Intervention, StoreInterceptor};
+use forum_api::store::{AuditFilter, ClaimRequest, DeliveryFilter, Settlement, WebhookStores};
+use forum_api::test_util::{Intervention, StoreInterceptor, stores_in_memory};
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
 };
@@ -61,7 +58,7 @@ impl RandomSource for ConstantRandom {
 
 #[tokio::test]
 async fn an_endpoint_with_a_used_id_is_not_added() {
-    let webhooks = WebhookStores::in_memory();
+    let webhooks = stores_in_memory().1;
     let environment = Environment::default().random(Arc::new(ConstantRandom));
     let admin = admin(&webhooks, environment);
     add_endpoint(&admin, "*").await.unwrap();
@@ -79,7 +76,7 @@ fn topics(topics: &str) -> EndpointUpdate {
 
 #[tokio::test]
 async fn a_host_may_have_its_own_topics() {
-    let webhooks = WebhookStores::in_memory();
+    let webhooks = stores_in_memory().1;
     let (admin, own) = (admin_without_key(&webhooks), "garden.path.opened");
     let id = add_endpoint(&admin, "*").await.unwrap();
     let unknown = add_endpoint(&admin, own).await;
@@ -97,7 +94,7 @@ async fn a_host_may_have_its_own_topics() {
 
 #[tokio::test]
 async fn a_change_keeps_omitted_values() {
-    let webhooks = WebhookStores::in_memory();
+    let webhooks = stores_in_memory().1;
     let admin = admin_without_key(&webhooks);
     let id = add_endpoint(&admin, "*").await.unwrap();
     let before = find(&webhooks, &id).await;
@@ -131,8 +128,7 @@ async fn a_change_keeps_omitted_values() {
 
 #[tokio::test]
 async fn an_operation_without_effect_writes_nothing() {
-    let log = MemoryAuditStore::default();
-    let webhooks = WebhookStores::in_memory_with(&log);
+    let (stores, webhooks) = stores_in_memory();
     let admin = admin_without_key(&webhooks);
     let id = add_endpoint(&admin, "*").await.unwrap();
     for _ in 0..2 {
@@ -151,7 +147,7 @@ async fn an_operation_without_effect_writes_nothing() {
         limit: 100,
         ..AuditFilter::default()
     };
-    let entries = log.list(&all).await.unwrap();
+    let entries = stores.audit.list(&all).await.unwrap();
     // The order of entries with the same time is arbitrary.
     let mut actions: Vec<_> = entries.iter().map(|record| &record.entry.action).collect();
     actions.sort();
@@ -166,7 +162,7 @@ async fn an_operation_without_effect_writes_nothing() {
 
 #[tokio::test]
 async fn an_endpoint_that_cannot_be_decoded_is_removed() {
-    let (webhooks, calls) = (WebhookStores::in_memory(), StoreInterceptor::default());
+    let (webhooks, calls) = (stores_in_memory().1, StoreInterceptor::default());
     let admin = admin_without_key(&calls.webhooks(&webhooks));
     let id = add_endpoint(&admin, "*").await.unwrap();
     calls.on_call(|method, _| match method {
@@ -201,7 +197,7 @@ async fn concurrent_changes_are_all_applied() {
 async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     const MANY: u32 = 1_100;
     let calls = StoreInterceptor::default();
-    let webhooks = calls.webhooks(&WebhookStores::in_memory());
+    let webhooks = calls.webhooks(&stores_in_memory().1);
     let admin = admin_without_key(&webhooks);
     let id = add_endpoint(&admin, "*").await.unwrap();
     let other = add_endpoint(&admin, "*").await.unwrap();
@@ -259,7 +255,7 @@ const NEW: Option<&[u8]> = Some(&[8; 16]);
 #[tokio::test]
 async fn another_key_is_rejected_and_changes_nothing() {
     for (first, second) in [(OLD, NEW), (OLD, None), (None, OLD)] {
-        let webhooks = WebhookStores::in_memory();
+        let webhooks = stores_in_memory().1;
         let (before, after) = (
             admin_with_key(&webhooks, first),
             admin_with_key(&webhooks, second),
@@ -289,7 +285,7 @@ async fn another_key_is_rejected_and_changes_nothing() {
 #[tokio::test]
 async fn all_secrets_are_encrypted_with_the_new_key() {
     for (former, new) in [(OLD, NEW), (None, NEW)] {
-        let webhooks = WebhookStores::in_memory();
+        let webhooks = stores_in_memory().1;
         let before = admin_with_key(&webhooks, former);
         let id = add_endpoint(&before, "*").await.unwrap();
         let rotated = before.rotate(&id, &BY).await.unwrap().secret;
@@ -314,7 +310,7 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
 
 #[tokio::test]
 async fn a_wrong_old_key_changes_nothing_and_a_lost_key_is_replaced_without_endpoints() {
-    let webhooks = WebhookStores::in_memory();
+    let webhooks = stores_in_memory().1;
     let id = add_endpoint(&admin_with_key(&webhooks, OLD), "*")
         .await
         .unwrap();

@@ -11,7 +11,7 @@ use crate::store::{AuditFilter, AuditRecord, AuditStore};
 
 /// Audit log in a vector, oldest first. Clones share the log.
 #[derive(Clone, Debug, Default)]
-pub struct MemoryAuditStore(Arc<Mutex<Vec<AuditRecord>>>);
+pub(crate) struct MemoryAuditStore(Arc<Mutex<Vec<AuditRecord>>>);
 
 impl MemoryAuditStore {
     /// Adds the entry of a change of `count` records; changes nothing for 0.

@@ -17,7 +17,7 @@ type Key = (IdempotencyNamespace, String);
 
 /// Idempotency keys in a map. Each [`begin`](IdempotencyStore::begin) deletes the expired ones.
 #[derive(Debug, Default)]
-pub struct MemoryIdempotencyStore(Mutex<KeyTable>);
+pub(crate) struct MemoryIdempotencyStore(Mutex<KeyTable>);
 
 /// Both collections contain the same keys.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Token store.
 
-use std::collections::{BTreeSet, HashMap};
-use std::ops::Bound;
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
@@ -16,14 +16,14 @@ use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Token records in a map.
 #[derive(Debug, Default)]
-pub struct MemoryTokenStore {
-    table: Mutex<TokenTable>,
+pub(crate) struct MemoryTokenStore {
+    records: Mutex<HashMap<Lookup, TokenRecord>>,
     audit: MemoryAuditStore,
 }
 
 impl MemoryTokenStore {
-    /// Creates a store that writes to the audit log `audit`. The store of `default()` has its own log.
-    pub fn new(audit: MemoryAuditStore) -> Self {
+    /// Creates a store that writes to the audit log `audit`.
+    pub(crate) fn new(audit: MemoryAuditStore) -> Self {
         Self {
             audit,
             ..Self::default()
@@ -31,28 +31,20 @@ impl MemoryTokenStore {
     }
 }
 
-/// Both collections contain the same tokens.
-#[derive(Debug, Default)]
-struct TokenTable {
-    records: HashMap<Lookup, TokenRecord>,
-    by_age: BTreeSet<(Timestamp, Lookup)>,
-}
-
 #[async_trait]
 impl TokenStore for MemoryTokenStore {
     async fn create(&self, token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool> {
-        let mut table = lock(&self.table);
-        let is_new = !table.records.contains_key(&token.lookup);
+        let mut records = lock(&self.records);
+        let is_new = !records.contains_key(&token.lookup);
         if is_new {
-            table.by_age.insert((token.created_at, token.lookup));
-            table.records.insert(token.lookup, token.clone());
+            records.insert(token.lookup, token.clone());
             self.audit.record(audit, 1);
         }
         Ok(is_new)
     }
 
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
-        Ok(lock(&self.table).records.get(lookup).cloned())
+        Ok(lock(&self.records).get(lookup).cloned())
     }
 
     async fn revoke(
@@ -61,8 +53,8 @@ impl TokenStore for MemoryTokenStore {
         now: Timestamp,
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
-        let mut table = lock(&self.table);
-        let token = table.records.get_mut(lookup);
+        let mut records = lock(&self.records);
+        let token = records.get_mut(lookup);
         let former = token.map(|token| (token.revoked_at, token.revoked_at.get_or_insert(now)).0);
         self.audit.record(audit, (former == Some(None)).into());
         Ok(former.is_some())
@@ -74,8 +66,8 @@ impl TokenStore for MemoryTokenStore {
         label: &str,
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
-        let mut table = lock(&self.table);
-        let Some(token) = table.records.get_mut(lookup) else {
+        let mut records = lock(&self.records);
+        let Some(token) = records.get_mut(lookup) else {
             return Ok(false);
         };
         let changed = token.label != label;
@@ -85,8 +77,8 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
-        let mut table = lock(&self.table);
-        let token = table.records.get_mut(lookup);
+        let mut records = lock(&self.records);
+        let token = records.get_mut(lookup);
         if let Some(token) = token.filter(|token| token.should_record_use(now)) {
             token.last_used_at = Some(now);
         }
@@ -94,33 +86,23 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>> {
-        let before = filter.after.map_or(Bound::Unbounded, Bound::Excluded);
-        let table = lock(&self.table);
-        let page = table
-            .by_age
-            .range((Bound::Unbounded, before))
-            .rev()
-            .filter_map(|(_, lookup)| table.records.get(lookup))
-            .filter(|token| filter.selects(token, now));
-        Ok(page.take(filter.limit as usize).cloned().collect())
+        let records = lock(&self.records);
+        let selected = records.values().filter(|token| filter.selects(token, now));
+        let mut page: Vec<_> = selected.cloned().collect();
+        page.sort_unstable_by_key(|token| Reverse((token.created_at, token.lookup)));
+        page.truncate(filter.limit as usize);
+        Ok(page)
     }
 
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
-        let mut table = lock(&self.table);
+        let mut records = lock(&self.records);
         let is_old = |time: Option<Timestamp>| time.is_some_and(|time| time < before);
-        let ended: Vec<_> = table
-            .records
-            .values()
-            .filter(|token| is_old(token.expires_at) || is_old(token.revoked_at))
-            .map(|token| (token.created_at, token.lookup))
-            .take(limit as usize)
-            .collect();
-        for key in &ended {
-            table.by_age.remove(key);
-            table.records.remove(&key.1);
-        }
-        self.audit.record(audit, ended.len() as u64);
-        Ok(ended.len() as u64)
+        let is_ended = |_: &Lookup, token: &mut TokenRecord| {
+            is_old(token.expires_at) || is_old(token.revoked_at)
+        };
+        let purged = records.extract_if(is_ended).take(limit as usize).count() as u64;
+        self.audit.record(audit, purged);
+        Ok(purged)
     }
 }
 
@@ -136,7 +118,9 @@ impl TokenFilter {
             }
             TokenStateFilter::Only(only) => state == only,
         };
+        let position = (token.created_at, token.lookup);
         has_state
+            && self.after.is_none_or(|after| position < after)
             && self.owner.as_ref().is_none_or(|one| *one == token.owner)
             && self
                 .search

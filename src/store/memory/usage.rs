@@ -14,7 +14,7 @@ use crate::token::Lookup;
 
 /// Usage by hour and token, in a map.
 #[derive(Debug, Default)]
-pub struct MemoryUsageStore(Mutex<BTreeMap<(Timestamp, Option<Lookup>), UsageCounts>>);
+pub(crate) struct MemoryUsageStore(Mutex<BTreeMap<(Timestamp, Option<Lookup>), UsageCounts>>);
 
 #[async_trait]
 impl UsageStore for MemoryUsageStore {

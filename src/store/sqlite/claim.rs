@@ -60,7 +60,7 @@ pub(super) fn find_claimable(
             Some(_) => failing.extend(positions),
         }
     }
-    let (claimable, next_due_at) = request.pick(pending, failing, now);
+    let (claimable, next_due_at) = pick(request, pending, failing, now);
     let by_id = |endpoint: Endpoint| (endpoint.id.clone(), endpoint);
     let endpoints = endpoints.into_iter().map(by_id).collect();
     let until = now.saturating_add(request.lease_duration);
@@ -70,6 +70,25 @@ pub(super) fn find_claimable(
         rows.extend(first(connection, CLAIMABLE, [number], read)?);
     }
     Ok(ClaimableRows { rows, next_due_at })
+}
+
+/// Selects up to `limit` due deliveries, the oldest due first. `failing` contains the pending deliveries of endpoints
+/// whose last attempt failed, and `pending` those of the other endpoints. All endpoints have capacity. Returns the keys
+/// of the selected deliveries, and the due time of the next pending delivery, or `None` if there is no other delivery.
+fn pick<K: Ord>(
+    request: &ClaimRequest,
+    mut pending: Vec<(Timestamp, K)>,
+    mut failing: Vec<(Timestamp, K)>,
+    now: Timestamp,
+) -> (Vec<K>, Option<Timestamp>) {
+    failing.sort_unstable();
+    failing.truncate(request.max_failing as usize);
+    pending.append(&mut failing);
+    pending.sort_unstable();
+    let due = pending.partition_point(|(due_at, _)| *due_at <= now);
+    let left = pending.split_off(due.min(request.limit as usize));
+    let next = left.first().map(|(due_at, _)| *due_at);
+    (pending.into_iter().map(|(_, key)| key).collect(), next)
 }
 
 /// Id of a delivery that cannot be decoded, and the reason.

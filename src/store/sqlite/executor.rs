@@ -1,27 +1,38 @@
 //! Executor of the stores.
 
 use std::sync::Arc;
+#[cfg(feature = "test-util")]
+use std::sync::Mutex;
 
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, Savepoint, params, params_from_iter};
 
 use super::Database;
+#[cfg(feature = "test-util")]
+use super::apply_migrations;
 use super::execute::{Result, all, change, change_audited};
 use super::{idempotency, outbox, usage, webhook_key};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
+#[cfg(feature = "test-util")]
+use crate::lock::lock;
 use crate::model::Timestamp;
 use crate::store::sql::{ColumnResult, Columns, SqlExecutor, SqlStore, Statement};
+#[cfg(feature = "test-util")]
+use crate::store::sqlite_schema::MIGRATIONS;
 use crate::store::sqlite_schema::tokens::RECORD_USE;
 use crate::store::{BeginOutcome, FanOut, IdempotentRequest, Stores, TokenUsage, WebhookStores};
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{Endpoint, KeyId};
 
-/// Runs statements in a [`Database`].
+/// Runs statements in a database.
 #[derive(Clone)]
-pub(super) struct SqliteExecutor {
-    database: Database,
-    /// Writes run in the background, so that writes of the board precede them.
-    is_background: bool,
+pub(super) enum SqliteExecutor {
+    Foreground(Database),
+    /// Writes of the board precede the writes of this executor.
+    Background(Database),
+    /// Runs all statements on the calling thread, for tests.
+    #[cfg(feature = "test-util")]
+    Inline(Arc<Mutex<Connection>>),
 }
 
 impl SqliteExecutor {
@@ -29,19 +40,37 @@ impl SqliteExecutor {
         &self,
         run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> BackendResult<T> {
-        Ok(self.database.read(run).await?)
+        Ok(match self {
+            Self::Foreground(database) | Self::Background(database) => database.read(run).await?,
+            #[cfg(feature = "test-util")]
+            Self::Inline(connection) => run(&lock(connection))?,
+        })
     }
 
     pub(super) async fn write<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> BackendResult<T> {
-        let run = |savepoint: &rusqlite::Savepoint<'_>| run(savepoint);
-        Ok(match self.is_background {
-            true => self.database.write_background(run).await?,
-            false => self.database.write(run).await?,
+        let run = |savepoint: &Savepoint<'_>| run(savepoint);
+        Ok(match self {
+            Self::Foreground(database) => database.write(run).await?,
+            Self::Background(database) => database.write_background(run).await?,
+            #[cfg(feature = "test-util")]
+            Self::Inline(connection) => write_inline(connection, run)?,
         })
     }
+}
+
+#[cfg(feature = "test-util")]
+fn write_inline<T>(
+    connection: &Mutex<Connection>,
+    run: impl FnOnce(&Savepoint<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut connection = lock(connection);
+    let savepoint = connection.savepoint()?;
+    let done = run(&savepoint)?;
+    savepoint.commit()?;
+    Ok(done)
 }
 
 impl SqlExecutor for SqliteExecutor {
@@ -65,10 +94,10 @@ impl SqlExecutor for SqliteExecutor {
             let values = params_from_iter(statement.values);
             all(connection, &statement.sql, values, read)
         };
-        Ok(match is_urgent {
-            true => self.database.read_short(run).await?,
-            false => self.database.read(run).await?,
-        })
+        match self {
+            Self::Foreground(database) if is_urgent => Ok(database.read_short(run).await?),
+            _ => self.read(run).await,
+        }
     }
 
     async fn change(&self, statement: Statement) -> BackendResult<u64> {
@@ -77,12 +106,12 @@ impl SqlExecutor for SqliteExecutor {
             let values = params_from_iter(statement.values);
             Ok(change(connection, &statement.sql, values)? as u64)
         };
-        match is_urgent {
-            true => Ok(self
-                .database
-                .write_completion(|savepoint| run(savepoint))
-                .await?),
-            false => self.write(run).await,
+        match self {
+            Self::Foreground(database) if is_urgent => {
+                let run = |savepoint: &Savepoint<'_>| run(savepoint);
+                Ok(database.write_completion(run).await?)
+            }
+            _ => self.write(run).await,
         }
     }
 
@@ -98,9 +127,16 @@ impl SqlExecutor for SqliteExecutor {
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let lookup = *lookup;
         let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
-        self.database.write_detached(move |savepoint| {
+        let record = move |savepoint: &Savepoint<'_>| {
             change(savepoint, RECORD_USE, params![lookup, now, too_old]).map(drop)
-        });
+        };
+        match self {
+            Self::Foreground(database) | Self::Background(database) => {
+                database.write_detached(record);
+            }
+            #[cfg(feature = "test-util")]
+            Self::Inline(connection) => write_inline(connection, record)?,
+        }
         Ok(())
     }
 
@@ -157,15 +193,19 @@ impl Stores {
     /// Creates stores of tokens, idempotency keys, usage and the audit log in `database`, for one node (feature `sqlite`).
     /// Rate limits are in memory.
     pub fn in_sqlite(database: &Database) -> Self {
-        let foreground = Arc::new(SqlStore(SqliteExecutor {
-            database: database.clone(),
-            is_background: false,
-        }));
+        Self::on(
+            SqliteExecutor::Foreground(database.clone()),
+            SqliteExecutor::Background(database.clone()),
+        )
+    }
+
+    fn on(foreground: SqliteExecutor, background: SqliteExecutor) -> Self {
+        let foreground = Arc::new(SqlStore(foreground));
         Self {
             tokens: foreground.clone(),
             idempotency: foreground.clone(),
             audit: foreground,
-            usage: Arc::new(SqlStore(background(database))),
+            usage: Arc::new(SqlStore(background)),
             ..Self::in_memory()
         }
     }
@@ -174,18 +214,25 @@ impl Stores {
 impl WebhookStores {
     /// Creates stores of webhooks in `database` (feature `sqlite`).
     pub fn in_sqlite(database: &Database) -> Self {
-        let store = Arc::new(SqlStore(background(database)));
+        Self::on(SqliteExecutor::Background(database.clone()))
+    }
+
+    fn on(executor: SqliteExecutor) -> Self {
+        let store = Arc::new(SqlStore(executor.clone()));
         Self {
             outbox: store.clone(),
             endpoints: store,
-            deliveries: Arc::new(background(database)),
+            deliveries: Arc::new(executor),
         }
     }
 }
 
-fn background(database: &Database) -> SqliteExecutor {
-    SqliteExecutor {
-        database: database.clone(),
-        is_background: true,
-    }
+/// Returns stores in one new database in memory, which run all statements on the calling thread.
+#[cfg(feature = "test-util")]
+pub(crate) fn inline_stores() -> Result<(Stores, WebhookStores)> {
+    let connection = Connection::open_in_memory()?;
+    apply_migrations(&connection, &MIGRATIONS)?;
+    let executor = SqliteExecutor::Inline(Arc::new(Mutex::new(connection)));
+    let stores = Stores::on(executor.clone(), executor.clone());
+    Ok((stores, WebhookStores::on(executor)))
 }

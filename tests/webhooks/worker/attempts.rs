@@ -154,6 +154,7 @@ impl SecretCipher for LostKey {
 #[test]
 fn deliveries_with_an_undecryptable_secret_wait_uncounted_with_growing_delays() {
     let mut fixture = WorkerFixture::with_replies([Status(204)]);
+    fixture.settings.poll_interval = HOUR;
     fixture.secrets = Arc::new(LostKey);
     let handle = fixture.start();
     let log = fixture.only_delivery().1;
@@ -234,7 +235,7 @@ fn sweeps_run_in_batches_at_the_start_and_each_hour() {
 
 #[test]
 fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
-    let fixture = WorkerFixture::new();
+    let fixture = WorkerFixture::with_hourly_poll();
     let endpoint = fixture.add("a");
     fixture.transport.set_replies("a", [Status(500)]);
     fixture.insert_post_event();
@@ -260,6 +261,7 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
 #[test]
 fn dead_deliveries_are_removed_after_their_retention() {
     let mut fixture = WorkerFixture::with_replies([Status(500)]);
+    fixture.settings.poll_interval = HOUR;
     fixture.settings.dead_retention = Some(seconds(86_400));
     fixture.start();
     fixture.advance(seconds(86_400));

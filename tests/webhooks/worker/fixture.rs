@@ -9,8 +9,9 @@ use forum_api::Environment;
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp};
 use forum_api::runtime::{Clock, ManualClock, RandomError, RandomSource, Runtime as _};
 use forum_api::store::{DeliveryFilter, PendingEventStore, WebhookStores};
-use forum_api::test_util::audit_entry;
-use forum_api::test_util::{Intervention, ManualRuntime, StoreInterceptor};
+use forum_api::test_util::{
+    Intervention, ManualRuntime, StoreInterceptor, audit_entry, stores_in_memory,
+};
 use forum_api::webhook::{
     AttemptRecord, Delivery, DeliveryState, Endpoint, Event, PlaintextCipher, SecretCipher, Topic,
     WebhookSecret,
@@ -56,7 +57,7 @@ impl WorkerFixture {
             clock,
             owners: Arc::new(FakeAuthorizer::new(runtime.clone())),
             runtime,
-            stores: WebhookStores::in_memory(),
+            stores: stores_in_memory().1,
             calls: StoreInterceptor::default(),
             settings: WorkerSettings::default(),
             jitter: FixedJitter(0),

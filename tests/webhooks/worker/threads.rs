@@ -7,7 +7,7 @@ use std::time::Duration;
 use forum_api::runtime::{Clock as _, SystemClock, TokioRuntime};
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{DeliveryFilter, WebhookStores};
-use forum_api::test_util::audit_entry;
+use forum_api::test_util::{audit_entry, stores_in_memory};
 use forum_api::webhook::{DeliveryState, Topic};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use tokio::task::yield_now;
@@ -23,7 +23,7 @@ const DELIVERIES: usize = NAMES.len() * EVENTS as usize;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_workers_send_each_delivery_once() {
-    let memory = WebhookStores::in_memory();
+    let memory = stores_in_memory().1;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("forum.db");
     let file = DatabasePath::File { path, create: true };

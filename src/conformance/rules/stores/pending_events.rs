@@ -191,7 +191,7 @@ impl PendingEventStore for Killable<Arc<dyn PendingEventStore>> {
     }
 }
 
-impl<T: LibraryStore> LibraryStore for Killable<T> {}
+impl<T> LibraryStore for Killable<T> {}
 
 #[async_trait]
 impl OutboxStore for Killable<Arc<dyn OutboxStore>> {
