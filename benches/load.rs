@@ -42,6 +42,7 @@ async fn main() {
     let urls = BackendUrls {
         postgres: postgres::url(),
         redis: redis.url(),
+        replicas: Vec::new(),
     };
     let cluster = Cluster::new(&urls, 2, 0, &["--token-budget", "4000000000"]).await;
     let content = Arc::new(Content::generate(&cluster).await);

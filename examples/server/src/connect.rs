@@ -14,9 +14,9 @@ use forum_api::store::redis::{self, RedisRateLimitStore};
 use forum_api::store::{RateLimitStore, SchemaStatus, postgres, sqlite};
 use forum_api::webhook::KeyMismatchError;
 
-use crate::board::db::BoardDatabase;
+use crate::board::db::{BoardDatabase, replica_pools};
 use crate::board::{ReferenceBoard, db};
-use crate::cli::DatabaseOptions;
+use crate::cli::{DatabaseOptions, ServeArgs};
 use crate::keys::{self, WebhookCipher};
 use crate::webhooks::refusal;
 
@@ -136,6 +136,21 @@ impl DatabaseUrl {
             return Err(BoardError::not_found(reason));
         }
         Ok(parsed)
+    }
+
+    /// Parses the URLs of the replicas.
+    ///
+    /// # Errors
+    /// If the database is not on Postgres, or a URL is malformed or names several hosts.
+    pub fn replicas(&self, options: &ServeArgs) -> BoardResult<Vec<Pool>> {
+        let urls = &options.database_replica;
+        if matches!(self, Self::Sqlite(..)) && !urls.is_empty() {
+            return Err(BoardError::validation(
+                "database-replica",
+                "a SQLite database has no replicas; set --database to the URL of the primary Postgres",
+            ));
+        }
+        replica_pools(urls, options.connections.postgres_connections)
     }
 
     /// Checks that the file of a SQLite database exists, or that a new database does not replace a lost one. `url` is

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use deadpool_postgres::Pool;
 use forum_api::host::{BoardResult, OrInternal};
 use forum_api::mcp::McpServer;
 use forum_api::panel::{Panel, PanelSettings};
@@ -36,6 +37,7 @@ use crate::webhooks::{self, refusal};
 /// Checked parts of a server, created before the database.
 pub struct ServerParts {
     url: DatabaseUrl,
+    replicas: Vec<Pool>,
     cipher: WebhookCipher,
     rate_limits: Arc<dyn RateLimitStore>,
 }
@@ -47,6 +49,7 @@ impl ServerParts {
         let url = DatabaseUrl::parse(&common.database, &options.connections, true)?;
         url.check_file(&common.database)?;
         Ok(Self {
+            replicas: url.replicas(options)?,
             url,
             cipher: WebhookCipher::find(&common.database, key_file)?,
             rate_limits: connect::rate_limits(options.redis.as_deref(), options.redis_timeout)
@@ -86,6 +89,7 @@ impl Server {
         let operator = Listener::for_operator(options.admin).await?;
         let ServerParts {
             url,
+            replicas,
             mut cipher,
             rate_limits,
         } = ServerParts::new(common, options).await?;
@@ -116,6 +120,7 @@ impl Server {
         cipher.warn_about_plaintext(&common.database);
         keys::warn_about_weakness(&common.database, &options.webhooks);
         let Listener { listener, address } = listener;
+        board = board.with_replicas(replicas).await?;
         let server_lock = register(&common.database, address, options.redis.is_some());
         let worker = start_worker(options, &database, &board, &environment)?;
         if let Some(worker) = worker.clone() {
@@ -165,6 +170,7 @@ impl Server {
             admin_listen = operator.as_ref().map(|operator| tracing::field::display(operator.address)),
             base_url,
             database = without_password(&common.database),
+            replicas = options.database_replica.len(),
             redis = options.redis.as_deref().map(without_password),
             worker = worker.is_some(),
             "server started"

@@ -48,13 +48,16 @@ impl Cluster {
         let database = Database::in_server(&urls.postgres);
         let url = database.url();
         let own = ["--database", &url, "--redis", &urls.redis, "--no-worker"];
-        let options = [&own[..], options].concat();
+        let options = [&own[..], options].concat().into_iter();
+        let replicas = urls.replicas.iter();
+        let replicas =
+            replicas.map(|server| format!("--database-replica={}", database.url_in(server)));
         let mut cluster = Self {
             nodes: Nodes::default(),
             servers: Vec::new(),
             workers: Vec::new(),
             directory: TempDir::new().unwrap(),
-            options: options.into_iter().map(str::to_owned).collect(),
+            options: options.map(str::to_owned).chain(replicas).collect(),
             password: String::new(),
             database,
         };

@@ -80,8 +80,13 @@ impl Database {
     }
 
     pub fn url(&self) -> String {
-        let parameters = self.server.find('?').unwrap_or(self.server.len());
-        let (server, parameters) = self.server.split_at(parameters);
+        self.url_in(&self.server)
+    }
+
+    /// Returns the URL of the database in another server, which replicates this one.
+    pub fn url_in(&self, server: &str) -> String {
+        let parameters = server.find('?').unwrap_or(server.len());
+        let (server, parameters) = server.split_at(parameters);
         let (server, _) = server.rsplit_once('/').unwrap();
         format!("{server}/{}{parameters}", self.name)
     }
@@ -141,7 +146,8 @@ pub fn block_on_thread<T: Send + 'static>(future: impl Future<Output = T> + Send
     thread.join().unwrap()
 }
 
-fn query(url: String, sql: String) -> Result<Vec<String>, tokio_postgres::Error> {
+/// Runs SQL in the database with this URL and returns the first column of all rows.
+pub fn query(url: String, sql: String) -> Result<Vec<String>, tokio_postgres::Error> {
     block_on_thread(async move {
         let messages = open(&url).await?.simple_query(&sql).await?;
         let first_column = |message| match message {

@@ -12,6 +12,8 @@ use crate::postgres;
 pub struct BackendUrls {
     pub postgres: String,
     pub redis: String,
+    /// URLs of replicas of the Postgres.
+    pub replicas: Vec<String>,
 }
 
 /// Runs a drill. Drills run one after another, because each keeps the machine busy.
@@ -20,6 +22,7 @@ pub fn run_drill<F: Future<Output = ()>>(drill: impl FnOnce(BackendUrls) -> F) {
     let urls = BackendUrls {
         postgres: postgres::url(),
         redis: env::var("FORUM_API_REDIS").expect("FORUM_API_REDIS is the URL of a Redis"),
+        replicas: Vec::new(),
     };
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut runtime = Builder::new_multi_thread();

@@ -15,6 +15,7 @@ use forum_api::model::{
 
 use super::access::actor::Actor;
 use super::access::visibility::{self, ContentRef};
+use super::db::LogPosition;
 use super::locks::LockTarget;
 use super::posts::ReplyContext;
 use super::posts::markdown::BodyHtml;
@@ -41,7 +42,7 @@ impl host::Board for ReferenceBoard {
     async fn get_me(&self, by: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
         let member = by.user_id().to_i64()?;
         let mut account = self
-            .read(move |connection| {
+            .read_at(position(by)?, move |connection| {
                 Box::pin(async move { accounts::own(connection, member).await })
             })
             .await?;
@@ -51,7 +52,7 @@ impl host::Board for ReferenceBoard {
 
     async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
         let actor = actor(caller)?;
-        let forums = self.read(move |connection| {
+        let forums = self.read_at(actor.position, move |connection| {
             Box::pin(async move { forums::list(connection, &actor).await })
         });
         forums.await.map(Page::from)
@@ -64,7 +65,7 @@ impl host::Board for ReferenceBoard {
         list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
         let (actor, forum) = (actor(caller)?, forum.to_i64()?);
-        self.read(move |connection| {
+        self.read_at(actor.position, move |connection| {
             Box::pin(async move { threads::list(connection, &actor, forum, &list).await })
         })
         .await
@@ -90,7 +91,7 @@ impl host::Board for ReferenceBoard {
         _: GetThreadParams,
     ) -> BoardResult<Thread> {
         let (actor, thread) = (actor(caller)?, thread.to_i64()?);
-        self.read(move |connection| {
+        self.read_at(actor.position, move |connection| {
             Box::pin(async move { threads::load(connection, &actor, thread).await })
         })
         .await
@@ -103,7 +104,7 @@ impl host::Board for ReferenceBoard {
         list: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
         let (actor, thread, now) = (actor(caller)?, thread.to_i64()?, self.clock.now());
-        self.read(move |connection| {
+        self.read_at(actor.position, move |connection| {
             Box::pin(async move { posts::list(connection, &actor, thread, &list, now).await })
         })
         .await
@@ -157,12 +158,13 @@ impl host::Board for ReferenceBoard {
 
     async fn get_member(
         &self,
-        _: &Caller,
+        caller: &Caller,
         user: UserRef,
         _: GetMemberParams,
     ) -> BoardResult<Member> {
+        let position = actor(caller)?.position;
         let mut profile = self
-            .read(move |connection| {
+            .read_at(position, move |connection| {
                 Box::pin(async move { accounts::profile(connection, &user).await })
             })
             .await?;
@@ -188,7 +190,7 @@ impl host::Board for ReferenceBoard {
         list: List<MessageFilter>,
     ) -> BoardResult<Page<MessageSummary>> {
         let owner = by.user_id().to_i64()?;
-        self.read(move |connection| {
+        self.read_at(position(by)?, move |connection| {
             Box::pin(async move { messages::list(connection, owner, &list).await })
         })
         .await
@@ -220,7 +222,7 @@ impl host::Board for ReferenceBoard {
         _: GetPollParams,
     ) -> BoardResult<InForum<Poll>> {
         let (actor, thread, now) = (actor(caller)?, thread.to_i64()?, self.clock.now());
-        self.read(move |connection| {
+        self.read_at(actor.position, move |connection| {
             Box::pin(async move { polls::of_thread(connection, &actor, thread, now).await })
         })
         .await
@@ -258,7 +260,7 @@ impl host::Board for ReferenceBoard {
         list: List<SubscriptionFilter>,
     ) -> BoardResult<Page<Subscription>> {
         let actor: Arc<Actor> = by.extension().cloned()?;
-        self.read(move |connection| {
+        self.read_at(actor.position, move |connection| {
             Box::pin(async move { subscriptions::list(connection, &actor, &list).await })
         })
         .await
@@ -293,7 +295,7 @@ impl host::Board for ReferenceBoard {
         search: List<SearchFilter>,
     ) -> BoardResult<Page<SearchHit>> {
         let (actor, now) = (actor(caller)?, self.clock.now());
-        let find = self.database.search(move |connection| {
+        let find = self.search_at(actor.position, move |connection| {
             Box::pin(async move { search::page(connection, &actor, &search, now).await })
         });
         find.await
@@ -304,6 +306,12 @@ impl host::Board for ReferenceBoard {
 async fn render(by: &MemberCaller, body: &str) -> BoardResult<BodyHtml> {
     let actor: Arc<Actor> = by.extension().cloned()?;
     BodyHtml::render(body, actor.body_max).await
+}
+
+/// Returns the position of the log that belongs to the caller's access.
+fn position(by: &MemberCaller) -> BoardResult<Option<LogPosition>> {
+    let actor: &Arc<Actor> = by.extension()?;
+    Ok(actor.position)
 }
 
 /// Returns the actor that the [`Authorizer`](host::Authorizer) loaded for this request.

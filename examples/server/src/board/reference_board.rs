@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use deadpool_postgres::Pool;
 use forum_api::Language;
 use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardResult, MemberCaller};
@@ -13,7 +14,10 @@ use forum_api::webhook::Event;
 
 use super::access::actor::Actor;
 use super::accounts::last_used::LastUsedTimes;
-use super::db::{BoardDatabase, DbResult, Query, Transaction, TransactionFuture};
+use super::db::{
+    BoardDatabase, DbResult, LogPosition, Query, Replicas, Statements, Transaction,
+    TransactionFuture,
+};
 use super::events::EventRecorder;
 use super::locks::LockTarget;
 use super::schema;
@@ -58,6 +62,19 @@ impl ReferenceBoard {
     pub fn with_wake(self, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let waker = WorkerWaker(Arc::new(wake));
         Self { waker, ..self }
+    }
+
+    /// Sets the replicas that serve reads. Without pools, the primary serves all reads.
+    ///
+    /// # Errors
+    /// If the primary is unreachable.
+    pub async fn with_replicas(mut self, pools: Vec<Pool>) -> BoardResult<Self> {
+        if let BoardDatabase::Postgres(primary) = &mut self.database
+            && !pools.is_empty()
+        {
+            primary.replicas = Replicas::of(&primary.pool, pools).await?;
+        }
+        Ok(self)
     }
 
     /// Returns the stores in the board's database, with the board as the token loader.
@@ -123,6 +140,37 @@ impl ReferenceBoard {
     /// Runs a query of one statement.
     pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> BoardResult<T> {
         self.database.read(query).await
+    }
+
+    /// Runs a query of one statement, on a replica that has replayed the log to the position of the caller's access, or
+    /// else on the primary.
+    pub(super) async fn read_at<T: Send + 'static>(
+        &self,
+        position: Option<LogPosition>,
+        query: impl Query<T> + Clone + 'static,
+    ) -> BoardResult<T> {
+        let on_replica = self
+            .database
+            .read_on_replica(position, Statements::One, &query);
+        match on_replica.await {
+            Some(read) => read,
+            None => self.read(query).await,
+        }
+    }
+
+    /// Runs a query of several statements that can take long, like [`read_at`](Self::read_at).
+    pub(super) async fn search_at<T: Send + 'static>(
+        &self,
+        position: Option<LogPosition>,
+        query: impl Query<T> + Clone + 'static,
+    ) -> BoardResult<T> {
+        let on_replica = self
+            .database
+            .read_on_replica(position, Statements::Several, &query);
+        match on_replica.await {
+            Some(read) => read,
+            None => self.database.search(query).await,
+        }
     }
 
     /// Runs a query of several statements, which see the same state of the database.

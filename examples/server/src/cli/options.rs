@@ -51,6 +51,9 @@ pub struct ServeArgs {
     pub admin: AdminOptions,
     #[command(flatten)]
     pub connections: DatabaseOptions,
+    /// URL of a read replica of the Postgres of --database, with one host; repeatable; each gets as many connections as --database
+    #[arg(long, value_name = "URL")]
+    pub database_replica: Vec<String>,
     /// Redis URL for rate limits shared by several servers: redis://…, redis+sentinel://HOST,…/MASTER, redis+cluster://HOST,…, or rediss… with TLS; if Redis is unreachable, each server applies the limits on its own
     #[arg(long, value_name = "URL")]
     pub redis: Option<String>,

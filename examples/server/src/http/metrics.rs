@@ -1,10 +1,11 @@
 //! The library's metrics for `/metrics`, as Prometheus reads them.
 
 use forum_api::host::{BackendResult, OrInternal};
-use metrics::{describe_gauge, gauge};
+use metrics::{describe_counter, describe_gauge, gauge};
 use tokio::runtime::Handle;
 
 use super::recorder::MemoryRecorder;
+use crate::board::db::READS;
 
 const TASKS: &str = "forum_server_tasks";
 
@@ -27,6 +28,10 @@ impl Metrics {
         describe_gauge!(
             TASKS,
             "Number of live Tokio tasks, including one for each open connection."
+        );
+        describe_counter!(
+            READS,
+            "Reads that a replica of Postgres may serve, by `target`: `replica`, `primary_lagging` or `primary_unavailable`."
         );
         Ok(metrics)
     }

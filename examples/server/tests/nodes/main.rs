@@ -1,5 +1,5 @@
-//! Drills with several nodes on one Postgres and one Redis: killed nodes, outages of the two, and
-//! the loss of the primary of a Postgres with a standby.
+//! Drills with several nodes on one Postgres and one Redis: killed nodes, outages of the two, the loss of the primary of a
+//! Postgres with a standby, and reads on replicas.
 //!
 //! `tests/run` starts both stores and sets `FORUM_API_POSTGRES` and `FORUM_API_REDIS`; without them each test fails. A
 //! drill takes less than a minute.
@@ -15,5 +15,6 @@ mod failover;
 mod killed;
 mod load;
 mod outage;
+mod replicas;
 mod stores;
 mod wait;

@@ -37,6 +37,7 @@ async fn run_with_outages() {
     let addresses = BackendUrls {
         postgres: postgres.url.clone(),
         redis: redis.url(),
+        replicas: Vec::new(),
     };
     let mut cluster = Cluster::new(&addresses, 4, 3, &["--token-budget", "1000000"]).await;
     let receiver = Receiver::new();

@@ -6,10 +6,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use tokio::task::block_in_place;
 
-/// A Postgres server, which can get a standby.
+/// A Postgres server, which can get a standby and replicas.
 #[derive(Debug)]
 pub struct Postgres {
     pub url: String,
+    /// URLs of the replicas `first` and `second`.
+    pub replicas: Vec<String>,
     script: Child,
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -26,25 +28,27 @@ impl Postgres {
             .unwrap();
         let mut postgres = Self {
             url: String::new(),
+            replicas: Vec::new(),
             orders: script.stdin.take(),
             answers: BufReader::new(script.stdout.take().unwrap()),
             script,
         };
         postgres.url = postgres.answer();
+        postgres.replicas = vec![postgres.answer(), postgres.answer()];
         postgres
     }
 
     /// Kills the server without a shutdown, like a power failure.
     pub fn stop(&mut self) {
-        self.order("stop");
+        self.order("stop data");
     }
 
     /// Restarts the server and waits until it accepts connections.
     pub fn start(&mut self) {
-        self.order("start");
+        self.order("start_server data");
     }
 
-    /// Calls a function of the script and waits for its end.
+    /// Calls a function of the script with its arguments, and waits for its end.
     pub fn order(&mut self, order: &str) {
         writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
         assert_eq!(self.answer(), format!("done: {order}"));

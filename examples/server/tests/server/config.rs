@@ -156,6 +156,21 @@ fn an_invalid_configuration_is_refused_with_its_location() {
             ("", ""),
             "unsupported database URL",
         ),
+        (
+            "database-replica = [\"postgres://h/d\"]",
+            ("", ""),
+            "a SQLite database has no replicas",
+        ),
+        (
+            "database = \"postgres://h/d\"\ndatabase-replica = [\"postgres://i/d\", \"postgres://u:p@j,k/d\"]",
+            ("", ""),
+            "a URL of --database-replica has one host; repeat the option for each replica",
+        ),
+        (
+            "database = \"postgres://h/d\"",
+            ("FORUM_DATABASE_REPLICA", "postgres://i/d,sqlite:forum.db"),
+            "invalid Postgres URL",
+        ),
         ("redis = \"http://x\"", ("", ""), "expected a Redis URL"),
         (
             "secret-key-file = \"none\"",

@@ -9,7 +9,7 @@ use forum_api::token::{Lookup, TokenRecord};
 
 use super::groups::{Group, Groups};
 use super::permissions::{AccessLists, ForumPermissions, ForumRules, of_forum, resolve};
-use crate::board::db::{Connection, DbResult, RowReader, Transaction, bind};
+use crate::board::db::{Connection, DbResult, LogPosition, RowReader, Transaction, bind, position};
 use crate::board::search::json;
 use crate::board::settings::BODY_MAX;
 use crate::board::texts::Texts;
@@ -34,17 +34,27 @@ macro_rules! columns {
 
 /// Reads the guest or a member, and all forums. Returns one row for each forum, or one row on a board without forums.
 /// Returns no row for a member who is unknown or banned.
-pub const LOAD: &str = concat!(
-    "SELECT",
-    columns!(),
-    "
+macro_rules! load {
+    ($position:expr) => {
+        concat!(
+            "SELECT",
+            $position,
+            columns!(),
+            "
 FROM (SELECT 1) AS alone
 LEFT JOIN member ON member.id = :member
 LEFT JOIN forum ON TRUE
 LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = :member
 WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE
 ORDER BY forum.id"
-);
+        )
+    };
+}
+
+const LOAD: &str = load!("");
+
+/// [`LOAD`] with the position of the log before the other columns.
+const LOAD_WITH_POSITION: &str = load!(position!());
 
 /// Reads members who are not banned, and all forums. Returns the rows of [`LOAD`] for each member, after the member's id.
 pub const LOAD_MEMBERS: &str = concat!(
@@ -61,7 +71,7 @@ ORDER BY member.id, forum.id"
 /// Reads a token, and its owner with the columns of [`LOAD`]. If the owner is unknown or banned, returns one row in
 /// which the owner's columns are null.
 macro_rules! load_token {
-    ($owner:literal) => {
+    ($position:expr, $owner:literal) => {
         concat!(
             "SELECT
     token.lookup,
@@ -74,6 +84,7 @@ macro_rules! load_token {
     token.revoked_at,
     token.last_used_at,
     member.id,",
+            $position,
             columns!(),
             "
 FROM forum_api_tokens AS token
@@ -88,14 +99,27 @@ ORDER BY forum.id"
     };
 }
 
+macro_rules! load_token_on_postgres {
+    ($position:expr) => {
+        load_token!(
+            $position,
+            "CASE WHEN token.owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(token.owner AS BIGINT) END"
+        )
+    };
+}
+
 /// The statements for SQLite and for Postgres. An id that is not a number in canonical form belongs to no member. On
 /// Postgres, a number of more than 18 digits belongs to no member either.
 pub const LOAD_TOKEN: [&str; 2] = [
-    load_token!("CAST(token.owner AS BIGINT) AND CAST(member.id AS TEXT) = token.owner"),
     load_token!(
-        "CASE WHEN token.owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(token.owner AS BIGINT) END"
+        "",
+        "CAST(token.owner AS BIGINT) AND CAST(member.id AS TEXT) = token.owner"
     ),
+    load_token_on_postgres!(""),
 ];
+
+/// The statement for Postgres with the position of the log after the member's id.
+const LOAD_TOKEN_WITH_POSITION: &str = load_token_on_postgres!(position!());
 
 /// Number of columns of a token in [`LOAD_TOKEN`].
 const TOKEN_COLUMN_COUNT: usize = 9;
@@ -115,6 +139,8 @@ pub struct Actor {
     pub has_endpoints: bool,
     /// Maximum length of a body in characters.
     pub body_max: u32,
+    /// Position of the log that includes all changes that the caller can have seen. `None` without replicas.
+    pub position: Option<LogPosition>,
     /// Permissions in each forum, in the order of the ids.
     forums: Vec<(i64, ForumPermissions)>,
 }
@@ -128,6 +154,25 @@ impl Actor {
             .each_row(LOAD, bind! { ":member": member }, read)
             .await?;
         Ok(rows.map(|rows| rows.resolve()))
+    }
+
+    /// Loads the actor like [`load`](Self::load), with the position of the log of Postgres.
+    pub async fn load_with_position(
+        connection: &Connection<'_>,
+        member: Option<i64>,
+    ) -> DbResult<Option<Self>> {
+        let (mut rows, mut position) = (None, None);
+        let read = |row: &mut RowReader<'_>| {
+            position = row.parsed()?;
+            ActorRows::read(&mut rows, member, row)
+        };
+        connection
+            .each_row(LOAD_WITH_POSITION, bind! { ":member": member }, read)
+            .await?;
+        Ok(rows.map(|rows| Self {
+            position,
+            ..rows.resolve()
+        }))
     }
 
     /// Loads those of the members who exist and are not banned.
@@ -178,32 +223,43 @@ impl Actor {
 #[derive(Debug)]
 pub struct ActorRows {
     member: Option<i64>,
+    position: Option<LogPosition>,
     head: Head,
     rules: Vec<ForumRules>,
 }
 
 impl ActorRows {
-    /// Loads a token with its owner. The owner is `None` if the member is unknown or banned.
+    /// Loads a token with its owner, on Postgres optionally with the position of the log. The owner is `None` if the
+    /// member is unknown or banned.
     pub async fn load_token(
         connection: &Connection<'_>,
         lookup: Lookup,
+        with_position: bool,
     ) -> DbResult<Option<(TokenRecord, Option<Self>)>> {
         let [sqlite, postgres] = LOAD_TOKEN;
-        let (mut token, mut owner) = (None, None);
+        let (mut token, mut owner, mut position) = (None, None, None);
         let read = |row: &mut RowReader<'_>| {
             if token.is_none() {
                 token = Some(row.token()?);
             }
             row.skip(TOKEN_COLUMN_COUNT);
-            match row.value()? {
+            let member = row.value()?;
+            if with_position {
+                position = row.parsed()?;
+            }
+            match member {
                 None => Ok(Break(())),
                 member => Self::read(&mut owner, member, row),
             }
         };
-        let load = connection.dialect(sqlite, postgres);
+        let load = match with_position {
+            true => LOAD_TOKEN_WITH_POSITION,
+            false => connection.dialect(sqlite, postgres),
+        };
         connection
             .each_row(load, bind! { ":lookup": lookup }, read)
             .await?;
+        let owner = owner.map(|owner| Self { position, ..owner });
         Ok(token.map(|token| (token, owner)))
     }
 
@@ -220,6 +276,7 @@ impl ActorRows {
             }
             None => rows.insert(Self {
                 member,
+                position: None,
                 head: Head::read(row)?,
                 rules: Vec::new(),
             }),
@@ -237,6 +294,7 @@ impl ActorRows {
             offline: head.offline,
             has_endpoints: head.has_endpoints,
             body_max: head.body_max,
+            position: self.position,
             forums: resolve(&self.rules, head.groups, self.member.is_some()),
         }
     }

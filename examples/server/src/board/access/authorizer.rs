@@ -17,9 +17,11 @@ use crate::board::{ReferenceBoard, accounts};
 #[async_trait]
 impl TokenLoader for ReferenceBoard {
     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
-        let lookup = *lookup;
+        let (lookup, with_position) = (*lookup, self.database.has_replicas());
         let load = self.read_short(move |connection| {
-            Box::pin(async move { Ok(ActorRows::load_token(connection, lookup).await?) })
+            Box::pin(
+                async move { Ok(ActorRows::load_token(connection, lookup, with_position).await?) },
+            )
         });
         Ok(load.await?.map(|(token, owner): (_, Option<ActorRows>)| {
             let board = self.clone();
@@ -74,8 +76,15 @@ impl ReferenceBoard {
     }
 
     async fn load(&self, member: Option<i64>) -> BackendResult<Option<Actor>> {
+        let with_position = self.database.has_replicas();
         let load = self.read_short(move |connection| {
-            Box::pin(async move { Ok(Actor::load(connection, member).await?) })
+            Box::pin(async move {
+                let loaded = match with_position {
+                    true => Actor::load_with_position(connection, member).await?,
+                    false => Actor::load(connection, member).await?,
+                };
+                Ok(loaded)
+            })
         });
         Ok(load.await?)
     }

@@ -9,8 +9,8 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 
-use super::postgres::{COMMIT_WITHOUT_SYNC, PostgresDatabase, WITHOUT_TIMEOUT};
-use super::{Connection, DbError, DbResult, Transaction};
+use super::postgres::{COMMIT_WITHOUT_SYNC, PostgresDatabase, Statements, WITHOUT_TIMEOUT};
+use super::{Connection, DbError, DbResult, LogPosition, Transaction};
 
 /// Free space in bytes below which a disk counts as full.
 const MIN_FREE_SPACE: u64 = 4 * 1024 * 1024;
@@ -51,7 +51,7 @@ impl BoardDatabase {
                     .read(|connection| read_one_statement(connection, query))
                     .await
             }
-            Self::Postgres(database) => database.read(query).await,
+            Self::Postgres(database) => database.read(Statements::One, query).await,
         }
     }
 
@@ -66,7 +66,7 @@ impl BoardDatabase {
                     .read(|connection| read_sqlite(connection, query))
                     .await
             }
-            Self::Postgres(database) => database.read_snapshot(query).await,
+            Self::Postgres(database) => database.read(Statements::Several, query).await,
         }
     }
 
@@ -93,8 +93,23 @@ impl BoardDatabase {
                     .read_short(|connection| read_one_statement(connection, query))
                     .await
             }
-            Self::Postgres(database) => database.read(query).await,
+            Self::Postgres(database) => database.read(Statements::One, query).await,
         }
+    }
+
+    /// Runs a query on a replica that has replayed the log to this position. Returns `None` if there are no replicas, or
+    /// none of them can serve the read.
+    pub async fn read_on_replica<T: Send + 'static>(
+        &self,
+        position: Option<LogPosition>,
+        statements: Statements,
+        query: &(impl Query<T> + Clone),
+    ) -> Option<BoardResult<T>> {
+        let (Self::Postgres(database), Some(position)) = (self, position) else {
+            return None;
+        };
+        // The future is large, and boards without replicas do not need it.
+        Box::pin(database.replicas.read(position, statements, query)).await
     }
 
     /// Runs `change` in one transaction. On SQLite, no other transaction writes at the same time. On Postgres, other
@@ -133,6 +148,14 @@ impl BoardDatabase {
                     .await
             }
             Self::Postgres(database) => database.write_after(COMMIT_WITHOUT_SYNC, change).await,
+        }
+    }
+
+    /// Returns whether replicas serve reads.
+    pub fn has_replicas(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => false,
+            Self::Postgres(database) => !database.replicas.is_empty(),
         }
     }
 

@@ -9,11 +9,14 @@ mod database;
 mod error;
 mod named_params;
 mod postgres;
+mod replicas;
 mod row_reader;
 
 pub use connection::{Bound, Connection, Driver, OwnedBound, Param, Transaction, bind, bind_owned};
 pub use database::{BoardDatabase, Change, Query, TransactionFuture, holds_board};
 pub use error::{DbError, DbResult};
 pub use named_params::named_params;
-pub use postgres::Postgres;
+pub use postgres::{Postgres, Statements};
+pub(super) use replicas::position;
+pub use replicas::{LogPosition, READS, Replicas, replica_pools};
 pub use row_reader::{RowReader, stored};

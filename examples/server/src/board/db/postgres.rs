@@ -56,6 +56,7 @@
 //! writes of this process wait without a connection, for at most five seconds, and reads use the other half. Searches
 //! can take long. At most a quarter of the pool's connections search at a time; further searches of this process wait
 //! without a connection until the timeout of their request, and short reads use the rest.
+//! [`replicas`](super::replicas) describes the connections to replicas.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -80,6 +81,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Row, Statement};
 
 use super::named_params::{NamedParams, named_params};
+use super::replicas::Replicas;
 use super::{Bound, Change, Connection, DbError, DbResult, OwnedBound, Param, Query, Transaction};
 
 /// Maximum number of attempts of a transaction that ends with a deadlock or a serialization failure. The failure of the
@@ -116,44 +118,65 @@ pub const COMMIT_WITHOUT_SYNC: &str = "SET LOCAL synchronous_commit = off";
 #[derive(Clone, Debug)]
 pub struct PostgresDatabase {
     pub pool: Pool,
+    pub replicas: Replicas,
     writes: Arc<Semaphore>,
     searches: Arc<Semaphore>,
 }
 
+/// Number of statements of a query.
+#[derive(Clone, Copy, Debug)]
+pub enum Statements {
+    /// The statement runs outside of a transaction.
+    One,
+    /// All statements see the same data.
+    Several,
+}
+
+impl Statements {
+    /// Runs a query on a connection.
+    pub async fn run<T>(self, client: &Client, query: impl Query<T>) -> host::BoardResult<T> {
+        match self {
+            Self::One => {
+                let connection = Connection::postgres(Postgres::Connection(client));
+                query(&connection.for_one_statement()).await
+            }
+            Self::Several => {
+                let (statements, failure) = (client.statement_cache.clone(), Failure::new());
+                let tx = PostgresTransaction::of(client, statements, &failure, None);
+                let connection = Connection::postgres(Postgres::Transaction(&tx));
+                let begin = async { Ok(tx.execute_batch(BEGIN_READ).await?) };
+                let ((), read) = tokio::try_join!(biased; begin, query(&connection))?;
+                Ok(read)
+            }
+        }
+    }
+}
+
 impl PostgresDatabase {
     pub fn new(pool: Pool) -> Self {
-        let size = pool.status().max_size;
-        let share = |part: usize| Arc::new(Semaphore::new((size / part).max(1)));
         Self {
-            writes: share(2),
-            searches: share(4),
+            writes: Arc::new(share(&pool, 2)),
+            searches: Arc::new(share(&pool, 4)),
+            replicas: Replicas::default(),
             pool,
         }
     }
 
-    /// Runs a query of one statement, outside of a transaction.
-    pub(super) async fn read<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
+    /// Runs a query.
+    pub(super) async fn read<T>(
+        &self,
+        statements: Statements,
+        query: impl Query<T>,
+    ) -> host::BoardResult<T> {
         let client = self.pool.get().await.map_err(DbError::from)?;
-        let connection = Connection::postgres(Postgres::Connection(&client));
-        query(&connection.for_one_statement()).await
+        statements.run(&client, query).await
     }
 
-    /// Runs a query of several statements. All of them see the same data.
-    pub(super) async fn read_snapshot<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
-        let client = self.pool.get().await.map_err(DbError::from)?;
-        let (statements, failure) = (client.statement_cache.clone(), Failure::new());
-        let tx = PostgresTransaction::of(&client, statements, &failure, None);
-        let connection = Connection::postgres(Postgres::Transaction(&tx));
-        let begin = async { Ok(tx.execute_batch(BEGIN_READ).await?) };
-        let ((), read) = tokio::try_join!(biased; begin, query(&connection))?;
-        Ok(read)
-    }
-
-    /// Runs a query like [`read_snapshot`](Self::read_snapshot), after waiting for one of the connections for searches.
+    /// Runs a query of several statements, after waiting for one of the connections for searches.
     pub(super) async fn search<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
         let closed = |_| DbError::Invalid("searches are closed");
         let _permit = self.searches.acquire().await.map_err(closed)?;
-        self.read_snapshot(query).await
+        self.read(Statements::Several, query).await
     }
 
     /// Runs `change` in one transaction, and again if Postgres ends it because of a deadlock or a serialization failure.
@@ -228,6 +251,11 @@ impl PostgresDatabase {
         release(client, &failure);
         done
     }
+}
+
+/// Limits the concurrent use of a pool to a part of its connections.
+pub(super) fn share(pool: &Pool, part: usize) -> Semaphore {
+    Semaphore::new((pool.status().max_size / part).max(1))
 }
 
 /// Returns the connection of a transaction to the pool, or closes it if its server is lost.

@@ -1,0 +1,347 @@
+//! Reads on replicas of Postgres.
+//!
+//! # Consistency
+//!
+//! The statement that loads the access of a caller also reads a position in the log of the primary ([`POSITION`]): the
+//! end of the records that were inserted when the statement ran. Postgres inserts the record of a commit before it makes
+//! the commit visible, also if `synchronous_commit` is off. The records of all commits that the statement sees therefore
+//! precede the position. The ends of the written and of the flushed log do not have this property.
+//!
+//! A replica serves a read only if it has replayed the log to this position ([`CHECK`]). The check completes before the
+//! read takes its snapshot, so the read sees all these commits. A server that is not in recovery, or that follows
+//! another timeline than the primary, serves no read: after a promotion, positions of the old timeline can exceed those
+//! of the new one. The timeline of a replica is the timeline of its last restart point, which is never too recent.
+//!
+//! # Availability
+//!
+//! A request waits at most [`WAIT_TIMEOUT`] for a connection to a replica and for the position; then the primary serves
+//! the read. A task in the background opens further connections, and checks a replica after a failure or a timeout. A
+//! replica that fails is left out until a check succeeds. A read that fails on a replica, for example because of a conflict with the replay, runs again on the primary.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::{Client, Pool};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::store::postgres;
+use metrics::counter;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_postgres::types::PgLsn;
+
+use super::postgres::{Statements, share};
+use super::{DbError, DbResult, Query};
+
+/// Time that a request waits for a connection to a replica and for the position.
+const WAIT_TIMEOUT: Duration = Duration::from_millis(5);
+
+/// Time between two checks of the position.
+const CHECK_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Time limit of a read on a replica. Afterwards the read runs on the primary.
+const READ_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time limit of a check in the background.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time after which a failed check is repeated.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Counter of the reads that a replica may serve, by the server that served them.
+pub const READS: &str = "forum_server_reads_total";
+
+/// Column of a statement on the primary: the position that a replica must have replayed to serve the caller. A text with
+/// the name of the log file, whose first eight digits are the timeline, and the position.
+macro_rules! position {
+    () => {
+        "
+    (SELECT pg_walfile_name(lsn) || ' ' || lsn FROM pg_current_wal_insert_lsn() AS lsn),"
+    };
+}
+
+pub(in crate::board) use position;
+
+/// Returns whether a replica has replayed the log to the position `$1` on the timeline `$2`.
+const CHECK: &str = "
+SELECT coalesce(pg_is_in_recovery() AND timeline_id = $2 AND pg_last_wal_replay_lsn() >= $1, FALSE)
+FROM pg_control_checkpoint()";
+
+/// Identifies a database: a replica has the same identifier as its primary.
+const IDENTIFIER: &str = "
+SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database WHERE datname = current_database()";
+
+/// A position in the log of the primary.
+#[derive(Clone, Copy, Debug)]
+pub struct LogPosition {
+    timeline: i32,
+    lsn: PgLsn,
+}
+
+impl FromStr for LogPosition {
+    type Err = DbError;
+
+    fn from_str(text: &str) -> DbResult<Self> {
+        let parse = || {
+            let (file, lsn) = text.split_once(' ')?;
+            let timeline = i32::from_str_radix(file.get(..8)?, 16).ok()?;
+            let lsn = lsn.parse().ok()?;
+            Some(Self { timeline, lsn })
+        };
+        parse().ok_or(DbError::Invalid("a position of the log is invalid"))
+    }
+}
+
+/// Replicas of one primary, which share its reads. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Replicas {
+    replicas: Vec<Arc<Replica>>,
+    /// Number of the next read.
+    next: Arc<AtomicUsize>,
+}
+
+#[derive(Debug)]
+struct Replica {
+    pool: Pool,
+    searches: Semaphore,
+    /// Place of the replica in the options, for the log.
+    number: usize,
+    /// The identifier of the primary.
+    identifier: String,
+    /// False before the first check, and after a failure until a check succeeds.
+    responds: AtomicBool,
+    is_checking: AtomicBool,
+    /// True after a request has waited for the position in vain. Further requests do not wait.
+    lags: AtomicBool,
+}
+
+/// Result of a read on a replica.
+enum Outcome<T> {
+    Served(BoardResult<T>),
+    Lagging,
+    Unavailable,
+}
+
+impl Replicas {
+    /// Returns the replicas behind these pools. Opens the first connections in the background.
+    ///
+    /// # Errors
+    /// If the identifier of the primary cannot be read.
+    pub async fn of(primary: &Pool, pools: Vec<Pool>) -> BoardResult<Self> {
+        let identifier = identifier(primary).await?;
+        let replicas = pools.into_iter().enumerate().map(|(place, pool)| {
+            let replica = Arc::new(Replica {
+                searches: share(&pool, 4),
+                pool,
+                number: place + 1,
+                identifier: identifier.clone(),
+                responds: AtomicBool::new(false),
+                is_checking: AtomicBool::new(false),
+                lags: AtomicBool::new(false),
+            });
+            replica.check_in_background();
+            replica
+        });
+        Ok(Self {
+            replicas: replicas.collect(),
+            next: Arc::default(),
+        })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.replicas.is_empty()
+    }
+
+    /// Runs a query on a replica that has replayed the log to this position. Returns `None` if the primary must serve
+    /// the read.
+    pub(super) async fn read<T>(
+        &self,
+        position: LogPosition,
+        statements: Statements,
+        query: &(impl Query<T> + Clone),
+    ) -> Option<BoardResult<T>> {
+        let deadline = Instant::now() + WAIT_TIMEOUT;
+        let first = self.next.fetch_add(1, Ordering::Relaxed) % self.replicas.len().max(1);
+        let replicas = self.replicas.iter().cycle().skip(first);
+        let mut target = "primary_unavailable";
+        for replica in replicas.take(self.replicas.len()) {
+            let read = replica.read(position, deadline, statements, query.clone());
+            match read.await {
+                Outcome::Served(result) => {
+                    counter!(READS, "target" => "replica").increment(1);
+                    return Some(result);
+                }
+                Outcome::Lagging => target = "primary_lagging",
+                Outcome::Unavailable => {}
+            }
+        }
+        counter!(READS, "target" => target).increment(1);
+        None
+    }
+}
+
+impl Replica {
+    async fn read<T>(
+        self: &Arc<Self>,
+        position: LogPosition,
+        deadline: Instant,
+        statements: Statements,
+        query: impl Query<T>,
+    ) -> Outcome<T> {
+        let _permit = match statements {
+            Statements::One => None,
+            Statements::Several => match timeout_at(deadline, self.searches.acquire()).await {
+                Ok(permit) => permit.ok(),
+                Err(_) => return Outcome::Unavailable,
+            },
+        };
+        let Some(client) = self.connection(deadline).await else {
+            return Outcome::Unavailable;
+        };
+        match timeout_at(deadline, self.has_replayed(&client, position, deadline)).await {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => return Outcome::Lagging,
+            Ok(Err(_)) => return self.fail(),
+            Err(_) => {
+                self.check_in_background();
+                return Outcome::Unavailable;
+            }
+        }
+        match timeout(READ_TIMEOUT, statements.run(&client, query)).await {
+            Ok(Err(BoardError::Internal(error))) => {
+                tracing::warn!(replica = self.number, %error, "read on a replica failed");
+                if client.is_closed() {
+                    return self.fail();
+                }
+                Outcome::Unavailable
+            }
+            Ok(result) => Outcome::Served(result),
+            Err(_) => {
+                // The connection is busy with the read.
+                drop(Client::take(client));
+                self.fail()
+            }
+        }
+    }
+
+    /// Returns a connection. Further connections are opened in the background.
+    async fn connection(self: &Arc<Self>, deadline: Instant) -> Option<Client> {
+        if !self.responds.load(Ordering::Relaxed) {
+            return None;
+        }
+        let pool = self.pool.status();
+        let is_idle = pool.available > 0;
+        if !is_idle && pool.size < pool.max_size {
+            self.check_in_background();
+            return None;
+        }
+        match timeout_at(deadline, self.pool.get()).await {
+            Ok(Ok(client)) => return Some(client),
+            Ok(Err(_)) => {
+                self.fail::<()>();
+            }
+            // Connections do not respond.
+            Err(_) if is_idle => self.check_in_background(),
+            // All connections are busy.
+            Err(_) => {}
+        }
+        None
+    }
+
+    async fn has_replayed(
+        &self,
+        client: &Client,
+        position: LogPosition,
+        deadline: Instant,
+    ) -> DbResult<bool> {
+        let check = client.prepare_cached(CHECK).await?;
+        loop {
+            let parameters = &[&position.lsn as &_, &position.timeline as &_];
+            let has_replayed = client.query_one(&check, parameters).await?.try_get(0)?;
+            if has_replayed {
+                self.lags.store(false, Ordering::Relaxed);
+                return Ok(true);
+            }
+            let ends_late = Instant::now() + 2 * CHECK_INTERVAL > deadline;
+            if ends_late || self.lags.load(Ordering::Relaxed) {
+                self.lags.store(true, Ordering::Relaxed);
+                return Ok(false);
+            }
+            sleep(CHECK_INTERVAL).await;
+        }
+    }
+
+    /// Leaves the replica out until a check in the background succeeds.
+    fn fail<T>(self: &Arc<Self>) -> Outcome<T> {
+        self.responds.store(false, Ordering::Relaxed);
+        self.check_in_background();
+        Outcome::Unavailable
+    }
+
+    /// Opens a connection and checks the replica, until a check succeeds. Does nothing if such a task runs already.
+    fn check_in_background(self: &Arc<Self>) {
+        if self.is_checking.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let replica = Arc::clone(self);
+        tokio::spawn(async move {
+            let mut is_logged = false;
+            while let Err(error) = replica.check().await {
+                replica.responds.store(false, Ordering::Relaxed);
+                if replica.pool.is_closed() {
+                    return;
+                }
+                if !is_logged {
+                    tracing::warn!(replica = replica.number, %error, "replica left out");
+                    is_logged = true;
+                }
+                sleep(RETRY_INTERVAL).await;
+            }
+            if !replica.responds.swap(true, Ordering::Relaxed) {
+                tracing::info!(replica = replica.number, "replica serves reads");
+            }
+            replica.is_checking.store(false, Ordering::Relaxed);
+        });
+    }
+
+    /// Checks that the replica responds and belongs to the primary.
+    async fn check(&self) -> BoardResult<()> {
+        let Ok(identifier) = timeout(CHECK_TIMEOUT, identifier(&self.pool)).await else {
+            self.pool.retain(|_, _| false);
+            return Err(DbError::Invalid("the replica does not respond").into());
+        };
+        if identifier? != self.identifier {
+            let reason =
+                "the server is not a replica of the database, or the URL names another database";
+            return Err(DbError::Invalid(reason).into());
+        }
+        Ok(())
+    }
+}
+
+async fn identifier(pool: &Pool) -> DbResult<String> {
+    let client = pool.get().await?;
+    let row = client.query_one(IDENTIFIER, &[]).await?;
+    Ok(row.try_get(0)?)
+}
+
+/// Parses the URLs of replicas, and returns a pool of up to `size` connections for each.
+///
+/// # Errors
+/// If a URL is malformed, or names several hosts.
+pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
+    let pool = |url: &String| {
+        let host = url.split_once("://").map_or("", |(_, rest)| rest);
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+        let host = host.split(['/', '?']).next().unwrap_or_default();
+        if host.contains(',') {
+            return Err(BoardError::validation(
+                "database-replica",
+                "a URL of --database-replica has one host; repeat the option for each replica",
+            ));
+        }
+        Ok(postgres::connect(url, size)?)
+    };
+    urls.iter().map(pool).collect()
+}
