@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use crate::client::get;
-use crate::program::{Server, ServerDirectory, run, server_path};
+use crate::program::{Server, ServerDirectory, run, server_path, start, wait};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -95,4 +95,44 @@ fn the_program_runs_with_the_environment_of_the_container() {
     let (directory, log) = server.stop_with_log();
     assert!(log.lines().all(|line| line.starts_with('{')), "{log}");
     assert_eq!(directory.files(), ["forum.db", "forum.db.key"]);
+}
+
+/// Starts no container: the program of the test checks the environment of the services.
+#[test]
+fn compose_accepts_its_file_and_the_program_the_environment_of_the_services() {
+    let directory = TempDir::new().unwrap();
+    for (name, text) in [
+        ("compose.yaml", read("compose.yaml").as_str()),
+        ("postgres-password", "secret"),
+        (
+            "forum-secrets.toml",
+            "database = \"postgres://forum:secret@postgres/forum\"\nredis = \"redis://redis/0\"",
+        ),
+        ("forum.key", &"0123456789abcdef".repeat(4)),
+    ] {
+        fs::write(directory.path().join(name), text).unwrap();
+    }
+    let config = Command::new("docker-compose")
+        .args(["--file", "compose.yaml", "config"])
+        .current_dir(directory.path())
+        .output()
+        .expect("docker-compose is installed");
+    assert!(config.status.success(), "{config:?}");
+    let text = String::from_utf8(config.stdout)
+        .unwrap()
+        .replace("/run/secrets/forum-secrets", "forum-secrets.toml")
+        .replace("/run/secrets/forum-key", "forum.key");
+    let services = text.split_once("\n  server:\n").unwrap().1;
+    let (server, worker) = services.split_once("\n  worker:\n").unwrap();
+    for service in [server, worker] {
+        let lines = service.lines().map(str::trim_start);
+        let variables = lines.filter_map(|line| line.split_once(": "));
+        let variables: Vec<_> = variables
+            .filter(|(name, _)| name.starts_with("FORUM_"))
+            .map(|(name, value)| (name, value.trim_matches(['\'', '"'])))
+            .collect();
+        assert_eq!(variables.len(), 8, "{service}");
+        let checked = wait(start(directory.path(), &["config", "check"], &variables));
+        assert_eq!(checked.status, 0, "{checked:?}");
+    }
 }
