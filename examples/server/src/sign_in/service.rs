@@ -384,13 +384,18 @@ mod tests {
     use crate::cli::DatabaseOptions;
     use crate::connect::DatabaseUrl;
 
-    #[tokio::test]
-    async fn a_network_fills_its_share_of_the_queue_and_the_rest_get_503() {
+    /// The sign-in of a new board in memory.
+    async fn new_sign_in() -> SignIn {
         let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::COMMAND, true).unwrap();
         let open = url.open(Language::English);
-        let (_database, board) = open.await.unwrap();
+        let (_, board) = open.await.unwrap();
         let budgets = Arc::new(MemoryRateLimitStore::default());
-        let sign_in = SignIn::new(board, ApiSettings::default(), "", budgets);
+        SignIn::new(board, ApiSettings::default(), "", "", budgets)
+    }
+
+    #[tokio::test]
+    async fn a_network_fills_its_share_of_the_queue_and_the_rest_get_503() {
+        let sign_in = new_sign_in().await;
         let routes: Router = sign_in.clone().routes();
         let attempt = |address: &str| {
             let form = Body::from("name=admin&password=x");
@@ -421,8 +426,9 @@ mod tests {
         assert!(take("198.51.100.1").is_some());
     }
 
-    #[test]
-    fn an_overloaded_database_is_a_503() {
+    #[tokio::test]
+    async fn an_overloaded_database_is_a_503() {
+        let sign_in = new_sign_in().await;
         let overloaded = BackendError::new(OverloadedError::new(Duration::from_millis(1500)));
         let response =
             SignInError::Failed(overloaded.into()).response(&sign_in, &SignInForm::default());
