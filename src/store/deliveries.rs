@@ -108,7 +108,7 @@ impl Settlement {
 
     /// Returns `Some(true)` if the endpoint accepted the delivery, `Some(false)` if the attempt failed or the secret cannot be
     /// decrypted, and `None` if the delivery was withheld or is queued.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    #[cfg(feature = "sqlite")]
     pub(crate) fn succeeded(&self) -> Option<bool> {
         match self.progress.state {
             DeliveryState::Delivered => Some(true),
