@@ -27,7 +27,7 @@ const ALLOWED_SCANS: [&str; 17] = [
 ];
 
 /// Scans of virtual tables: of a JSON parameter, and of the matches of a search.
-const ALLOWED_VIRTUAL_SCANS: [&str; 2] = [" VIRTUAL TABLE INDEX 1:", ":M5><"];
+const ALLOWED_VIRTUAL_SCANS: [&str; 2] = [" VIRTUAL TABLE INDEX 1:", ":M3><"];
 
 /// Parts of the statements that sort few rows: the rows of a page, forums, or the values of a parameter.
 const ALLOWED_SORTS: [&str; 5] = [

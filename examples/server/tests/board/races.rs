@@ -334,7 +334,7 @@ fn a_search_does_not_show_a_text_that_was_written_after_it_began() {
             .await
             .unwrap();
         first.batch_execute("COMMIT").await.unwrap();
-        wait_for_lock(&second, "post.body_words", &search).await;
+        wait_for_lock(&second, "post.body", &search).await;
         let edit = "UPDATE post SET body = 'secret', state = 'awaiting_approval'
             WHERE id = (SELECT max(id) FROM post); COMMIT";
         second.batch_execute(edit).await.unwrap();

@@ -25,6 +25,42 @@ async fn a_score_does_not_depend_on_hidden_content() {
 }
 
 #[tokio::test]
+async fn a_score_depends_on_the_occurrences_of_the_words_and_on_the_length() {
+    let demo = Demo::new().await;
+    demo.set(settings::POST_INTERVAL.key, "0").await;
+    let tea = demo.tea_posts_path().await;
+    for text in [
+        "nettle",
+        "nettle nettle clover",
+        &"nettle ".repeat(300),
+        &format!("nettle {}", "x ".repeat(400)),
+    ] {
+        assert_eq!(demo.post("alice", &tea, body(text)).await.0, 201);
+    }
+    let new = json!({ "title": "Clover, nettle, nettle", "body": "Nettle" });
+    let threads = demo.threads_path("Help").await;
+    assert_eq!(demo.post("alice", &threads, new).await.0, 201);
+    for (query, expected) in [
+        (
+            "nettle",
+            &[0.437478, 0.074159, 0.060341, 0.039913, 0.035011][..],
+        ),
+        ("nettle clover", &[0.369593, 0.066743]),
+        ("%22nettle clover%22", &[0.066743]),
+        (
+            "nettle&in=posts",
+            &[0.148319, 0.120683, 0.120683, 0.079826, 0.070022],
+        ),
+        ("nettle&in=titles", &[0.754272]),
+    ] {
+        let found = hits(&demo, "guest", &format!("q={query}").replace(' ', "+")).await;
+        let hits = found["items"].as_array().unwrap().iter();
+        let scores: Vec<_> = hits.map(|hit| hit["score"].as_f64().unwrap()).collect();
+        assert_eq!(scores, expected, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn queries_and_posts_are_split_into_the_same_words() {
     let demo = Demo::new().await;
     let tea = demo.tea_posts_path().await;

@@ -25,8 +25,8 @@ const UNSAFE_PRAGMAS: &str = "
     BEGIN EXCLUSIVE";
 
 const INDEX_POSTS: &str = "
-    INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
-    SELECT id, title, body, place, thread_id, forum_id FROM indexed_post ORDER BY id";
+    INSERT INTO post_text (rowid, title, body, place)
+    SELECT id, title, body, place FROM indexed_post ORDER BY id";
 
 /// Opens a database and begins a read of its current state. Returns whether the board is offline.
 pub fn open_source(path: &Path) -> DbResult<(Connection, bool)> {

@@ -104,11 +104,11 @@ mod tests {
         for (migrations, checksum) in [
             (
                 POSTGRES,
-                "0312a5c97b9de78ade167f0e610f6be101c30922c45a82337c10fbee46e89f81",
+                "7aae5282755fd5aef91f392d8ef3608a69623ab89cbe3c3c0e21e25da6770436",
             ),
             (
                 SQLITE,
-                "d85b3daebe0c6709d7cb3caa9d3a9c80988eb407e01ea8176f30a037e1693e1e",
+                "2b2c3f999cb1e6a5e0f50c1614d48951b821dbcac0d01cb4c642e6e40ebfbbc9",
             ),
         ] {
             let checksums = migrations.all.iter().map(Migration::checksum);

@@ -7,6 +7,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::{DateRange, ForumId, SearchField, SearchFilter, SearchQuery, Timestamp};
 
 use super::index::fold_words;
+use super::score::{Scorer, TITLE_MARK, marked_words};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::between_commas;
 use crate::board::accounts;
@@ -16,6 +17,9 @@ use crate::board::db::{self, Connection, bind};
 pub struct MatchCondition {
     /// Terms in the dialect of the index.
     pub text: String,
+    /// Words to score, as a query of Postgres.
+    pub words: String,
+    pub scorer: Scorer,
     /// Condition on forums and excluded threads, appended to the text.
     pub place: String,
     /// Condition on excluded threads only, appended to the text.
@@ -54,6 +58,8 @@ impl MatchCondition {
             filter.forum.is_empty() && forums.len() == count_forums(connection).await?;
         Ok(Some(Self {
             text: dialect.text(filter, author.flatten()),
+            words: words_to_score(filter),
+            scorer: Scorer::of(filter),
             place: (dialect.place)(&forums, is_whole_board, &excluded_threads),
             place_without_forums: (dialect.place)(&forums, true, &excluded_threads),
             forums: match is_whole_board {
@@ -62,6 +68,14 @@ impl MatchCondition {
             },
             posts,
         }))
+    }
+}
+
+impl MatchCondition {
+    /// Returns whether the search includes a forum.
+    pub fn contains(&self, forum: i64) -> bool {
+        let forums = self.forums.as_ref();
+        forums.is_none_or(|forums| forums.contains(&forum))
     }
 }
 
@@ -169,8 +183,12 @@ pub const TSQUERY: QueryDialect = QueryDialect {
     or: " | ",
     without: " & !",
     phrase: |column, words| match column {
-        SearchField::All => format!("({} | {})", adjacent("=", words), adjacent("", words)),
-        SearchField::Titles => adjacent("=", words),
+        SearchField::All => format!(
+            "({} | {})",
+            adjacent(TITLE_MARK, words),
+            adjacent("", words)
+        ),
+        SearchField::Titles => adjacent(TITLE_MARK, words),
         SearchField::Posts => adjacent("", words),
     },
     author: |id| format!("'#{id}'"),
@@ -222,12 +240,20 @@ fn group(parts: &[String], by: &str) -> String {
     }
 }
 
-fn adjacent(sign: &str, words: &str) -> String {
-    let words = words.split(' ').map(|word| {
-        let known: String = word.chars().take(MAX_WORD_LENGTH).collect();
-        format!("'{sign}{known}'")
-    });
+fn adjacent(mark: &str, words: &str) -> String {
+    let words = words.split(' ').map(|word| lexeme(mark, word));
     group(&words.collect::<Vec<_>>(), " <-> ")
+}
+
+fn lexeme(mark: &str, word: &str) -> String {
+    let known: String = word.chars().take(MAX_WORD_LENGTH).collect();
+    format!("'{mark}{known}'")
+}
+
+fn words_to_score(filter: &SearchFilter) -> String {
+    let words = marked_words(filter);
+    let words: Vec<_> = words.iter().map(|word| lexeme("", word)).collect();
+    words.join(TSQUERY.or)
 }
 
 #[cfg(test)]

@@ -1,78 +1,54 @@
-//! Hits of a search: scores and excerpts.
+//! Hits of a search, with their excerpts.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
-use forum_api::model::{SearchField, SearchFilter, SearchHit, SearchHitKind, SearchShow};
-use memchr::memmem::Finder;
+use forum_api::model::{SearchFilter, SearchHit, SearchHitKind, SearchQuery, SearchShow};
 
 use super::index::words;
+use super::scan::Match;
 use crate::board::db::{self, Connection, RowReader, bind};
 use crate::board::posts::markdown;
 
-static ON_SQLITE: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_SQLITE));
-static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_POSTGRES));
-
-/// The ids of a JSON list as a table `found` with the columns `value` and `key` (the index), on SQLite.
-pub const FOUND_ON_SQLITE: &str = "json_each(?1) AS found";
-
-/// The same table as [`FOUND_ON_SQLITE`], on Postgres.
-pub const FOUND_ON_POSTGRES: &str = "(
-        SELECT CAST(value AS BIGINT) AS value, key
-        FROM jsonb_array_elements_text(CAST(?1 AS TEXT)::jsonb) WITH ORDINALITY AS listed (value, key)
-    ) AS found";
-
-fn hits(found: &str) -> String {
-    format!(
-        "SELECT
-            thread.forum_id, thread.id, post.id, thread.title, author.id, author.username, author.avatar_url,
-            post.created_at, post.body,
-            CASE WHEN post.number = 1 THEN thread.title_words ELSE '' END, post.body_words
-        FROM {found}
-        JOIN post ON post.id = found.value
-        JOIN thread ON thread.id = post.thread_id
-        LEFT JOIN member AS author ON author.id = post.author_id
-        ORDER BY found.key"
-    )
-}
+const FIND: &str = "
+    SELECT
+        thread.forum_id, thread.id, post.id, thread.title, author.id, author.username, author.avatar_url,
+        post.created_at, post.body, found.key
+    FROM json_each(?1) AS found
+    JOIN post ON post.id = CAST(found.value AS BIGINT)
+    JOIN thread ON thread.id = post.thread_id
+    LEFT JOIN member AS author ON author.id = post.author_id
+    ORDER BY found.key";
 
 pub async fn read(
     connection: &Connection<'_>,
-    posts: &[i64],
+    found: &[Match],
     filter: &SearchFilter,
 ) -> db::DbResult<Vec<SearchHit>> {
-    let terms = TermMatcher::of(filter);
+    let terms = TermMatcher::of(&filter.q);
+    let posts: Vec<_> = found.iter().map(|found| found.post).collect();
     let kind = match filter.show {
         SearchShow::Posts => SearchHitKind::Post,
         SearchShow::Threads => SearchHitKind::Thread,
     };
-    let find: &str = connection.dialect(&ON_SQLITE, &ON_POSTGRES);
-    connection
-        .all(find, bind![json(posts)], |row| hit(row, kind, &terms))
-        .await
-}
-
-fn hit(
-    row: &mut RowReader<'_>,
-    kind: SearchHitKind,
-    terms: &TermMatcher,
-) -> db::DbResult<SearchHit> {
-    let mut hit = SearchHit {
-        kind,
-        forum_id: row.id()?,
-        thread_id: row.id()?,
-        post_id: row.id()?,
-        title: row.value()?,
-        author: row.author()?,
-        created_at: row.value()?,
-        excerpt: String::new(),
-        score: 0.0,
+    let hit = |row: &mut RowReader<'_>| {
+        let mut hit = SearchHit {
+            kind,
+            forum_id: row.id()?,
+            thread_id: row.id()?,
+            post_id: row.id()?,
+            title: row.value()?,
+            author: row.author()?,
+            created_at: row.value()?,
+            excerpt: String::new(),
+            score: 0.0,
+        };
+        let body: String = row.value()?;
+        hit.excerpt = excerpt(&markdown::plain(excerpted_prefix(&body)), &terms);
+        let found = found.get(row.count::<usize>()?);
+        hit.score = found.map_or(0, |found| found.score) as f64 / 1e6;
+        Ok(hit)
     };
-    let body: String = row.value()?;
-    let mut words = || row.text().map(Option::unwrap_or_default);
-    hit.score = terms.score(words()?, words()?) as f64 / 1e6;
-    hit.excerpt = excerpt(&markdown::plain(scored_prefix(&body)), terms);
-    Ok(hit)
+    connection.all(FIND, bind![json(&posts)], hit).await
 }
 
 /// Formats ids as a JSON list.
@@ -89,7 +65,7 @@ const MAX_LENGTH_BEFORE_MATCH: usize = 60;
 const ELLIPSIS: &str = "…";
 
 /// Cuts an excerpt around the first of the `terms`, or at the beginning, between words.
-pub fn excerpt(text: &str, terms: &TermMatcher) -> String {
+fn excerpt(text: &str, terms: &TermMatcher) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let offset = terms.find_first(&text).unwrap_or_default();
     let (before, after) = text.split_at_checked(offset).unwrap_or_default();
@@ -119,72 +95,27 @@ fn first_words(text: &str, most: usize) -> &str {
     kept.rsplit_once(' ').map_or(kept, |(words, _)| words)
 }
 
-/// Weight of a word in the title.
-const TITLE_WEIGHT: f64 = 5.0;
-
-/// Saturation of further occurrences.
-const SATURATION: f64 = 1.2;
-
-/// Weight of the text's length.
-const LENGTH_WEIGHT: f64 = 0.75;
-
-/// Length of an average post, in bytes.
-const AVERAGE_LENGTH: f64 = 400.0;
-
-/// Number of bytes of a post that are read for its score and excerpt, which bounds the cost of a search.
-const MAX_SCORED_BYTES: usize = 4096;
+/// Number of bytes of a post that are read for its excerpt, which bounds the cost of a search.
+const MAX_EXCERPTED_BYTES: usize = 4096;
 
 /// Required words and phrases.
 #[derive(Debug)]
-pub struct TermMatcher {
-    terms: BTreeSet<Vec<String>>,
-    /// Searchers of the terms, in their order.
-    finders: Vec<Finder<'static>>,
-    field: SearchField,
-}
+struct TermMatcher(BTreeSet<Vec<String>>);
 
 impl TermMatcher {
-    pub fn of(filter: &SearchFilter) -> Self {
-        let terms = filter.q.terms().iter().filter(|term| !term.excluded);
+    fn of(query: &SearchQuery) -> Self {
+        let terms = query.terms().iter().filter(|term| !term.excluded);
         let words = |text| words(text).map(|(_, word)| word).collect();
-        let terms: BTreeSet<Vec<String>> = terms.map(|term| words(&term.text)).collect();
-        let finders = terms
-            .iter()
-            .map(|term| Finder::new(&term.join(" ")).into_owned());
-        Self {
-            finders: finders.collect(),
-            terms,
-            field: filter.field,
-        }
-    }
-
-    /// Returns the score of a post with these folded words in millionths. The formula is Okapi BM25 without the inverse
-    /// document frequency, so that the score does not depend on other posts, on the caller, or on concurrent writes.
-    pub fn score(&self, title: &str, body: &str) -> i64 {
-        let length = 1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * body.len() as f64 / AVERAGE_LENGTH;
-        let body = scored_prefix(body);
-        let scores = self.finders.iter().map(|term| {
-            let count = self.count(term, title, body);
-            count / (count + SATURATION * length)
-        });
-        (scores.sum::<f64>() * 1e6) as i64
-    }
-
-    fn count(&self, term: &Finder<'_>, title: &str, body: &str) -> f64 {
-        match self.field {
-            SearchField::All => TITLE_WEIGHT * occurrences(term, title) + occurrences(term, body),
-            SearchField::Titles => TITLE_WEIGHT * occurrences(term, title),
-            SearchField::Posts => occurrences(term, body),
-        }
+        Self(terms.map(|term| words(&term.text)).collect())
     }
 
     /// Returns the byte offset of the first complete match in `text`.
-    pub fn find_first(&self, text: &str) -> Option<usize> {
+    fn find_first(&self, text: &str) -> Option<usize> {
         let (mut offsets, mut seen) = (Vec::new(), Vec::new());
         for (offset, word) in words(text) {
             offsets.push(offset);
             seen.push(word);
-            if let Some(term) = self.terms.iter().find(|term| seen.ends_with(term)) {
+            if let Some(term) = self.0.iter().find(|term| seen.ends_with(term)) {
                 return offsets.get(seen.len() - term.len()).copied();
             }
         }
@@ -192,39 +123,18 @@ impl TermMatcher {
     }
 }
 
-/// Counts the occurrences of a phrase in folded words. Occurrences can overlap, for example of `tea tea`.
-fn occurrences(term: &Finder<'_>, words: &str) -> f64 {
-    let (words, length) = (words.as_bytes(), term.needle().len());
-    let is_separator = |offset: usize| words.get(offset).is_none_or(|byte| *byte == b' ');
-    let (mut count, mut from) = (0_u32, 0);
-    while let Some(offset) = words.get(from..).and_then(|rest| term.find(rest)) {
-        let begin = from + offset;
-        let begins_word = begin.checked_sub(1).is_none_or(is_separator);
-        count += u32::from(begins_word && is_separator(begin + length));
-        from = begin + 1;
-    }
-    count.into()
-}
-
-/// Returns the prefix of a text that is read for scores and excerpts. It ends between two characters.
-pub fn scored_prefix(text: &str) -> &str {
-    let mut ends = (0..=MAX_SCORED_BYTES.min(text.len())).rev();
+/// Returns the prefix of a text that is read for its excerpt. It ends between two characters.
+fn excerpted_prefix(text: &str) -> &str {
+    let mut ends = (0..=MAX_EXCERPTED_BYTES.min(text.len())).rev();
     ends.find_map(|end| text.get(..end)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use forum_api::model::SearchQuery;
-
-    use super::super::index::fold_words;
     use super::*;
 
     fn terms(text: &str) -> TermMatcher {
-        TermMatcher::of(&SearchFilter::new(SearchQuery::parse(text).unwrap()))
-    }
-
-    fn score(terms: &TermMatcher, title: &str, body: &str) -> i64 {
-        terms.score(&fold_words(title), &fold_words(body))
+        TermMatcher::of(&SearchQuery::parse(text).unwrap())
     }
 
     #[test]
@@ -263,54 +173,6 @@ mod tests {
             ("चाय", "हिन्दी चाय", Some(19)),
         ] {
             assert_eq!(terms(query).find_first(text), offset, "{query} in {text}");
-        }
-    }
-
-    #[test]
-    fn more_matches_in_less_text_score_higher_and_a_title_more_than_a_body() {
-        let (tea, long) = (terms("tea"), "tea ".to_owned() + &"x ".repeat(500));
-        let texts = [
-            ("", &*long),
-            ("", "tea cup"),
-            ("", "tea tea"),
-            ("Tea", "cup cup"),
-            ("Tea", "tea cup"),
-        ];
-        let scores = texts.map(|(title, body)| score(&tea, title, body));
-        assert!(scores.is_sorted_by(|a, b| a < b), "{scores:?}");
-        assert_eq!(score(&terms("tea TEA"), "", "tea"), score(&tea, "", "tea"));
-        let mut filter = SearchFilter::new(SearchQuery::parse("tea").unwrap());
-        filter.field = SearchField::Titles;
-        assert_eq!(score(&TermMatcher::of(&filter), "Cup", "tea"), 0);
-        filter.field = SearchField::Posts;
-        assert_eq!(score(&TermMatcher::of(&filter), "Tea", "cup"), 0);
-    }
-
-    #[test]
-    fn occurrences_are_whole_words_and_overlap() {
-        for (term, text, expected) in [
-            ("tea", "tea", 1.0),
-            ("tea", "tea steam teas tea", 2.0),
-            ("tea tea", "tea tea tea teas", 2.0),
-            ("green leaf", "green leafs green leaf", 1.0),
-            ("tea", "", 0.0),
-        ] {
-            assert_eq!(occurrences(&Finder::new(term), text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_score_depends_on_occurrences_and_the_length_of_the_body() {
-        let body = |length: usize| "tea ".to_owned() + &"x".repeat(length - 4);
-        for (field, title, body, expected) in [
-            (SearchField::All, "Cup", body(400), 454_545),
-            (SearchField::All, "Tea", body(400), 833_333),
-            (SearchField::All, "Cup", body(800), 322_580),
-            (SearchField::Titles, "Tea, tea", String::new(), 970_873),
-        ] {
-            let mut filter = SearchFilter::new(SearchQuery::parse("tea").unwrap());
-            filter.field = field;
-            assert_eq!(score(&TermMatcher::of(&filter), title, &body), expected);
         }
     }
 }

@@ -61,8 +61,8 @@ pub async fn index_in_bulk(
     written?;
     restored?;
     let add = tx.dialect(
-        "INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
-         SELECT id, title, body, place, thread_id, forum_id FROM indexed_post WHERE id > ?1 ORDER BY id",
+        "INSERT INTO post_text (rowid, title, body, place)
+         SELECT id, title, body, place FROM indexed_post WHERE id > ?1 ORDER BY id",
         "INSERT INTO post_text SELECT * FROM indexed_post WHERE post_id > ?1 ORDER BY post_id",
     );
     tx.execute(add, bind![last]).await?;

@@ -8,6 +8,7 @@ mod hits;
 mod index;
 mod relevance;
 mod scan;
+mod score;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{

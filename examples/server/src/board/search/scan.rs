@@ -1,9 +1,9 @@
-//! Scans of matches by age, which read the index in steps.
+//! Scans of matches by age.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
+use std::ops::ControlFlow::{Break, Continue};
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
-use std::vec::IntoIter;
 
 use forum_api::host::BoardResult;
 use forum_api::model::{List, Page, PageKey, SearchFilter};
@@ -19,19 +19,20 @@ pub enum ScanDirection {
     Ascending,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A match, ordered by score and age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Match {
+    pub score: i64,
     pub post: i64,
     pub thread: i64,
 }
 
-/// Minimum number of matches of all forums in the first step of a search. A request for more rows reads that number of
-/// rows in the first step.
-const CANDIDATES: i64 = 100;
-
 /// Maximum number of matches of all forums that a search reads before it restricts FTS5 to the forums, as a multiple of
-/// the first step. FTS5 reads eight unrestricted matches in the time of one restricted match.
+/// the rows. FTS5 reads eight unrestricted matches in the time of one restricted match.
 const MAX_CANDIDATES_FACTOR: i64 = 8;
+
+/// Minimum of the rows that are multiplied.
+const MIN_CANDIDATES: i64 = 100;
 
 /// Returns a page of posts after a post.
 pub async fn page(
@@ -39,98 +40,20 @@ pub async fn page(
     filter: &MatchCondition,
     search: &List<SearchFilter>,
     direction: ScanDirection,
-) -> BoardResult<Page<i64>> {
+) -> BoardResult<Page<Match>> {
     let ahead = match search.after_ints()? {
         Some([post]) => direction.ahead(&filter.posts, direction.next(post)),
         None => filter.posts.clone(),
     };
     let rows = search.limit.plus_one();
-    let posts = direction.posts(connection, filter, &ahead, rows).await?;
-    Ok(Page::from_overfetch(posts, search.limit, |post| {
-        PageKey::new(post)
+    let matches = direction.matches(connection, filter, &ahead, rows).await?;
+    Ok(Page::from_overfetch(matches, search.limit, |found| {
+        PageKey::new(&found.post)
     }))
 }
 
-/// Matches in order, read in steps. Each step reads four times as many matches as the previous one.
-#[derive(Debug)]
-pub struct MatchScan<'a> {
-    connection: &'a Connection<'a>,
-    filter: &'a MatchCondition,
-    direction: ScanDirection,
-    ahead: RangeInclusive<i64>,
-    step: i64,
-    read: IntoIter<Match>,
-    more: bool,
-}
-
-impl<'a> MatchScan<'a> {
-    /// Scans these posts. The first step reads `step` matches.
-    pub fn new(
-        connection: &'a Connection<'a>,
-        filter: &'a MatchCondition,
-        direction: ScanDirection,
-        ahead: RangeInclusive<i64>,
-        step: i64,
-    ) -> Self {
-        Self {
-            connection,
-            filter,
-            direction,
-            ahead,
-            step,
-            read: Vec::new().into_iter(),
-            more: true,
-        }
-    }
-
-    /// Returns the next match.
-    pub async fn next(&mut self) -> db::DbResult<Option<Match>> {
-        if self.more && self.read.as_slice().is_empty() {
-            self.read_next_step().await?;
-        }
-        Ok(self.read.next())
-    }
-
-    async fn read_next_step(&mut self) -> db::DbResult<()> {
-        let Self {
-            connection,
-            filter,
-            ahead,
-            step,
-            ..
-        } = self;
-        let read = self
-            .direction
-            .matches(connection, filter, ahead, *step)
-            .await?;
-        self.more = read.len() as i64 == *step;
-        if let Some(last) = read.last() {
-            self.ahead = self.direction.ahead(ahead, self.direction.next(last.post));
-        }
-        self.step *= 4;
-        self.read = read.into_iter();
-        Ok(())
-    }
-}
-
 impl ScanDirection {
-    /// Reads the ids of the first matches.
-    pub async fn posts(
-        self,
-        connection: &Connection<'_>,
-        filter: &MatchCondition,
-        ahead: &RangeInclusive<i64>,
-        rows: i64,
-    ) -> db::DbResult<Vec<i64>> {
-        if filter.forums.is_none() {
-            let find = connection.dialect(self.posts_on_sqlite(), self.on_postgres());
-            let text = (&*filter.text, &*filter.place);
-            return read(connection, find, text, ahead, rows, |row| row.value()).await;
-        }
-        let matches = self.matches(connection, filter, ahead, rows).await?;
-        Ok(matches.into_iter().map(|found| found.post).collect())
-    }
-
+    /// Reads the first matches.
     pub async fn matches(
         self,
         connection: &Connection<'_>,
@@ -139,91 +62,119 @@ impl ScanDirection {
         rows: i64,
     ) -> db::DbResult<Vec<Match>> {
         match (&connection.driver, &filter.forums) {
-            (Driver::Sqlite(_), Some(forums)) => {
-                self.matches_in(forums, connection, filter, ahead, rows)
+            (Driver::Postgres(_), _) => {
+                self.matches_on_postgres(connection, filter, ahead, rows)
                     .await
             }
-            _ => {
-                let find = connection.dialect(self.on_sqlite(), self.on_postgres());
-                let text = (&*filter.text, &*filter.place);
-                read(connection, find, text, ahead, rows, Match::read).await
+            (Driver::Sqlite(_), None) => {
+                let (found, _) = self
+                    .matches_on_sqlite(connection, filter, &filter.place, ahead, [rows; 2])
+                    .await?;
+                Ok(found)
+            }
+            (Driver::Sqlite(_), Some(_)) => {
+                self.matches_in_forums(connection, filter, ahead, rows)
+                    .await
             }
         }
     }
 
-    /// Reads the first matches in `forums`, on SQLite.
-    async fn matches_in(
+    async fn matches_on_postgres(
         self,
-        forums: &BTreeSet<i64>,
         connection: &Connection<'_>,
         filter: &MatchCondition,
         ahead: &RangeInclusive<i64>,
         rows: i64,
     ) -> db::DbResult<Vec<Match>> {
-        let find = self.on_sqlite();
-        let (mut found, mut candidates_read, mut ahead) = (Vec::new(), 0, ahead.clone());
-        let mut step = rows.max(CANDIDATES);
-        let most = step * MAX_CANDIDATES_FACTOR;
-        while candidates_read + step <= most {
-            let text = (&*filter.text, &*filter.place_without_forums);
-            let candidates = read(connection, find, text, &ahead, step, |row| {
-                Ok((Match::read(row)?, row.value()?))
+        let way: i64 = match self {
+            Self::Descending => -1,
+            Self::Ascending => 1,
+        };
+        let parameters = bind! {
+            ":text": filter.text, ":words": filter.words, ":place": filter.place,
+            ":first": ahead.start(), ":last": ahead.end(), ":rows": rows, ":way": way,
+        };
+        let read = |row: &mut RowReader<'_>| {
+            Ok(Match {
+                post: row.value()?,
+                thread: row.value()?,
+                score: row.value()?,
             })
+        };
+        connection.all(ON_POSTGRES, parameters, read).await
+    }
+
+    /// Reads matches in some forums: first those among the matches of all forums, then with an index that is restricted
+    /// to the forums.
+    async fn matches_in_forums(
+        self,
+        connection: &Connection<'_>,
+        filter: &MatchCondition,
+        ahead: &RangeInclusive<i64>,
+        rows: i64,
+    ) -> db::DbResult<Vec<Match>> {
+        let most = rows.max(MIN_CANDIDATES) * MAX_CANDIDATES_FACTOR;
+        let (mut found, rest) = self
+            .matches_on_sqlite(
+                connection,
+                filter,
+                &filter.place_without_forums,
+                ahead,
+                [rows, most],
+            )
             .await?;
-            let is_end = (candidates.len() as i64) < step;
-            candidates_read += step;
-            if let Some((last, _)) = candidates.last() {
-                ahead = self.ahead(&ahead, self.next(last.post));
-            }
-            let candidates = candidates.into_iter();
-            let seen = candidates.filter(|(_, forum)| forums.contains(forum));
-            found.extend(seen.map(|(found, _)| found));
-            found.truncate(rows as usize);
+        if let Some(rest) = rest {
             let missing = rows - found.len() as i64;
-            if is_end || missing == 0 {
-                return Ok(found);
-            }
-            // Expects the missing rows at the frequency of the rows so far.
-            step = CANDIDATES.max(missing * candidates_read / (found.len() as i64).max(1));
+            let (others, _) = self
+                .matches_on_sqlite(connection, filter, &filter.place, &rest, [missing; 2])
+                .await?;
+            found.extend(others);
         }
-        let place = (&*filter.text, &*filter.place);
-        let missing = rows - found.len() as i64;
-        let rest = read(connection, find, place, &ahead, missing, Match::read);
-        found.extend(rest.await?);
         Ok(found)
     }
 
-    fn on_sqlite(self) -> &'static str {
-        static DESCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite(MATCH_COLUMNS, "DESC"));
-        static ASCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite(MATCH_COLUMNS, "ASC"));
-        match self {
-            Self::Descending => &DESCENDING,
-            Self::Ascending => &ASCENDING,
-        }
-    }
-
-    fn posts_on_sqlite(self) -> &'static str {
-        static DESCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "DESC"));
-        static ASCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "ASC"));
-        match self {
-            Self::Descending => &DESCENDING,
-            Self::Ascending => &ASCENDING,
-        }
-    }
-
-    const fn on_postgres(self) -> &'static str {
-        match self {
-            Self::Descending => {
-                "
-                SELECT post_id, thread_id
-                FROM matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows, -1)"
+    /// Reads the first `rows` of the first `most` matches in `place`. Returns the posts that are ahead if all `most`
+    /// were read and there are fewer rows.
+    async fn matches_on_sqlite(
+        self,
+        connection: &Connection<'_>,
+        filter: &MatchCondition,
+        place: &str,
+        ahead: &RangeInclusive<i64>,
+        [rows, most]: [i64; 2],
+    ) -> db::DbResult<(Vec<Match>, Option<RangeInclusive<i64>>)> {
+        let (mut found, mut candidates, mut rest) = (Vec::new(), 0, None);
+        let parameters = bind! {
+            ":text": filter.text, ":place": place, ":first": ahead.start(), ":last": ahead.end(),
+            ":rows": most,
+        };
+        let read = |row: &mut RowReader<'_>| {
+            let (post, thread) = (row.value()?, row.value()?);
+            candidates += 1;
+            if candidates == most {
+                rest = Some(self.ahead(ahead, self.next(post)));
             }
-            Self::Ascending => {
-                "
-                SELECT post_id, thread_id
-                FROM matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows, 1)"
+            if filter.contains(row.value()?) {
+                let mut words = || row.text().map(Option::unwrap_or_default);
+                let score = filter.scorer.score(words()?, words()?);
+                found.push(Match {
+                    score,
+                    post,
+                    thread,
+                });
             }
-        }
+            Ok(match found.len() as i64 == rows {
+                true => Break(()),
+                false => Continue(()),
+            })
+        };
+        let find: &str = match self {
+            Self::Descending => &ON_SQLITE_DESCENDING,
+            Self::Ascending => &ON_SQLITE_ASCENDING,
+        };
+        connection.each_row(find, parameters, read).await?;
+        let rest = rest.filter(|_| (found.len() as i64) < rows);
+        Ok((found, rest))
     }
 
     pub const fn next(self, post: i64) -> i64 {
@@ -250,42 +201,25 @@ impl ScanDirection {
     }
 }
 
-impl Match {
-    fn read(row: &mut RowReader<'_>) -> db::DbResult<Self> {
-        Ok(Self {
-            post: row.value()?,
-            thread: row.value()?,
-        })
-    }
-}
+static ON_SQLITE_DESCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("DESC"));
+static ON_SQLITE_ASCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("ASC"));
 
-/// Reads the first rows of a query that match the text and the place.
-async fn read<T: Send>(
-    connection: &Connection<'_>,
-    find: &'static str,
-    (text, place): (&str, &str),
-    ahead: &RangeInclusive<i64>,
-    rows: i64,
-    read: impl FnMut(&mut RowReader<'_>) -> db::DbResult<T> + Send,
-) -> db::DbResult<Vec<T>> {
-    let parameters = bind! {
-        ":text": text, ":place": place, ":first": ahead.start(), ":last": ahead.end(),
-        ":rows": rows,
-    };
-    connection.all(find, parameters, read).await
-}
-
-/// Columns of a match. FTS5 reads all except the first from a separate table, which takes three times as long as the
-/// match.
-const MATCH_COLUMNS: &str = "rowid, thread_id, forum_id";
-
-fn on_sqlite(columns: &str, order: &str) -> String {
+fn on_sqlite(order: &str) -> String {
     format!(
-        "SELECT {columns} FROM post_text
-        WHERE post_text MATCH :text || :place AND rowid BETWEEN :first AND :last
-        ORDER BY rowid {order} LIMIT :rows"
+        "SELECT
+            post.id, post.thread_id, thread.forum_id,
+            CASE WHEN post.number = 1 THEN thread.title_words ELSE '' END, post.body_words
+        FROM post_text
+        CROSS JOIN post ON post.id = post_text.rowid
+        CROSS JOIN thread ON thread.id = post.thread_id
+        WHERE post_text MATCH :text || :place AND post_text.rowid BETWEEN :first AND :last
+        ORDER BY post_text.rowid {order} LIMIT :rows"
     )
 }
+
+const ON_POSTGRES: &str = "
+    SELECT post_id, thread_id, score
+    FROM matches(:text, :words, CAST(:place AS TEXT)::jsonb, :first, :last, :rows, :way)";
 
 /// Maximum number of threads that a page checks before it ends short, as a multiple of its limit.
 const MAX_THREADS_FACTOR: usize = 10;
@@ -296,32 +230,37 @@ pub async fn threads_page(
     filter: &MatchCondition,
     search: &List<SearchFilter>,
     direction: ScanDirection,
-) -> BoardResult<Page<i64>> {
+) -> BoardResult<Page<Match>> {
     let limit = search.limit.get();
     let after: Option<[i64; 2]> = search.after_ints()?;
-    let ahead = after.map_or(filter.posts.clone(), |[from, _]| {
+    let mut ahead = after.map_or(filter.posts.clone(), |[from, _]| {
         direction.ahead(&filter.posts, from)
     });
     let behind = after.map(|[from, first_hit]| direction.behind(first_hit, from));
-    let mut matches = MatchScan::new(
-        connection,
-        filter,
-        direction,
-        ahead,
-        search.limit.plus_one(),
-    );
-    let (mut hits, mut visited, mut more) = (Vec::new(), HashSet::new(), true);
+    let (mut hits, mut visited, mut more): (Vec<Match>, _, _) = (Vec::new(), HashSet::new(), true);
+    let mut step = search.limit.plus_one();
     while more
         && hits.len() <= limit
         && (hits.len() < 2 || visited.len() < MAX_THREADS_FACTOR * limit)
     {
-        let found = next_threads(&mut matches, &mut visited, limit + 1).await?;
-        more = found.len() > limit;
+        let matches = direction.matches(connection, filter, &ahead, step).await?;
+        more = matches.len() as i64 == step;
+        let (mut matches, mut found) = (matches.into_iter(), Vec::new());
+        while found.len() <= limit
+            && let Some(next) = matches.next()
+        {
+            ahead = direction.ahead(&ahead, direction.next(next.post));
+            if visited.insert(next.thread) {
+                found.push(next);
+            }
+        }
+        match matches.len() {
+            0 => step *= 4,
+            _ => more = true,
+        }
         let earlier = with_earlier_match(connection, filter, behind.as_ref(), &found).await?;
-        let new = found
-            .iter()
-            .filter(|found| !earlier.contains(&found.thread));
-        hits.extend(new.map(|found| found.post));
+        found.retain(|found| !earlier.contains(&found.thread));
+        hits.extend(found);
     }
     let kept = match more {
         true => limit.min(hits.len().saturating_sub(1)),
@@ -329,30 +268,13 @@ pub async fn threads_page(
     };
     let first_hit = after
         .map(|[_, first_hit]| first_hit)
-        .or(hits.first().copied());
+        .or(hits.first().map(|hit| hit.post));
     let next = hits
         .get(kept)
         .zip(first_hit)
-        .map(|(from, first_hit)| PageKey::from([*from, first_hit]));
+        .map(|(from, first_hit)| PageKey::from([from.post, first_hit]));
     hits.truncate(kept);
     Ok(Page { items: hits, next })
-}
-
-/// Returns the first matches of further threads, which it adds to `visited`.
-async fn next_threads(
-    matches: &mut MatchScan<'_>,
-    visited: &mut HashSet<i64>,
-    most: usize,
-) -> db::DbResult<Vec<Match>> {
-    let mut matches_of_threads = Vec::new();
-    while matches_of_threads.len() < most
-        && let Some(found) = matches.next().await?
-    {
-        if visited.insert(found.thread) {
-            matches_of_threads.push(found);
-        }
-    }
-    Ok(matches_of_threads)
 }
 
 /// Returns the threads of the `found` matches that have another match `behind`.
@@ -388,7 +310,10 @@ const EARLIER_ON_POSTGRES: &str =
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Connection, Match, MatchCondition, ScanDirection};
+    use forum_api::model::SearchQuery;
+
+    use super::super::score::Scorer;
+    use super::{Connection, MatchCondition, ScanDirection, SearchFilter};
     use crate::board::schema;
 
     /// Creates a board with this number of posts, which all contain "tea". Of each `every` posts, one is in thread 2 of
@@ -416,6 +341,8 @@ mod tests {
     fn filter(place: &str) -> MatchCondition {
         MatchCondition {
             text: "body : \"tea\"".into(),
+            words: String::new(),
+            scorer: Scorer::of(&SearchFilter::new(SearchQuery::parse("tea").unwrap())),
             place: place.into(),
             place_without_forums: String::new(),
             forums: Some(BTreeSet::from([2])),
@@ -455,19 +382,14 @@ mod tests {
                         let found = direction
                             .matches(&connection, &filter, &(first..=last), rows)
                             .await;
+                        let found = found.unwrap().into_iter();
+                        let found: Vec<_> = found.map(|found| (found.post, found.thread)).collect();
                         let expected: Vec<_> = there
                             .iter()
                             .take(rows as usize)
-                            .map(|id| Match {
-                                post: *id,
-                                thread: 2,
-                            })
+                            .map(|id| (*id, 2))
                             .collect();
-                        assert_eq!(
-                            found.unwrap(),
-                            expected,
-                            "{rows} of 1 in {every}, {direction:?}"
-                        );
+                        assert_eq!(found, expected, "{rows} of 1 in {every}, {direction:?}");
                         there.reverse();
                     }
                 }

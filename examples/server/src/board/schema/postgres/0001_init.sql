@@ -215,11 +215,13 @@ CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'v
 
 -- Search index: a row for each post that is visible to all who see its forum, and for each visible post of a long
 -- thread that is hidden: a search excludes such threads by id. The words of a title begin with = and are in the row of
--- the thread's first post. The word of # and the author's id identifies the author.
+-- the thread's first post, with the weight A. The word of # and the author's id identifies the author. The length is
+-- that of the body's words in bytes.
 CREATE TABLE post_text (
     post_id BIGINT PRIMARY KEY REFERENCES post ON DELETE CASCADE,
     thread_id BIGINT NOT NULL,
     forum_id BIGINT NOT NULL,
+    length INTEGER NOT NULL,
     words TSVECTOR NOT NULL
 );
 
@@ -230,15 +232,17 @@ ALTER TABLE post_text ALTER words SET STATISTICS 1000;
 CREATE INDEX post_text_by_word ON post_text USING gin (words) WITH (gin_pending_list_limit = 256);
 CREATE INDEX post_text_by_thread ON post_text (thread_id, post_id);
 
--- Folded words as a TSVECTOR literal, with this sign and their places. A TSVECTOR holds words of at most 2,046 bytes and
--- less than a megabyte in all, so words and texts are cut. It holds places up to 16,383, and 255 for each word: words
--- beyond these limits are found, phrases are not. A function in plpgsql keeps its plan; one in SQL is planned for each post.
-CREATE FUNCTION placed (words TEXT, sign TEXT) RETURNS TEXT
+-- Folded words as a TSVECTOR literal, with this mark before each, and its places with this weight. A TSVECTOR holds words of
+-- at most 2,046 bytes and less than a megabyte in all, so words and texts are cut. It holds places up to 16,383, and 256 for
+-- each word: words beyond these limits are found, phrases are not. A function in plpgsql keeps its plan; one in SQL is
+-- planned for each post.
+CREATE FUNCTION placed (words TEXT, mark TEXT, weight TEXT) RETURNS TEXT
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN coalesce((
         SELECT string_agg(
-            '''' || sign || left(word, 500) || '''' || CASE WHEN place < 16383 THEN ':' || place ELSE '' END, ' '
+            '''' || mark || left(word, 500) || '''' || CASE WHEN place < 16383 THEN ':' || place || weight ELSE '' END,
+            ' '
         )
         FROM unnest(string_to_array(left(words, 100000), ' ')) WITH ORDINALITY AS said (word, place)
     ), '');
@@ -251,12 +255,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- The index also holds words for the position of a post: its forum, and its spans of ids. Spans have 2 to the power of 7,
--- 10, 13 and so on ids: each is eight times as long as the one before. Forum 0 means all forums.
-CREATE FUNCTION span (forum BIGINT, post BIGINT, power INTEGER) RETURNS TEXT
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT '@' || forum || '.' || power || '.' || (post >> power)
-$$;
-
+-- 10, 13 or 16 ids: each is eight times as long as the one before. Forum 0 means all forums.
 CREATE FUNCTION spans (forum BIGINT, post BIGINT) RETURNS TEXT
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -265,11 +264,7 @@ BEGIN
     RETURN '@0.7.' || (post >> 7) || own || '7.' || (post >> 7)
         || ' @0.10.' || (post >> 10) || own || '10.' || (post >> 10)
         || ' @0.13.' || (post >> 13) || own || '13.' || (post >> 13)
-        || ' @0.16.' || (post >> 16) || own || '16.' || (post >> 16)
-        || ' @0.19.' || (post >> 19) || own || '19.' || (post >> 19)
-        || ' @0.22.' || (post >> 22) || own || '22.' || (post >> 22)
-        || ' @0.25.' || (post >> 25) || own || '25.' || (post >> 25)
-        || ' @0.28.' || (post >> 28) || own || '28.' || (post >> 28);
+        || ' @0.16.' || (post >> 16) || own || '16.' || (post >> 16);
 END
 $$;
 
@@ -282,8 +277,8 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN concat_ws(
         ' ',
-        CASE WHEN number = 1 THEN placed(title_words, '=') END,
-        placed(body_words, ''),
+        CASE WHEN number = 1 THEN placed(title_words, '=', 'A') END,
+        placed(body_words, '', ''),
         '#' || author_id,
         spans(forum_id, post_id)
     )::TSVECTOR;
@@ -295,6 +290,7 @@ SELECT
     post.id AS post_id,
     post.thread_id,
     thread.forum_id,
+    octet_length(post.body_words) AS length,
     index_words(
         post.number, thread.title_words, post.body_words, post.author_id, thread.forum_id, post.id
     ) AS words
@@ -311,6 +307,7 @@ BEGIN
         new.id,
         new.thread_id,
         thread.forum_id,
+        octet_length(new.body_words),
         index_words(new.number, thread.title_words, new.body_words, new.author_id, thread.forum_id, new.id)
     FROM thread
     WHERE thread.id = new.thread_id
@@ -361,86 +358,60 @@ BEGIN
 END
 $$;
 
--- The forums whose spans a search in these forums uses: 0 means all forums. Naming forums is cheaper if most posts are in
--- other forums, and either the forums are few or the words are so common that the index reads fewer posts of the forums
--- than posts with the words. The frequency of the words is estimated from a span of 1,024 ids.
-CREATE FUNCTION asked_for (forums BIGINT [], query TSQUERY, near BIGINT, rows BIGINT) RETURNS BIGINT []
-LANGUAGE plpgsql STABLE SET random_page_cost = 0.1 AS $$
-DECLARE
-    ids BIGINT [];
-    share NUMERIC;
-    density NUMERIC := 0;
-BEGIN
-    SELECT array_agg(id) FILTER (WHERE named), sum(post_count) FILTER (WHERE named) / sum(post_count) INTO ids, share
-    FROM (SELECT id, post_count, id = ANY (forums) AS named FROM forum WHERE post_count > 0) AS forum;
-    IF cardinality(ids) > 8 AND share < 0.5 AND rows > 100 THEN
-        SELECT count(*) / 1024.0 INTO density FROM post_text AS post WHERE post.words @@ (query && span(0, near, 10)::TSQUERY);
-    END IF;
-    RETURN CASE WHEN share < 0.5 AND (cardinality(ids) <= 8 OR 4 * density > share) THEN ids ELSE ARRAY[0] END;
-END
+-- The score in millionths of a post with these words: each word counts by its occurrences, of which the n-th adds 1/n², in
+-- a title five times as much as in a body.
+CREATE FUNCTION score (post TSVECTOR, length INTEGER, words TSQUERY) RETURNS BIGINT
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT floor(ts_rank('{0.2, 0, 0, 1}', post, words) * 1e6::FLOAT8 / sqrt(1 + length / 400::FLOAT8))::BIGINT
 $$;
 
 -- The first matches in a direction: from the newest backwards if `way` is -1, from the oldest forwards if it is 1.
 --
--- Searches one span after the other in the index. Takes longer spans while few matches are found, and shorter spans if a long
--- one has many more matches than the remaining rows. So it reads few posts that it does not return, for common and rare words.
--- One generic plan serves all searches, on the index of words: the arithmetic in the conditions keeps the planner from other
--- indexes.
-CREATE FUNCTION matches (query TEXT, place JSONB, first BIGINT, last BIGINT, rows BIGINT, way INTEGER)
-RETURNS TABLE (post_id BIGINT, thread_id BIGINT) LANGUAGE plpgsql STABLE
+-- Searches one span after the other in the index, and takes longer spans while few matches are found. Naming forums is
+-- cheaper than all forums if most posts are in other forums. One generic plan serves all searches, on the index of words:
+-- the arithmetic in the conditions keeps the planner from other indexes. The conditions on words and spans are separate:
+-- the index skips the matches before a span.
+CREATE FUNCTION matches (
+    query TEXT, scored TEXT, place JSONB, first BIGINT, last BIGINT, rows BIGINT, way BIGINT
+) RETURNS TABLE (post_id BIGINT, thread_id BIGINT, score BIGINT) LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET random_page_cost = 0.1 SET enable_seqscan = off SET jit = off AS $$
 DECLARE
+    wanted CONSTANT TSQUERY := query;
+    scored_words CONSTANT TSQUERY := scored;
     forums CONSTANT BIGINT [] := ids(place -> 'forums');
     left_out CONSTANT BIGINT [] := ids(place -> 'leftOut');
-    asked_for BIGINT [];
+    -- The spans of the searched forums, with % for the power and the number of a span.
+    spans TEXT;
     oldest BIGINT;
     newest BIGINT;
     here BIGINT;
-    power INTEGER := 7;
-    span_query TSQUERY;
-    max_matches BIGINT;
+    power INTEGER := CASE WHEN rows > 100 THEN 10 ELSE 7 END;
+    in_span TSQUERY;
     found BIGINT;
-    steps INTEGER := 0;
-    -- The last span that had too many matches.
-    long_power INTEGER := 31;
-    long_span BIGINT;
 BEGIN
     SELECT min(post.post_id), max(post.post_id) INTO oldest, newest FROM post_text AS post;
     here := CASE way WHEN 1 THEN greatest(first, oldest) ELSE least(last, newest) END;
-    IF here BETWEEN oldest AND newest THEN
-        asked_for := asked_for(forums, query::TSQUERY, here - way * 1024, rows);
-    END IF;
+    SELECT
+        CASE
+            WHEN sum(post_count) > 2 * coalesce(sum(post_count) FILTER (WHERE is_named), 0)
+            THEN string_agg('@' || id || '.%', '|') FILTER (WHERE is_named) ELSE '@0.%'
+        END
+    INTO spans
+    FROM (SELECT id, post_count, id = ANY (forums) AS is_named FROM forum WHERE post_count > 0) AS forum;
     WHILE rows > 0 AND here BETWEEN oldest AND newest AND here BETWEEN first AND last LOOP
-        span_query := query::TSQUERY
-            && (SELECT string_agg(span(forum, here, power), ' | ') FROM unnest(asked_for) AS forum)::TSQUERY;
-        IF power > 10 THEN
-            max_matches := 8 * rows + 100;
-            SELECT count(*) INTO found FROM (
-                SELECT FROM post_text AS post
-                WHERE post.words @@ span_query AND way * (post.post_id - here) >= 0 LIMIT max_matches
-            ) AS part;
-            IF found = max_matches THEN
-                long_power := power;
-                long_span := here >> power;
-                power := power - 3;
-                CONTINUE;
-            END IF;
-        END IF;
-        IF power <= 10 OR found > 0 THEN
-            RETURN QUERY
-            SELECT post.post_id, post.thread_id FROM post_text AS post
-            WHERE post.words @@ span_query
-                AND post.forum_id = ANY (forums) AND post.thread_id <> ALL (left_out)
-                AND post.post_id + 0 BETWEEN first AND last AND way * (post.post_id - here) >= 0
-            ORDER BY way * post.post_id LIMIT rows;
-            GET DIAGNOSTICS found = ROW_COUNT;
-            rows := rows - found;
-        END IF;
+        in_span := replace(spans, '%', power || '.' || (here >> power));
+        RETURN QUERY
+        SELECT post.post_id, post.thread_id, score(post.words, post.length, scored_words)
+        FROM post_text AS post
+        WHERE post.words @@ wanted AND post.words @@ in_span
+            AND post.forum_id = ANY (forums) AND post.thread_id <> ALL (left_out)
+            AND post.post_id + 0 BETWEEN first AND last AND way * (post.post_id - here) >= 0
+        ORDER BY way * post.post_id LIMIT rows;
+        GET DIAGNOSTICS found = ROW_COUNT;
+        rows := rows - found;
         here := CASE way WHEN 1 THEN ((here >> power) + 1) << power ELSE ((here >> power) << power) - 1 END;
-        IF 8 * found < rows AND (power + 3 < long_power OR here >> long_power <> long_span) THEN
-            -- The index reads all matches of a span: longer spans have too many, unless there are very many posts.
-            steps := steps + 1;
-            power := least(power + 3, CASE WHEN steps < 50 THEN 16 ELSE 28 END);
+        IF 8 * found < rows THEN
+            power := least(power + 3, 16);
         END IF;
     END LOOP;
 END

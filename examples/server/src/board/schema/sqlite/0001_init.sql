@@ -205,12 +205,10 @@ CREATE INDEX message_copy_in_inboxes ON message_copy (message_id) WHERE folder =
 
 -- Search index: a row, with the post's id, for each post that is visible to all who see its forum, and for each visible
 -- post of a long thread that is hidden: a search excludes such threads by id. The title is in the row of the thread's
--- first post. The words of `place` are f, t and m with the ids of the post's forum, thread and author. A search reads the
--- thread and the forum of a match from the columns that are not indexed. The words are folded already, so the tokenizer
--- only splits them at blanks.
+-- first post. The words of `place` are f, t and m with the ids of the post's forum, thread and author. The words are folded
+-- already, so the tokenizer only splits them at blanks.
 CREATE VIRTUAL TABLE post_text USING fts5 (
-    title, body, place, thread_id UNINDEXED, forum_id UNINDEXED,
-    content = '', contentless_delete = 1, contentless_unindexed = 1, tokenize = 'ascii'
+    title, body, place, content = '', contentless_delete = 1, tokenize = 'ascii'
 );
 
 CREATE VIEW indexed_post AS
@@ -219,20 +217,19 @@ SELECT
     iif(post.number = 1, thread.title_words, NULL) AS title,
     post.body_words AS body,
     format('f%d t%d m%d', thread.forum_id, thread.id, post.author_id) AS place,
-    post.thread_id,
-    thread.forum_id
+    post.thread_id
 FROM post JOIN thread ON thread.id = post.thread_id
 WHERE post.state = 'visible' AND (thread.state = 'visible' OR thread.is_long);
 
 CREATE TRIGGER post_text_of_new AFTER INSERT ON post BEGIN
-    INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
-    SELECT id, title, body, place, thread_id, forum_id FROM indexed_post WHERE id = new.id;
+    INSERT INTO post_text (rowid, title, body, place)
+    SELECT id, title, body, place FROM indexed_post WHERE id = new.id;
 END;
 
 CREATE TRIGGER post_text_of_changed AFTER UPDATE OF author_id, state, body_words ON post BEGIN
     DELETE FROM post_text WHERE rowid = new.id;
-    INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
-    SELECT id, title, body, place, thread_id, forum_id FROM indexed_post WHERE id = new.id;
+    INSERT INTO post_text (rowid, title, body, place)
+    SELECT id, title, body, place FROM indexed_post WHERE id = new.id;
 END;
 
 CREATE TRIGGER post_text_of_gone AFTER DELETE ON post BEGIN
@@ -245,8 +242,8 @@ WHEN (old.forum_id, old.title_words) IS NOT (new.forum_id, new.title_words)
     OR old.state <> new.state AND NOT new.is_long
 BEGIN
     DELETE FROM post_text WHERE rowid IN (SELECT id FROM post WHERE thread_id = new.id);
-    INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
-    SELECT id, title, body, place, thread_id, forum_id FROM indexed_post WHERE thread_id = new.id;
+    INSERT INTO post_text (rowid, title, body, place)
+    SELECT id, title, body, place FROM indexed_post WHERE thread_id = new.id;
 END;
 
 CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'visible';
