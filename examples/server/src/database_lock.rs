@@ -180,23 +180,4 @@ mod tests {
         DatabaseLock::shared(&database).unwrap();
         assert!(!Path::new(&format!("{path}.lock")).exists());
     }
-
-    #[test]
-    fn a_server_names_the_one_that_runs() {
-        let directory = tempfile::tempdir().unwrap();
-        let database = format!("sqlite:{}/forum.db", directory.path().display());
-        let register = |address| ServerLock::register(&database, address).unwrap().unwrap();
-        let named = |address| Some(format!("process {} on {address}", process::id()));
-        let first = register("127.0.0.1:1");
-        assert_eq!(first.other, None);
-        let second = register("127.0.0.1:22");
-        assert_eq!(second.other, named("127.0.0.1:1"));
-        drop(first);
-        assert_eq!(register("127.0.0.1:3").other, named("127.0.0.1:22"));
-        drop(second);
-        assert_eq!(register("127.0.0.1:4").other, None);
-        for database in ["sqlite::memory:", "postgres://localhost/forum"] {
-            assert!(ServerLock::register(database, "").unwrap().is_none());
-        }
-    }
 }

@@ -174,15 +174,10 @@ pub fn edited_state(state: ContentState, groups: Groups) -> ContentState {
 #[cfg(test)]
 mod tests {
     use forum_api::Language;
-    use forum_api::model::ErrorCode;
 
     use super::*;
 
     const TEXTS: &Texts = Texts::of(Language::English);
-
-    const fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_millis(seconds * 1000)
-    }
 
     #[test]
     fn lengths_are_counted_in_characters_and_titles_are_trimmed() {
@@ -217,67 +212,6 @@ mod tests {
         }
         for visible in ["a", "\u{301}", "\u{1f600}", "।"] {
             assert!(!is_blank(visible), "{visible:?}");
-        }
-    }
-
-    #[test]
-    fn the_post_interval_ends_exactly_and_exempts_staff() {
-        let member = Groups::of([Group::Guests, Group::Members]);
-        for (last, seconds, groups, allowed) in [
-            (None, 15, member, true),
-            (Some(at(86)), 15, member, false),
-            (Some(at(85)), 15, member, true),
-            (Some(at(100)), 0, member, true),
-            (Some(at(200)), 15, member, false),
-            (Some(at(100)), 15, member.with(Group::Staff), true),
-        ] {
-            let result = check_interval(last, at(100), seconds, groups, TEXTS);
-            assert_eq!(result.is_ok(), allowed, "{last:?}");
-        }
-    }
-
-    #[test]
-    fn the_hourly_limit_ends_exactly_and_its_error_has_the_retry_delay() {
-        let fourth = |oldest| check_frequency(oldest, at(5000), 3, HOUR, TEXTS.too_many_posts);
-        assert!(fourth(None).is_ok() && fourth(Some(at(1400))).is_ok());
-        let refusal = fourth(Some(at(1401))).unwrap_err();
-        assert_eq!(refusal.code(), ErrorCode::BoardRateLimited);
-        assert_eq!(refusal.retry_after(), Some(Duration::from_secs(1)));
-        let message = "No more than 3 posts per hour are allowed.";
-        assert_eq!(refusal.message(), Some(message));
-    }
-
-    #[test]
-    fn replies_need_permission_and_a_visible_unlocked_thread() {
-        let none = ForumPermissions::default();
-        let member = ForumPermissions {
-            reply: true,
-            ..none
-        };
-        let moderator = ForumPermissions {
-            moderate: true,
-            ..member
-        };
-        for (permissions, state, locked, expected) in [
-            (none, ContentState::Visible, true, Some(TEXTS.may_not_reply)),
-            (member, ContentState::Visible, false, None),
-            (member, ContentState::Visible, true, Some(TEXTS.locked)),
-            (
-                member,
-                ContentState::AwaitingApproval,
-                false,
-                Some(TEXTS.not_visible),
-            ),
-            (moderator, ContentState::Visible, true, None),
-            (
-                moderator,
-                ContentState::Deleted,
-                true,
-                Some(TEXTS.not_visible),
-            ),
-        ] {
-            let denial = reply_denial(permissions, state, locked);
-            assert_eq!(denial.map(|text| text(TEXTS)), expected);
         }
     }
 }

@@ -294,15 +294,6 @@ mod tests {
         assert_eq!(rest.unwrap_err().kind(), ErrorKind::ConnectionReset);
     }
 
-    #[tokio::test]
-    async fn closing_ends_connections_whose_clients_do_not_read() {
-        let (_client, drops, mut draining) = unread(Duration::from_secs(3600), ready(())).await;
-        let finish = timeout(Duration::from_millis(1), draining.finish());
-        finish.await.unwrap_err();
-        draining.close().await;
-        drops.await.unwrap_err();
-    }
-
     #[test]
     fn the_connection_limit_reserves_files_for_other_uses() {
         for (connections, files, expected) in [

@@ -1,11 +1,10 @@
 //! The reference board behind the API, in process; the board's own unit tests run here as well.
 
 use forum_server::board;
-use forum_test_support::{postgres, schema, wire};
+use forum_test_support::{postgres, schema};
 
 mod backend;
 mod conformance;
-mod deliveries;
 mod demo;
 mod events;
 mod fixture;

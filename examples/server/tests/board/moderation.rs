@@ -1,6 +1,5 @@
-//! Approval, restoring, moderators, edit reasons, and the language of refusals.
+//! Approval, restoring, moderators and edit reasons.
 
-use forum_api::Language;
 use forum_api::host::BoardError;
 use serde_json::json;
 
@@ -121,15 +120,4 @@ async fn a_moderator_must_be_able_to_read_the_forum() {
         })
     })
     .await;
-}
-
-#[tokio::test]
-async fn refusals_are_in_the_language_of_the_board() {
-    let demo = Demo::in_language(Language::German).await;
-    let bob = demo.as_member("bob").await;
-    let refused = bob.delete("/subscriptions/thread/1").await.json();
-    assert_eq!(
-        refused["error"]["message"],
-        "Sie haben dieses Thema oder Forum nicht abonniert."
-    );
 }

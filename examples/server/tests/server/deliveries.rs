@@ -63,58 +63,6 @@ fn wait_for_state(server: &Server, id: &str, state: &str) -> Value {
 }
 
 #[test]
-fn a_reply_is_delivered_signed() {
-    let (server, receiver) = (server(), Receiver::new());
-    let endpoint = add_endpoint(&server, &receiver, "");
-    assert_eq!(endpoint_secret(&endpoint).len(), 49);
-    let post = reply(&server, &server.token("alice"), "Hello, receiver.");
-    let received = receiver.next();
-    assert!(received.is_signed_with(endpoint_secret(&endpoint)));
-    assert!(!received.is_signed_with("another secret, as long"));
-    let version = concat!("forum-api/", env!("CARGO_PKG_VERSION"));
-    for (header, expected) in [
-        ("x-forum-event", "post.created"),
-        ("content-type", "application/json"),
-        ("user-agent", version),
-    ] {
-        assert_eq!(received.header(header), expected);
-    }
-    let body = received.json();
-    assert_eq!(body["topic"], "post.created");
-    assert_eq!(body["data"]["post"]["postId"], post["postId"]);
-    assert_eq!(body["data"]["actor"]["username"], "alice");
-}
-
-#[test]
-fn the_operators_secret_signs_until_the_rotation_is_activated() {
-    let (server, receiver) = (server(), Receiver::new());
-    let brought = "sixteen letters.";
-    let url = &receiver.url;
-    let add = format!(
-        "webhook add {ALLOW_PRIVATE} --json --topics poll.voted --secret-stdin --url {url}"
-    );
-    let added = server.run_ok_with_input(&add, brought).json();
-    let webhook = |action| {
-        server
-            .run_ok(&format!("webhook {action} {} --json", endpoint_id(&added)))
-            .json()
-    };
-    webhook("ping");
-    let ping = receiver.next();
-    assert_eq!(
-        (ping.header("x-forum-event"), &ping.json()["data"]),
-        ("ping", &json!({}))
-    );
-    assert!(ping.is_signed_with(brought));
-    let new = webhook("rotate")["secret"].as_str().unwrap().to_owned();
-    webhook("ping");
-    assert!(receiver.next().is_signed_with(brought));
-    webhook("activate");
-    webhook("ping");
-    assert!(receiver.next().is_signed_with(&new));
-}
-
-#[test]
 fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     let (server, (receiver, answer)) = (server(), receiver_with_status(503));
     let endpoint = add_endpoint(&server, &receiver, "");

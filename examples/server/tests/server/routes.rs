@@ -216,17 +216,6 @@ fn a_server_whose_redis_is_unreachable_applies_rate_limits_in_memory() {
     assert!(!log.contains("hush"), "{log}");
 }
 
-#[test]
-fn servers_with_one_redis_share_rate_limits() {
-    let redis = std::env::var("FORUM_API_REDIS").expect("FORUM_API_REDIS names a Redis");
-    // Other tests use other databases of it.
-    let redis = format!("{}/1023", redis.trim_end_matches("/0"));
-    let servers = [(), ()].map(|()| Server::new(&["--redis", &redis]));
-    let first = remaining_units(&servers[0]);
-    assert_eq!(remaining_units(&servers[1]), first - 1);
-    assert_eq!(remaining_units(&servers[0]), first - 2);
-}
-
 /// Waits until `/ready` has this status, because it caches its result for a second.
 fn wait_for_ready_status(server: &Server, status: u16, body: &str) {
     let ready = || get(&server.url("/ready"));

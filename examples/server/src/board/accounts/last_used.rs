@@ -185,18 +185,4 @@ mod tests {
         assert!(pending.seen.values().all(|at| *at == time(1)));
         assert!(times.take().seen.is_empty());
     }
-
-    #[test]
-    fn a_write_is_due_when_the_time_differs_by_the_resolution() {
-        for (now, expected) in [
-            (89, true),
-            (90, true),
-            (91, false),
-            (109, false),
-            (110, true),
-        ] {
-            let [recorded, now] = [100, now].map(Timestamp::from_millis);
-            assert_eq!(is_due(recorded, now, Duration::from_millis(10)), expected);
-        }
-    }
 }
