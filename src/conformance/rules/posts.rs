@@ -133,6 +133,7 @@ board_rules! {
     async fn a_page_has_the_requested_body_formats(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 2).await?;
         let may_lack_source = suite.require(Capability::SourceMarkup).is_err();
+        let may_lack_html = suite.require(Capability::RenderedPosts).is_err();
         for (body, source, html) in [
             (BodyFormat::Both, true, true),
             (BodyFormat::Source, true, false),
@@ -143,6 +144,7 @@ board_rules! {
             check_eq!(posts.len(), 2)?;
             for post in posts {
                 let source = source && (post.body.is_some() || !may_lack_source);
+                let html = html && (post.body_html.is_some() || !may_lack_html);
                 let actual = (post.body.is_some(), post.body_html.is_some());
                 check_eq!(actual, (source, html), "whether {:?} in {body:?} has source and HTML", post.post_id)?;
             }

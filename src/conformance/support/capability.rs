@@ -135,6 +135,8 @@ capabilities! {
     EditWindow: "an edit window",
     /// Source markup. Without it `body` is null in some or all posts.
     SourceMarkup: "source markup",
+    /// Rendered texts of posts. Without them `bodyHtml` is null in some or all posts.
+    RenderedPosts: "rendered texts of posts",
     /// Commands that check and write atomically. Without them several conflicting concurrent calls can succeed, and the
     /// suite skips the rules about them.
     AtomicCommands: "atomic commands",

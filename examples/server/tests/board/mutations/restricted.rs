@@ -17,7 +17,7 @@ use serde_json::{Value, from_str, to_string};
 use super::{MutantFactory, Mutation, check_rule};
 
 /// The capabilities that the board does not have, each with a rule that fails unless the board lists the capability.
-const DIFFERENCES: [(Capability, &str); 10] = [
+const DIFFERENCES: [(Capability, &str); 11] = [
     (
         Capability::LockedEdits,
         "edits::only_moderators_edit_in_a_locked_thread",
@@ -34,6 +34,7 @@ const DIFFERENCES: [(Capability, &str); 10] = [
         Capability::ModeratorsInLockedThreads,
         "permission::only_moderators_reply_in_a_locked_thread",
     ),
+    (Capability::RenderedPosts, "edits::an_edit_changes_the_post"),
     (
         Capability::RestrictedReplies,
         "permission::a_caller_without_permission_is_forbidden",
@@ -394,11 +395,12 @@ impl State {
         post.in_reply_to = answered.filter(|answered| !self.deleted_posts.contains(answered));
         if post.number.is_multiple_of(2) {
             post.body = None;
+            post.body_html = None;
         }
     }
 }
 
-/// Removes the source of every other post.
+/// Removes the texts of every other post.
 pub(super) fn change_event(event: &mut Event) {
     let mut body: Value = from_str(&event.body).unwrap();
     let Some(post) = body.pointer_mut("/data/post") else {
@@ -410,6 +412,7 @@ pub(super) fn change_event(event: &mut Event) {
         && post.get("body").is_some()
     {
         post["body"] = Value::Null;
+        post["bodyHtml"] = Value::Null;
         event.body = to_string(&body).unwrap();
     }
 }
