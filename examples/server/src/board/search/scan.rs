@@ -48,7 +48,7 @@ pub async fn page(
     let rows = search.limit.plus_one();
     let matches = direction.matches(connection, filter, &ahead, rows).await?;
     Ok(Page::from_overfetch(matches, search.limit, |found| {
-        PageKey::new(&found.post)
+        PageKey::new(found.post)
     }))
 }
 
