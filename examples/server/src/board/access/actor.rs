@@ -51,7 +51,7 @@ ORDER BY forum.id"
     };
 }
 
-const LOAD: &str = load!("");
+pub const LOAD: &str = load!("");
 
 /// [`LOAD`] with the position of the log before the other columns.
 const LOAD_WITH_POSITION: &str = load!(position!());
