@@ -202,8 +202,18 @@ impl DeliveryFilter {
         states
     }
 
+    /// Returns the position after which the list begins: `after` or `before`, whichever is later in the list.
+    pub(crate) fn start(&self) -> Option<(Timestamp, String)> {
+        let after = self.after.as_ref().map(|(at, id)| (*at, id.to_string()));
+        let before = self.before.map(|before| (before, String::new()));
+        after.into_iter().chain(before).min()
+    }
+}
+
+#[cfg(any(feature = "panel", feature = "postgres", feature = "sqlite"))]
+impl DeliveryFilter {
     /// Returns the first digit of the status of the last attempt, 0 for an attempt without a response; `None` if the
-    /// [states](Self::states) determine the response.
+    /// states of the selected deliveries determine the response.
     pub(crate) fn status_class(&self) -> Option<i16> {
         match self.response? {
             ResponseFilter::Success => None,
@@ -212,13 +222,6 @@ impl DeliveryFilter {
             ResponseFilter::ServerError => Some(5),
             ResponseFilter::NoResponse => Some(0),
         }
-    }
-
-    /// Returns the position after which the list begins: `after` or `before`, whichever is later in the list.
-    pub(crate) fn start(&self) -> Option<(Timestamp, String)> {
-        let after = self.after.as_ref().map(|(at, id)| (*at, id.to_string()));
-        let before = self.before.map(|before| (before, String::new()));
-        after.into_iter().chain(before).min()
     }
 }
 

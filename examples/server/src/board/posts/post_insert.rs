@@ -296,7 +296,7 @@ pub struct PostTimes {
     oldest: Option<Timestamp>,
 }
 
-/// The parameters of [`TIMES`].
+/// The parameters of the query of [`PostTimes`].
 #[derive(Debug)]
 pub struct TimesParams {
     member: Option<i64>,
@@ -349,7 +349,7 @@ impl PostTimes {
             .await
     }
 
-    /// Reads the columns of [`TIMES`].
+    /// Reads a row of the query.
     pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
         Ok(Self {
             last: row.value()?,
