@@ -26,14 +26,14 @@ macro_rules! check {
     };
 }
 
-/// Defines the board rules of one file, and their list `RULES`.
+/// Defines the board rules of one file, their list `CASES`, and their documentation `RULES`.
 ///
 /// The first line, `mod name;`, repeats the name of the file. The macro also exports a hidden macro with that name,
 /// which defines a `#[test]` for each rule of the file.
 macro_rules! board_rules {
     (mod $file:ident; $($rules:tt)+) => {
         rules! {
-            $file, $crate::conformance::Suite, $crate::conformance::CASES; $($rules)+
+            $file, $crate::conformance::support::Suite, $crate::conformance::run; $($rules)+
         }
     };
 }
@@ -42,24 +42,31 @@ macro_rules! board_rules {
 macro_rules! store_rules {
     (mod $file:ident; $($rules:tt)+) => {
         rules! {
-            $file, $crate::conformance::stores::StoreFixture, $crate::conformance::stores::CASES; $($rules)+
+            $file, $crate::conformance::support::StoreFixture, $crate::conformance::stores::run; $($rules)+
         }
     };
 }
 
 macro_rules! rules {
     (
-        $file:ident, $fixture:ty, $cases:path;
+        $file:ident, $fixture:ty, $run:path;
         $($(#[$doc:meta])+ async fn $rule:ident($subject:ident: &$type:ty) -> TestResult $body:block)+
     ) => {
-        pub(crate) const RULES: &[$crate::conformance::Case<$fixture>] = &[$(
-            $crate::conformance::Case::new(
-                concat!(stringify!($file), "::", stringify!($rule)),
-                |subject| Box::pin($rule(subject)),
-            ),
+        /// The rules of this module.
+        $(
+            #[doc = concat!("\n# `", stringify!($rule), "`")]
+            $(#[$doc])+
+        )+
+        pub const RULES: &[&str] = &[$(concat!(stringify!($file), "::", stringify!($rule))),+];
+
+        pub(super) const CASES: &[$crate::conformance::support::Case<$fixture>] = &[$(
+            $crate::conformance::support::Case {
+                name: concat!(stringify!($file), "::", stringify!($rule)),
+                run: |subject| Box::pin($rule(subject)),
+            },
         )+];
 
-        $($(#[$doc])+ pub async fn $rule($subject: &$type) -> TestResult $body)+
+        $(async fn $rule($subject: &$type) -> TestResult $body)+
 
         #[doc(hidden)]
         #[macro_export]
@@ -72,8 +79,8 @@ macro_rules! rules {
                         #[test]
                         fn $rule() {
                             let name = concat!(stringify!($file), "::", stringify!($rule));
-                            let case = $cases.iter().find(|case| case.name == name).unwrap();
-                            ($block_on)(case.run_or_panic(<$fixture>::new(&$factory)));
+                            let factory = &$factory;
+                            ($block_on)(async { $crate::conformance::report_test(name, $run(name, factory).await) });
                         }
                     )+
                 }
@@ -85,9 +92,10 @@ macro_rules! rules {
 /// Defines `CASES`, the rules of all files of a folder, and a macro that defines their tests.
 macro_rules! rule_files {
     ($tests:ident, $fixture:ty; $($file:ident)+) => {
-        /// All rules, in the order of their files.
-        pub const CASES: &[$crate::conformance::Case<$fixture>] =
-            &joined::<$fixture, { 0 $(+ $file::RULES.len())+ }>(&[$($file::RULES),+]);
+        /// Returns all rules, in the order of their files.
+        fn cases() -> impl Iterator<Item = &'static Case<$fixture>> {
+            [$($file::CASES),+].into_iter().flatten()
+        }
 
         #[doc(hidden)]
         #[macro_export]

@@ -115,33 +115,6 @@
 //!
 //! `board_tests!` takes an expression that creates the [`BoardFactory`], and a function that runs a future to
 //! completion.
-//!
-//! # Adding a rule to the library
-//!
-//! A contributor writes a rule as an `async fn` inside `board_rules!`, in the file of its resource in
-//! `src/conformance/rules`. The macro is private: a host tests its own rules in its own tests.
-//!
-//! ```
-//! # use forum_api::conformance::{Audience, Suite, TestResult};
-//! /// The poll of a hidden thread is not found.
-//! async fn a_hidden_threads_poll_is_not_found(suite: &Suite) -> TestResult {
-//!     let forum = suite.forum(Audience::Staff).await?;           // skipped if the host has no hidden forums
-//!     let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
-//!     let thread = suite.thread(&sam, &forum).await?.thread_id;
-//!     alice.get_poll(&thread).await.expect_path_not_found()      // skipped if the host has no polls
-//! }
-//! ```
-//!
-//! - The callers ([`TestCaller`]) have a method for each method of the board. Each result ([`CallResult`]) has a method
-//!   for each expected outcome. `check_eq` and `check` compare other values.
-//! - Each rule fails if the backend fails, or if a result has content of a forum that the caller cannot see.
-//! - An optional feature is a [`Capability`]. A call or a helper that needs an unsupported capability skips the
-//!   rule; [`Suite::require`] does the same explicitly.
-//! - A change that bypasses the API is a method of [`BoardFixture`]. The default implementation of such a method
-//!   returns an error with the method's name. The default implementations of `write_thread` and
-//!   `write_reply` call the board.
-//! - Each write takes place a minute after the previous one, so that no rule exceeds an anti-flood limit.
-//!   [`Suite::advance`] advances the clock further, and `Suite::run_concurrently` makes calls concurrently.
 
 #[macro_use]
 mod macros;
@@ -150,10 +123,12 @@ pub mod stores;
 mod support;
 
 #[doc(inline)]
-pub use rules::{CASES, run_all};
+pub use rules::{run, run_all};
+#[doc(hidden)]
+pub use support::report_test;
 pub use support::{
-    Audience, BoardFactory, BoardFixture, CallResult, Capability, Case, FixtureResult, ForumScoped,
-    NewForum, Report, Role, Suite, TestCaller, TestFailure, TestResult,
+    Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Report, Role,
+    TestFailure, TestResult,
 };
 pub(crate) use support::{check, check_eq};
 

@@ -39,5 +39,5 @@
 //! ```
 
 #[doc(inline)]
-pub use super::rules::stores::{CASES, run_all};
-pub use super::support::{PendingEventFixture, StoreFactory, StoreFixture};
+pub use super::rules::stores::{run, run_all};
+pub use super::support::{PendingEventFixture, StoreFactory};

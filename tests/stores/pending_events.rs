@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use forum_api::async_trait;
-use forum_api::conformance::stores::{CASES, PendingEventFixture, StoreFactory, StoreFixture};
+use forum_api::conformance::stores::{PendingEventFixture, StoreFactory, run};
 use forum_api::conformance::{FixtureResult, TestFailure};
 use forum_api::host::{BackendResult, OrInternal as _};
 use forum_api::model::EventId;
@@ -109,13 +109,11 @@ async fn each_fault_of_pending_events_fails_its_rule() {
         (Fault::RemovesWhenRead, KILLS),
         (Fault::NewIdOnEachRead, KILLS),
     ] {
-        let case = CASES.iter().find(|case| case.name == rule).unwrap();
-        let result = case.run(StoreFixture::new(&Faulty(fault))).await;
+        let result = run(rule, &Faulty(fault)).await;
         assert!(
             matches!(result, Err(TestFailure::Failed(_))),
             "{fault:?}: {result:?}"
         );
-        let result = case.run(StoreFixture::new(&Faulty(Fault::None))).await;
-        assert_eq!(result, Ok(()), "{rule}");
+        assert_eq!(run(rule, &Faulty(Fault::None)).await, Ok(()), "{rule}");
     }
 }

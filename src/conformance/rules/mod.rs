@@ -1,7 +1,7 @@
-//! The rules for boards: a module for each subject, and in it a function for each rule. The rules for stores are in
+//! The rules for boards: a module for each subject, whose constant `RULES` describes each rule. The rules for stores are in
 //! [`stores`].
 //!
-//! [`board_tests!`](crate::conformance::board_tests) makes each rule a test with the name of the function:
+//! [`board_tests!`](crate::conformance::board_tests) defines a test for each rule:
 //! `cargo test rules::polls::` runs the rules of the module [`polls`]. The chapter
 //! [`board_rules`](crate::guide::board_rules) of the guide explains what the rules have in common.
 //!
@@ -59,20 +59,34 @@ rule_files! {
     search_paging events no_events event_payload operations
 }
 
+/// Runs the rule `name`, such as `polls::a_poll_belongs_to_its_thread`, on a new board.
+///
+/// # Errors
+/// If the rule fails, needs a [`Capability`] that is unsupported, or passes although the host lists it as an
+/// [expected difference](BoardFactory::expected_differences).
+///
+/// # Panics
+/// If no rule has this name.
+pub async fn run(name: &str, factory: &dyn BoardFactory) -> TestResult {
+    find(cases(), name)
+        .run_on(&Suite::new(factory).await?)
+        .await
+}
+
 /// Runs every rule, each on its own board.
 ///
 /// # Panics
 /// If an [expected difference](BoardFactory::expected_differences) names no rule.
 pub async fn run_all(factory: &dyn BoardFactory) -> Report {
     check_expected_differences(factory);
-    Report::create(CASES, || Suite::new(factory)).await
+    Report::create(cases(), || Suite::new(factory)).await
 }
 
 /// Panics if an expected difference names no rule.
 #[doc(hidden)]
 pub fn check_expected_differences(factory: &dyn BoardFactory) {
     for (rule, _) in factory.expected_differences() {
-        let is_rule = CASES.iter().any(|case| case.name == *rule);
+        let is_rule = cases().any(|case| case.name == *rule);
         assert!(
             is_rule,
             "`BoardFactory::expected_differences` lists `{rule}`, which is no rule"

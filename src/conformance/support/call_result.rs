@@ -10,14 +10,14 @@ use crate::host::{BoardError, BoardResult};
 /// Each `expect_` method returns a [`TestFailure`] with the call and its result if the outcome is another one.
 #[derive(Debug)]
 #[must_use = "expect an outcome"]
-pub struct CallResult<T> {
+pub(crate) struct CallResult<T> {
     pub(crate) call: String,
     pub(crate) result: TestResult<BoardResult<T>>,
 }
 
 impl<T: Debug> CallResult<T> {
     /// Expects success.
-    pub fn expect_ok(self) -> TestResult<T> {
+    pub(crate) fn expect_ok(self) -> TestResult<T> {
         let call = self.call;
         self.result?
             .map_err(|error| TestFailure::mismatch(call, format!("{error:?}"), "success"))
@@ -40,7 +40,7 @@ impl<T: Debug> CallResult<T> {
     }
 
     /// Expects [`BoardError::Validation`] of this field.
-    pub fn expect_validation_error(self, expected: &str) -> TestResult {
+    pub(crate) fn expect_validation_error(self, expected: &str) -> TestResult {
         self.expect_error(
             &format!("BoardError::Validation of `{expected}`"),
             |error| matches!(error, BoardError::Validation { field, .. } if *field == expected),
@@ -48,7 +48,7 @@ impl<T: Debug> CallResult<T> {
     }
 
     /// Expects [`BoardError::InvalidParameter`] of this query parameter.
-    pub fn expect_invalid_parameter(self, expected: &str) -> TestResult {
+    pub(crate) fn expect_invalid_parameter(self, expected: &str) -> TestResult {
         self.expect_error(
             &format!("BoardError::InvalidParameter of `{expected}`"),
             |error| matches!(error, BoardError::InvalidParameter { name, .. } if *name == expected),
@@ -56,7 +56,7 @@ impl<T: Debug> CallResult<T> {
     }
 
     /// Expects success, or [`BoardError::InvalidParameter`] of `after`, for a forged page key.
-    pub fn expect_ok_or_invalid_parameter(self) -> TestResult {
+    pub(crate) fn expect_ok_or_invalid_parameter(self) -> TestResult {
         match self.result {
             Ok(Ok(_)) => Ok(()),
             _ => self.expect_invalid_parameter("after"),
@@ -76,7 +76,7 @@ impl<T: Debug> CallResult<T> {
     /// # Errors
     /// If no rule permits the result (such as an internal error or content of a hidden forum), or the host does not
     /// support the call.
-    pub fn into_result(self) -> TestResult<BoardResult<T>> {
+    pub(crate) fn into_result(self) -> TestResult<BoardResult<T>> {
         self.result
     }
 
@@ -102,7 +102,7 @@ macro_rules! expected_errors {
     ($($(#[$doc:meta])+ $name:ident($error:pat);)+) => {
         impl<T: Debug> CallResult<T> {$(
             $(#[$doc])+
-            pub fn $name(self) -> TestResult {
+            pub(crate) fn $name(self) -> TestResult {
                 self.expect_error(stringify!($error), |error| matches!(error, $error))
             }
         )+}
@@ -120,6 +120,4 @@ expected_errors! {
     expect_not_found(BoardError::NotFound(_));
     /// Expects [`BoardError::Conflict`]: the resource has changed, or the call was made before.
     expect_conflict(BoardError::Conflict(_));
-    /// Expects [`BoardError::RateLimited`].
-    expect_rate_limited(BoardError::RateLimited { .. });
 }

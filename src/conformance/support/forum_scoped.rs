@@ -4,7 +4,7 @@ use crate::host::InForum;
 use crate::model::*;
 
 /// The successful result of a call of the board.
-pub trait ForumScoped {
+pub(crate) trait ForumScoped {
     /// Returns the forums whose content the result shows.
     fn forums(&self) -> Vec<&ForumId>;
 

@@ -4,38 +4,24 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::test_caller::METHODS;
-use super::{Subject, Suite, TestFailure, TestResult};
+use super::{Subject, TestFailure, TestResult};
 use crate::runtime::BoxFuture;
 
-/// A named rule: a function that tests the board of a [`Suite`] or the stores of a
-/// [`StoreFixture`](crate::conformance::stores::StoreFixture).
-#[derive(Debug)]
-pub struct Case<S = Suite> {
+/// A named rule: a function that tests the board of a [`Suite`](super::Suite) or the stores of a
+/// [`StoreFixture`](super::StoreFixture).
+pub(crate) struct Case<S> {
     /// The file and the function of the rule: `visibility::a_hidden_thread_is_not_found`.
-    pub name: &'static str,
-    run: Run<S>,
-}
-
-type Run<S> = for<'a> fn(&'a S) -> BoxFuture<'a, TestResult>;
-
-impl<S> Case<S> {
-    /// Creates a case. A host may define its own rules.
-    pub const fn new(name: &'static str, run: Run<S>) -> Self {
-        Self { name, run }
-    }
+    pub(crate) name: &'static str,
+    pub(crate) run: for<'a> fn(&'a S) -> BoxFuture<'a, TestResult>,
 }
 
 impl<S: Subject> Case<S> {
-    /// Runs the rule on a new `subject`.
+    /// Runs the rule.
     ///
     /// # Errors
-    /// If the subject cannot be created, the rule fails, the host does not support one of its capabilities, or the rule
-    /// passes although the host expects a difference.
-    pub async fn run(&self, subject: impl Future<Output = TestResult<S>>) -> TestResult {
-        self.run_on(&subject.await?).await
-    }
-
-    async fn run_on(&self, subject: &S) -> TestResult {
+    /// If the rule fails, the host does not support one of its capabilities, or the rule passes although the host
+    /// expects a difference.
+    pub(crate) async fn run_on(&self, subject: &S) -> TestResult {
         let result = (self.run)(subject).await;
         match (subject.expected_difference(self.name), result) {
             (Some(reason), Ok(())) => Err(TestFailure::Failed(format!(
@@ -52,26 +38,38 @@ impl<S: Subject> Case<S> {
             (_, result) => result,
         }
     }
+}
 
-    /// Runs the rule as a test. If a capability is unsupported, or the rule is an expected difference, prints a line and
-    /// returns.
-    ///
-    /// # Panics
-    /// If the rule fails.
-    #[expect(
-        clippy::panic,
-        clippy::print_stdout,
-        reason = "a test reports its result this way"
-    )]
-    pub async fn run_or_panic(&self, subject: impl Future<Output = TestResult<S>>) {
-        match self.run(subject).await {
-            Ok(()) => {}
-            Err(TestFailure::Failed(text)) => panic!("the rule {} failed: {text}", self.name),
-            Err(difference @ TestFailure::Expected { .. }) => {
-                println!("differs {}: {difference}", self.name);
-            }
-            Err(unsupported) => println!("skipped {}: {unsupported}", self.name),
-        }
+/// Returns the rule `name`.
+///
+/// # Panics
+/// If no rule has this name.
+#[expect(clippy::panic, reason = "the name is part of a test")]
+pub(crate) fn find<S: 'static>(
+    mut cases: impl Iterator<Item = &'static Case<S>>,
+    name: &str,
+) -> &'static Case<S> {
+    cases
+        .find(|case| case.name == name)
+        .unwrap_or_else(|| panic!("no rule has the name `{name}`"))
+}
+
+/// Reports the result of the rule `name` as a test does. If a capability is unsupported, or the rule is an expected
+/// difference, prints a line.
+///
+/// # Panics
+/// If the rule failed.
+#[expect(
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test reports its result this way"
+)]
+pub fn report_test(name: &str, result: TestResult) {
+    match result {
+        Ok(()) => {}
+        Err(TestFailure::Failed(text)) => panic!("the rule {name} failed: {text}"),
+        Err(difference @ TestFailure::Expected { .. }) => println!("differs {name}: {difference}"),
+        Err(unsupported) => println!("skipped {name}: {unsupported}"),
     }
 }
 
@@ -85,8 +83,8 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) async fn create<S: Subject, F: Future<Output = TestResult<S>>>(
-        cases: &[Case<S>],
+    pub(crate) async fn create<S: Subject + 'static, F: Future<Output = TestResult<S>>>(
+        cases: impl Iterator<Item = &'static Case<S>>,
         subject: impl Fn() -> F,
     ) -> Self {
         let mut report = Self::default();
@@ -170,27 +168,9 @@ impl fmt::Display for Report {
         }
         write!(f, "{covered} of {total} rules")?;
         let unsupported = Vec::from_iter(self.unsupported());
-        match unsupported.is_empty() {
-            true => Ok(()),
-            false => write!(f, "; skipped: {}", unsupported.join(", ")),
+        if unsupported.is_empty() {
+            return Ok(());
         }
+        write!(f, "; skipped: {}", unsupported.join(", "))
     }
-}
-
-/// Concatenates the rules of all `files`, which have `N` rules together.
-#[expect(clippy::indexing_slicing, reason = "the compiler evaluates it")]
-pub(crate) const fn joined<S, const N: usize>(files: &[&[Case<S>]]) -> [Case<S>; N] {
-    let mut cases = [const { Case::<S>::new("", |_| Box::pin(std::future::ready(Ok(())))) }; N];
-    let (mut count, mut file) = (0, 0);
-    while file < files.len() {
-        let mut rule = 0;
-        while rule < files[file].len() {
-            let Case { name, run } = &files[file][rule];
-            cases[count] = Case { name, run: *run };
-            count += 1;
-            rule += 1;
-        }
-        file += 1;
-    }
-    cases
 }

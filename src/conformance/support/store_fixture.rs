@@ -54,11 +54,11 @@ pub trait PendingEventFixture: PendingEventStore {
 }
 
 /// Empty stores for one rule.
-pub struct StoreFixture {
+pub(crate) struct StoreFixture {
     /// The stores of the API.
-    pub stores: Stores,
+    pub(crate) stores: Stores,
     /// The stores of webhooks.
-    pub webhooks: WebhookStores,
+    pub(crate) webhooks: WebhookStores,
     pending_events: Option<Arc<dyn PendingEventFixture>>,
     runtime: Arc<dyn Runtime>,
     unsupported: Vec<Capability>,
@@ -73,7 +73,7 @@ impl StoreFixture {
     ///
     /// # Errors
     /// If the factory fails.
-    pub async fn new(factory: &dyn StoreFactory) -> TestResult<Self> {
+    pub(crate) async fn new(factory: &dyn StoreFactory) -> TestResult<Self> {
         let (stores, webhooks) = factory.create().await?;
         Ok(Self {
             stores,
@@ -88,7 +88,7 @@ impl StoreFixture {
     ///
     /// # Errors
     /// [`TestFailure::Unsupported`].
-    pub fn require(&self, capability: Capability) -> TestResult {
+    pub(crate) fn require(&self, capability: Capability) -> TestResult {
         match self.unsupported.contains(&capability) {
             true => Err(TestFailure::Unsupported(capability)),
             false => Ok(()),

@@ -1,7 +1,7 @@
 //! What the suite knows of a board or of stores besides the results of their rules.
 
 /// Board or stores that a rule tests.
-pub trait Subject {
+pub(crate) trait Subject {
     /// Returns the reason why the host breaks `rule` on purpose.
     fn expected_difference(&self, rule: &str) -> Option<&str> {
         _ = rule;

@@ -30,9 +30,9 @@ const MINUTE: Duration = Duration::from_secs(60);
 ///
 /// A method that needs an unsupported [`Capability`] returns [`TestFailure::Unsupported`](super::TestFailure), which
 /// skips the rule.
-pub struct Suite {
+pub(crate) struct Suite {
     /// Changes the board without the API.
-    pub fixture: Box<dyn BoardFixture>,
+    pub(crate) fixture: Box<dyn BoardFixture>,
     inner: Arc<SuiteInner>,
     /// See [`BoardFactory::expected_differences`].
     expected_differences: Vec<(String, String)>,
@@ -45,7 +45,7 @@ impl Suite {
     ///
     /// # Errors
     /// If the host cannot create it.
-    pub async fn new(factory: &dyn BoardFactory) -> TestResult<Self> {
+    pub(crate) async fn new(factory: &dyn BoardFactory) -> TestResult<Self> {
         let expected_differences = factory.expected_differences();
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let fixture = factory.create(Arc::clone(&clock)).await?;
@@ -77,7 +77,7 @@ impl Suite {
     ///
     /// # Errors
     /// [`TestFailure::Unsupported`](super::TestFailure::Unsupported).
-    pub fn require(&self, capability: Capability) -> TestResult {
+    pub(crate) fn require(&self, capability: Capability) -> TestResult {
         self.inner.require(capability)
     }
 
@@ -87,12 +87,12 @@ impl Suite {
     }
 
     /// Advances the clock.
-    pub fn advance(&self, duration: Duration) {
+    pub(crate) fn advance(&self, duration: Duration) {
         self.inner.clock.advance(duration);
     }
 
     /// Returns the time of the clock.
-    pub fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.inner.clock.now()
     }
 
@@ -119,7 +119,7 @@ impl Suite {
     }
 
     /// Returns the API over the board.
-    pub fn api(&self) -> TestApi {
+    pub(crate) fn api(&self) -> TestApi {
         self.api_with(&[])
     }
 
@@ -158,18 +158,21 @@ impl Suite {
     }
 
     /// Returns the guest. Needs [`Capability::Guests`].
-    pub fn guest(&self) -> TestResult<TestCaller> {
+    pub(crate) fn guest(&self) -> TestResult<TestCaller> {
         self.require(Capability::Guests)?;
         Ok(self.caller("the guest", None))
     }
 
     /// Adds an ordinary member.
-    pub async fn member(&self, name: &str) -> TestResult<TestCaller> {
+    pub(crate) async fn member(&self, name: &str) -> TestResult<TestCaller> {
         self.add_member(name, Role::Member).await
     }
 
     /// Adds ordinary members.
-    pub async fn members<const N: usize>(&self, names: [&str; N]) -> TestResult<[TestCaller; N]> {
+    pub(crate) async fn members<const N: usize>(
+        &self,
+        names: [&str; N],
+    ) -> TestResult<[TestCaller; N]> {
         let mut members = names.map(|name| self.caller(name, None));
         for member in &mut members {
             *member = self.member(&member.name).await?;
@@ -187,30 +190,30 @@ impl Suite {
     }
 
     /// Adds a member whose posts await approval. Needs [`Capability::Approval`].
-    pub async fn newcomer(&self, name: &str) -> TestResult<TestCaller> {
+    pub(crate) async fn newcomer(&self, name: &str) -> TestResult<TestCaller> {
         self.require(Capability::Approval)?;
         self.add_member(name, Role::Newcomer).await
     }
 
     /// Adds a member of staff.
-    pub async fn staff(&self, name: &str) -> TestResult<TestCaller> {
+    pub(crate) async fn staff(&self, name: &str) -> TestResult<TestCaller> {
         self.add_member(name, Role::Staff).await
     }
 
     /// Adds an administrator.
-    pub async fn admin(&self, name: &str) -> TestResult<TestCaller> {
+    pub(crate) async fn admin(&self, name: &str) -> TestResult<TestCaller> {
         self.add_member(name, Role::Administrator).await
     }
 
     /// Adds a member with this role.
-    pub async fn add_member(&self, name: &str, role: Role) -> TestResult<TestCaller> {
+    pub(crate) async fn add_member(&self, name: &str, role: Role) -> TestResult<TestCaller> {
         let user = self.fixture.add_member(name, role).await?;
         Ok(self.caller(name, Some(user)))
     }
 
     /// Adds a moderator of `forum`: a member of staff who moderates only this forum, or an administrator if
     /// [`Capability::Moderators`] is not supported.
-    pub async fn moderator(&self, name: &str, forum: &ForumId) -> TestResult<TestCaller> {
+    pub(crate) async fn moderator(&self, name: &str, forum: &ForumId) -> TestResult<TestCaller> {
         if self.require(Capability::Moderators).is_err() {
             return self.admin(name).await;
         }
@@ -221,7 +224,7 @@ impl Suite {
     }
 
     /// Returns the current access of the member with this id.
-    pub async fn access_of(&self, member: &UserId) -> TestResult<Option<Access>> {
+    pub(crate) async fn access_of(&self, member: &UserId) -> TestResult<Option<Access>> {
         let request = RequestInfo::new(self.now());
         Ok(self
             .inner
@@ -241,7 +244,7 @@ impl Suite {
 
     /// Adds a top-level forum. All members who can read it can write in it. Needs [`Capability::HiddenForums`] unless
     /// guests see it.
-    pub async fn forum(&self, readers: Audience) -> TestResult<ForumId> {
+    pub(crate) async fn forum(&self, readers: Audience) -> TestResult<ForumId> {
         self.add_forum(None, readers, Audience::Guests).await
     }
 
@@ -259,7 +262,7 @@ impl Suite {
     /// Adds a forum. Needs [`Capability::SubForums`] for one with a parent, [`Capability::HiddenForums`] unless guests
     /// see it, [`Capability::MemberForums`] if all members see it and guests do not, and [`Capability::ReadOnlyForums`]
     /// unless `writers` is [`Audience::Guests`].
-    pub async fn add_forum(
+    pub(crate) async fn add_forum(
         &self,
         parent: Option<&ForumId>,
         readers: Audience,
@@ -294,7 +297,11 @@ impl Suite {
 
     /// Writes a thread a minute after the previous write, and returns the path of its first post. Needs
     /// [`Capability::Threads`].
-    pub async fn thread(&self, author: &TestCaller, forum: &ForumId) -> TestResult<PostPath> {
+    pub(crate) async fn thread(
+        &self,
+        author: &TestCaller,
+        forum: &ForumId,
+    ) -> TestResult<PostPath> {
         self.require(Capability::Threads)?;
         let (title, body) = (self.text("Thread"), self.text("Words about"));
         self.write_thread(author, forum, &title, &body).await
@@ -330,7 +337,11 @@ impl Suite {
     }
 
     /// Writes a reply a minute after the previous write. Needs [`Capability::Posts`].
-    pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostPath> {
+    pub(crate) async fn post(
+        &self,
+        author: &TestCaller,
+        thread: &ThreadId,
+    ) -> TestResult<PostPath> {
         self.require(Capability::Posts)?;
         let body = self.text("An answer");
         self.write_reply(author, thread, &body).await
@@ -349,7 +360,7 @@ impl Suite {
     }
 
     /// Returns a text that the board does not contain yet.
-    pub fn text(&self, word: &str) -> String {
+    pub(crate) fn text(&self, word: &str) -> String {
         let number = self.texts.fetch_add(1, Ordering::Relaxed);
         format!("{word} {number}")
     }

@@ -22,7 +22,7 @@ use crate::runtime::{BoxFuture, Clock as _, ManualClock};
 /// Independently of the expected outcome, the rule fails if the board returns an internal error or content of a forum
 /// that the caller cannot see. A call that the host does not support skips the rule.
 #[derive(Clone)]
-pub struct TestCaller {
+pub(crate) struct TestCaller {
     pub(crate) inner: Arc<SuiteInner>,
     pub(crate) name: String,
     /// `None` for the guest.
@@ -117,7 +117,7 @@ macro_rules! calls {
         impl TestCaller {$(
             #[doc = concat!("Calls [`Board::", stringify!($name), "`].")]
             #[doc = concat!("Needs [`Capability::", stringify!($capability), "`].")]
-            pub async fn $name(&self, $($argument: &$type),*) -> CallResult<$reply> {
+            pub(crate) async fn $name(&self, $($argument: &$type),*) -> CallResult<$reply> {
                 let arguments: &[String] = &[$(format!("{:?}", $argument)),*];
                 let call = format!("{}({}) as {}", stringify!($name), arguments.join(", "), self.name);
                 lock(&self.inner.last_call).clone_from(&call);
@@ -204,12 +204,12 @@ impl TestCaller {
     }
 
     /// Returns the name, which is "the guest" for the guest.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the id. The id of the guest is empty, and no resource has it.
-    pub fn id(&self) -> UserId {
+    pub(crate) fn id(&self) -> UserId {
         self.user.clone().unwrap_or_else(UserId::empty)
     }
 
@@ -224,7 +224,7 @@ impl TestCaller {
     }
 
     /// Returns the current access; `None` if the account is banned or removed.
-    pub async fn access(&self) -> TestResult<Option<Access>> {
+    pub(crate) async fn access(&self) -> TestResult<Option<Access>> {
         let (authorizer, request) = (&self.inner.authorizer, self.request());
         Ok(match (&self.cached, &self.user) {
             (Some(cached), _) => Some(cached.clone()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use forum_api::conformance::{CASES, Suite, TestFailure, board_tests};
+use forum_api::conformance::{TestFailure, board_tests, rules, run};
 use forum_api::host::{BoardError, MemberCaller, ResourceRef};
 use forum_api::model::ThreadId;
 use forum_api::operation::{NoForum, Operation, PathParams, Resource, Tag};
@@ -82,13 +82,9 @@ fn single(_: &Arc<Club>) -> Vec<Operation> {
 #[test]
 fn an_operation_can_succeed_only_once() {
     run_with_postgres(async {
-        let rules = CASES
-            .iter()
-            .filter(|case| case.name.starts_with("operations::"));
-        for case in rules {
-            let factory = ClubFactory { operations: single };
-            let result = case.run(Suite::new(&factory)).await;
-            assert!(result.is_ok(), "{}: {result:?}", case.name);
+        for rule in rules::operations::RULES {
+            let result = run(rule, &ClubFactory { operations: single }).await;
+            assert!(result.is_ok(), "{rule}: {result:?}");
         }
     });
 }
@@ -111,8 +107,7 @@ fn an_operation_that_breaks_a_rule_fails_it() {
     ];
     run_with_postgres(async {
         for (operations, rule) in faults {
-            let case = CASES.iter().find(|case| case.name == rule).unwrap();
-            let result = case.run(Suite::new(&ClubFactory { operations })).await;
+            let result = run(rule, &ClubFactory { operations }).await;
             assert!(
                 matches!(result, Err(TestFailure::Failed(_))),
                 "{rule}: {result:?}"

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::conformance::{
-    Audience, BoardFactory, BoardFixture, CASES, Capability, FixtureResult, NewForum, Role, Suite,
-    TestFailure,
+    Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role, TestFailure,
+    run,
 };
 use forum_api::host::{
     Access, Authorizer, BackendError, BackendResult, Board, BoardError, BoardResult, Caller,
@@ -173,18 +173,10 @@ async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
         },
         ..MutantFactory::new(method, mutation)
     };
-    match check_rule(rule, &factory).await {
+    match run(rule, &factory).await {
         Err(TestFailure::Failed(text)) if !text.starts_with("the fixture failed") => None,
         _ => Some(row),
     }
-}
-
-async fn check_rule(rule: &str, factory: &MutantFactory) -> Result<(), TestFailure> {
-    let case = CASES
-        .iter()
-        .find(|case| case.name == rule)
-        .unwrap_or_else(|| panic!("no rule {rule}"));
-    case.run(Suite::new(factory)).await
 }
 
 struct MutantFactory {

@@ -22,7 +22,20 @@ rule_files! {
     audit tokens rate_limits idempotency outbox pending_events endpoints claims leases retries lists sweeps delivery_stats token_usage
 }
 
+/// Runs the rule `name`, such as `outbox::an_event_is_inserted_once`, on new stores.
+///
+/// # Errors
+/// If the rule fails, or needs a [`Capability`] that is unsupported.
+///
+/// # Panics
+/// If no rule has this name.
+pub async fn run(name: &str, factory: &dyn StoreFactory) -> TestResult {
+    find(cases(), name)
+        .run_on(&StoreFixture::new(factory).await?)
+        .await
+}
+
 /// Runs every rule, each on its own stores.
 pub async fn run_all(factory: &dyn StoreFactory) -> Report {
-    Report::create(CASES, || StoreFixture::new(factory)).await
+    Report::create(cases(), || StoreFixture::new(factory)).await
 }

@@ -2,13 +2,13 @@
 
 use std::any::Any;
 
-use forum_api::conformance::{Capability, TestFailure, run_all};
+use forum_api::conformance::{Capability, TestFailure, run, run_all};
 use forum_api::host::InForum;
 use forum_api::model::*;
 use forum_api::webhook::Event;
 use serde_json::{Value, from_str, to_string};
 
-use super::{MUTATIONS, MutantFactory, Mutation, check_rule};
+use super::{MUTATIONS, MutantFactory, Mutation};
 
 /// The capabilities that the board does not have, each with a rule that fails unless the board lists the capability.
 const DIFFERENCES: [(Capability, &str); 11] = [
@@ -78,7 +78,7 @@ async fn a_rule_fails_for_a_board_that_does_not_list_its_difference() {
     for (capability, rule) in DIFFERENCES {
         let others = DIFFERENCES.map(|(other, _)| other).into_iter();
         let factory = different(others.filter(|other| *other != capability).collect());
-        let result = check_rule(rule, &factory).await;
+        let result = run(rule, &factory).await;
         assert!(matches!(result, Err(TestFailure::Failed(_))), "{rule}");
     }
 }
@@ -93,7 +93,7 @@ async fn rules_on_concurrent_calls_are_skipped_without_atomic_commands() {
     });
     for row in races.flat_map(|(_, rows)| *rows) {
         let (_, rule) = row.split_once(' ').unwrap();
-        let result = check_rule(rule, &different(vec![Capability::AtomicCommands])).await;
+        let result = run(rule, &different(vec![Capability::AtomicCommands])).await;
         let is_skipped = matches!(
             result,
             Err(TestFailure::Unsupported(Capability::AtomicCommands))
@@ -124,7 +124,7 @@ async fn the_rules_of_omitted_operations_are_skipped() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_of_an_unsupported_method_is_skipped() {
     let rule = "deletion::one_of_concurrent_deletions_succeeds";
-    let result = check_rule(rule, &different(vec![Capability::Deletion])).await;
+    let result = run(rule, &different(vec![Capability::Deletion])).await;
     assert!(
         matches!(result, Err(TestFailure::Unsupported(Capability::Deletion))),
         "{result:?}"

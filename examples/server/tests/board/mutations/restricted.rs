@@ -7,14 +7,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 
 use forum_api::conformance::{
-    Audience, Capability, FixtureResult, NewForum, Role, TestFailure, run_all,
+    Audience, Capability, FixtureResult, NewForum, Role, TestFailure, run, run_all,
 };
 use forum_api::host::{BoardError, BoardResult, Caller, InForum, ResourceRef};
 use forum_api::model::*;
 use forum_api::webhook::Event;
 use serde_json::{Value, from_str, to_string};
 
-use super::{MutantFactory, Mutation, check_rule};
+use super::{MutantFactory, Mutation};
 
 /// The capabilities that the board does not have, each with a rule that fails unless the board lists the capability.
 const DIFFERENCES: [(Capability, &str); 11] = [
@@ -82,7 +82,7 @@ async fn no_rule_fails_for_a_board_that_lists_its_restrictions() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_fails_for_a_board_that_does_not_list_its_restriction() {
     for (capability, rule) in DIFFERENCES {
-        let result = check_rule(rule, &restricted(Some(capability))).await;
+        let result = run(rule, &restricted(Some(capability))).await;
         assert!(matches!(result, Err(TestFailure::Failed(_))), "{rule}");
     }
 }
@@ -102,7 +102,7 @@ async fn an_expected_difference_does_not_fail() {
             expected_differences: &[(RULE, "notes are a page of their own")],
             ..restricted(capability)
         };
-        let result = check_rule(RULE, &factory).await.unwrap_err().to_string();
+        let result = run(RULE, &factory).await.unwrap_err().to_string();
         assert!(result.starts_with(expected), "{result}");
     }
     let passing = MutantFactory {
