@@ -1,39 +1,14 @@
 //! Renders posts: CommonMark with the tables, strikethrough and bare links of GitHub Flavored Markdown. HTML in the
 //! source is escaped, and links to scripts are removed.
 
-use std::sync::{Arc, LazyLock};
-
-use comrak::nodes::NodeValue;
-use comrak::{Arena, Options, markdown_to_html, parse_document};
 use forum_api::host::{BoardError, BoardResult, OrInternal};
+use linkify::{LinkFinder, LinkKind};
+use pulldown_cmark::{
+    CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream, html,
+};
 use tokio::task::spawn_blocking;
 
 use crate::board::texts::{Texts, fill};
-
-/// The options, without and with tables.
-static OPTIONS: LazyLock<[Options<'static>; 2]> = LazyLock::new(|| [false, true].map(options));
-
-fn options(tables: bool) -> Options<'static> {
-    let mut options = Options::default();
-    options.extension.autolink = true;
-    options.extension.strikethrough = true;
-    options.extension.table = tables;
-    options.extension.image_url_rewriter = Some(Arc::new(remove_data_url));
-    options.extension.link_url_rewriter = Some(Arc::new(remove_data_url));
-    options.render.escape = true;
-    options
-}
-
-/// Removes `data:` addresses, which the renderer permits for some images.
-fn remove_data_url(address: &str) -> String {
-    let scheme = address.get(.."data:".len()).unwrap_or_default();
-    let is_data = scheme.eq_ignore_ascii_case("data:");
-    if is_data {
-        String::new()
-    } else {
-        address.into()
-    }
-}
 
 /// Maximum length of a post's HTML as a multiple of its source, in addition to [`MIN_LENGTH_LIMIT`].
 const MAX_LENGTH_FACTOR: usize = 8;
@@ -80,23 +55,105 @@ impl BodyHtml {
 /// Renders safe HTML. A source whose HTML would be too long (a thousand nested quotes) is rendered as a code block, and
 /// tables with too many cells are rendered as text.
 pub fn render_blocking(source: &str) -> String {
-    let options = options_of(source);
-    let html = markdown_to_html(source, options);
+    let html = rendered(source);
     if html.len() <= MAX_LENGTH_FACTOR * source.len() + MIN_LENGTH_LIMIT {
         return html;
     }
     let lines = source.lines().map(|line| format!("    {line}\n"));
-    markdown_to_html(&lines.collect::<String>(), options)
+    rendered(&lines.collect::<String>())
 }
 
-/// Returns the options for a source. The rows of a table have as many cells as its header, also if they are empty, so
-/// that a short source can have a million cells.
-fn options_of(source: &str) -> &'static Options<'static> {
-    let [without_tables, with_tables] = &*OPTIONS;
-    match max_cells(source) > MAX_CELLS {
-        true => without_tables,
-        false => with_tables,
-    }
+fn rendered(source: &str) -> String {
+    let mut html = String::new();
+    html::push_html(&mut html, linked(safe(events(source))));
+    html
+}
+
+/// Parses a source. The rows of a table have as many cells as its header, also if they are empty, so that a short source
+/// can have a million cells.
+fn events(source: &str) -> impl Iterator<Item = Event<'_>> {
+    let mut options = Options::ENABLE_STRIKETHROUGH;
+    options.set(Options::ENABLE_TABLES, max_cells(source) <= MAX_CELLS);
+    TextMergeStream::new(Parser::new_ext(source, options))
+}
+
+/// Replaces HTML by text, and removes images and links whose addresses are unsafe.
+fn safe<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
+    let mut are_safe = Vec::new();
+    events
+        .filter(move |event| match event {
+            Event::Start(Tag::Link {
+                dest_url,
+                link_type,
+                ..
+            }) => {
+                are_safe.push(*link_type == LinkType::Email || is_safe_address(dest_url));
+                are_safe.last().is_some_and(|is_safe| *is_safe)
+            }
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                are_safe.push(is_safe_address(dest_url));
+                are_safe.last().is_some_and(|is_safe| *is_safe)
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                are_safe.pop().is_some_and(|is_safe| is_safe)
+            }
+            _ => true,
+        })
+        .map(|event| match event {
+            Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
+            Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
+            Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
+            event => event,
+        })
+}
+
+/// Returns `true` if an address is relative, or of the web or an email.
+fn is_safe_address(address: &str) -> bool {
+    let scheme = address.split(['/', '?', '#']).next().unwrap_or_default();
+    scheme.split_once(':').is_none_or(|(scheme, _)| {
+        ["http", "https", "mailto"].contains(&&*scheme.to_ascii_lowercase())
+    })
+}
+
+/// Makes bare addresses links, outside of links, images and code.
+fn linked<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
+    let mut unlinked = 0;
+    events.flat_map(move |event| {
+        match &event {
+            Event::Start(Tag::Link { .. } | Tag::Image { .. } | Tag::CodeBlock(_)) => unlinked += 1,
+            Event::End(TagEnd::Link | TagEnd::Image | TagEnd::CodeBlock) => unlinked -= 1,
+            Event::Text(text) if unlinked == 0 => return links(text),
+            _ => {}
+        }
+        vec![event]
+    })
+}
+
+/// Splits a text into links and the texts between them.
+fn links<'a>(text: &str) -> Vec<Event<'a>> {
+    let owned = |text: &str| CowStr::from(text.to_owned());
+    let mut finder = LinkFinder::new();
+    finder.url_must_have_scheme(false);
+    finder
+        .spans(text)
+        .flat_map(|span| {
+            let address = span.as_str();
+            let scheme = match span.kind() {
+                Some(LinkKind::Url) if address.starts_with("www.") => "http://",
+                Some(LinkKind::Url) if address.starts_with("http") => "",
+                Some(LinkKind::Email) => "mailto:",
+                _ => return vec![Event::Text(owned(address))],
+            };
+            let link = Tag::Link {
+                link_type: LinkType::Autolink,
+                dest_url: format!("{scheme}{address}").into(),
+                title: CowStr::Borrowed(""),
+                id: CowStr::Borrowed(""),
+            };
+            let end = Event::End(link.to_end());
+            vec![Event::Start(link), Event::Text(owned(address)), end]
+        })
+        .collect()
 }
 
 /// Returns an upper bound of the number of cells. A table ends before a blank line. The number of its columns exceeds
@@ -125,9 +182,7 @@ pub fn plain(source: &str) -> String {
 }
 
 fn parsed(source: &str) -> String {
-    let arena = Arena::new();
-    let nodes = parse_document(&arena, source, options_of(source)).descendants();
-    nodes.map(|node| words(&node.data().value)).collect()
+    events(source).map(words).map(CowStr::into_string).collect()
 }
 
 /// Returns whether parsing would change only white space: the source has no character with a meaning in Markdown, and
@@ -145,26 +200,27 @@ fn is_unmarked(source: &str) -> bool {
     source.chars().all(is_plain) && !source.lines().any(is_item)
 }
 
-fn words(node: &NodeValue) -> String {
-    match node {
-        NodeValue::Text(text) => text.to_string(),
-        NodeValue::Code(code) => code.literal.clone(),
-        NodeValue::CodeBlock(code) => format!(" {}", code.literal),
-        NodeValue::HtmlInline(text) => text.clone(),
-        NodeValue::HtmlBlock(html) => format!(" {}", html.literal),
-        NodeValue::SoftBreak | NodeValue::LineBreak => " ".into(),
-        node if node.block() => " ".into(),
-        _ => String::new(),
+fn words(event: Event<'_>) -> CowStr<'_> {
+    match event {
+        Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => text,
+        Event::Start(tag) if is_inline(&tag) => CowStr::Borrowed(""),
+        Event::Start(_) | Event::SoftBreak | Event::HardBreak => CowStr::Borrowed(" "),
+        _ => CowStr::Borrowed(""),
     }
+}
+
+fn is_inline(tag: &Tag<'_>) -> bool {
+    matches!(
+        tag,
+        Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::{prop_assert_eq, proptest};
 
-    use comrak::{Arena, parse_document};
-
-    use super::{options_of, parsed, plain, render_blocking};
+    use super::{events, parsed, plain, render_blocking};
 
     #[test]
     fn markdown_is_rendered_as_html() {
@@ -174,6 +230,16 @@ mod tests {
             (
                 "see https://example.org",
                 "<p>see <a href=\"https://example.org\">https://example.org</a></p>\n",
+            ),
+            (
+                "(www.tea.example/a_b) `http://code.example`, ann@tea.example.",
+                "<p>(<a href=\"http://www.tea.example/a_b\">www.tea.example/a_b</a>) \
+                <code>http://code.example</code>, \
+                <a href=\"mailto:ann@tea.example\">ann@tea.example</a>.</p>\n",
+            ),
+            (
+                "[a http://b.example](http://c.example) tea.example",
+                "<p><a href=\"http://c.example\">a http://b.example</a> tea.example</p>\n",
             ),
             ("1 < 2", "<p>1 &lt; 2</p>\n"),
         ] {
@@ -199,12 +265,6 @@ mod tests {
             let row = |cell: &str| format!("{}|\n", format!("|{cell}").repeat(columns));
             [row("a"), row("-"), "a|\n".repeat(rows)].concat()
         };
-        let count = |source: &str| {
-            let arena = Arena::new();
-            parse_document(&arena, source, options_of(source))
-                .descendants()
-                .count()
-        };
         let quoted = |table: String| table.lines().map(|line| format!("> {line}\n")).collect();
         for source in [
             table(1000, 5000),
@@ -217,7 +277,8 @@ mod tests {
             [table(1000, 1000), table(9, 3000)].concat(),
             format!("{}\n", table(20, 470)).repeat(12),
         ] {
-            assert!(count(&source) <= 2 * source.len(), "{}", count(&source));
+            let count = events(&source).count();
+            assert!(count <= 4 * source.len(), "{count}");
         }
         let full = [
             "|a".repeat(90),
