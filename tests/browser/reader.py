@@ -10,6 +10,8 @@ from server import Server
 # The operations that the page calls, with the cost that it shows.
 CALL = re.compile(r"(?P<status>\d+), cost (?P<cost>\d+), \d+ units remain\. (?P<operation>\w+)")
 
+RUNNING = {"error": {"code": "conflict", "message": "Still running.", "requestId": "1"}}
+
 
 def run(page: Page, server: Server) -> None:
     """A guest reads and searches; a member replies and votes. Each view shows its requests with their costs."""
@@ -29,9 +31,13 @@ def run(page: Page, server: Server) -> None:
     page.get_by_role("button", name="Use token").click()
     page.get_by_label("Reply").fill("A *second* pot.")
     check_page(page, "reader-thread")
+    # The server creates the reply, and the browser receives another response.
+    page.route("**/posts", lambda route: (route.fetch(), route.fulfill(status=409, json=RUNNING)), times=1)
+    page.get_by_role("button", name="Reply").click()
+    expect(page.get_by_role("status").filter(has_text="Still running.")).to_be_visible()
     with page.expect_response("**/posts") as replied:
         page.get_by_role("button", name="Reply").click()
-    assert replied.value.request.headers["idempotency-key"]
+    assert replied.value.headers["idempotency-replayed"] == "true"
     expect(page.locator("em", has_text="second")).to_have_count(1)
     page.get_by_label("Green tea").check()
     page.get_by_role("button", name="Vote").click()

@@ -2,7 +2,7 @@
 
 const API = "/api/v1"
 const responses = new Map()  // Responses with an `etag`, by path.
-const keys = new Map()  // Idempotency keys of forms whose outcome is unknown.
+const keys = new Map()  // Idempotency keys of requests whose outcome is unknown.
 const view = document.querySelector("main")
 const tokenField = document.querySelector("#token")
 let calls = document.querySelector("#calls")
@@ -17,17 +17,21 @@ class ApiError extends Error {
 }
 
 /// Sends a request, shows it below the view, and returns the body of the response.
-async function call(operation, cost, path, { method = "GET", body, key } = {}) {
+async function call(operation, cost, path, body) {
+    const method = body ? "POST" : "GET"
+    const request = `${path} ${JSON.stringify(body)}`
+    if (body && !keys.has(request)) keys.set(request, randomKey())
     const shown = calls
     const stored = method === "GET" ? responses.get(tokenField.value + path) : undefined
     const headers = {
         ...(tokenField.value && { authorization: `Bearer ${tokenField.value}` }),
-        ...(body && { "content-type": "application/json" }),
-        ...(key && { "idempotency-key": key }),
+        ...(body && { "content-type": "application/json", "idempotency-key": keys.get(request) }),
         ...(stored && { "if-none-match": stored.etag }),
     }
     // The script handles `etag` itself, so that the page can show status 304.
     const response = await fetch(API + path, { method, headers, body: body && JSON.stringify(body), cache: "no-store" })
+    // After these statuses, a request may still take effect. Repeated with its key, it takes effect once.
+    if (response.status < 500 && response.status !== 409) keys.delete(request)
     const remaining = response.headers.get("x-ratelimit-remaining")
     shown.append(element("li", {},
         element("code", {}, `${method} ${API}${path}`), " ",
@@ -43,6 +47,11 @@ async function call(operation, cost, path, { method = "GET", body, key } = {}) {
     const etag = response.headers.get("etag")
     if (method === "GET" && etag) responses.set(tokenField.value + path, { etag, body: content })
     return content
+}
+
+/// Returns a random idempotency key. `crypto.randomUUID` needs HTTPS.
+function randomKey() {
+    return Array.from(crypto.getRandomValues(new Uint32Array(4)), (number) => number.toString(36)).join("-")
 }
 
 /// Creates an element. A text is never parsed as HTML.
@@ -72,21 +81,17 @@ function list(path, page, item) {
     ]
 }
 
-/// Returns a form. Its idempotency key stays the same until a response arrives, so that a repeated reply is created once.
+/// Returns a form. Shows the error of a request beside its button.
 function form(label, fields, send) {
     const status = element("p", { role: "status" })
     const button = element("button", {}, label)
     const submit = async (event) => {
         event.preventDefault()
         button.disabled = true
-        const key = keys.get(label) ?? crypto.randomUUID()
-        keys.set(label, key)
         try {
-            await send(new FormData(event.target), key)
-            keys.delete(label)
+            await send(new FormData(event.target))
             await show()
         } catch (error) {
-            if (error instanceof ApiError) keys.delete(label)
             status.textContent = error.message
         }
         button.disabled = false
@@ -129,7 +134,7 @@ async function thread(id, query) {
         thread.canReply && form("Reply", [
             element("label", { for: "body" }, "Reply"),
             element("textarea", { id: "body", name: "body", rows: "5", required: true }),
-        ], (data, key) => call("createPost", 5, `${path}/posts`, { method: "POST", body: { body: data.get("body") }, key })),
+        ], (data) => call("createPost", 5, `${path}/posts`, { body: data.get("body") })),
     ]
 }
 
@@ -137,7 +142,7 @@ async function thread(id, query) {
 function rendered(html) {
     const template = document.createElement("template")
     template.innerHTML = html
-    return element("div", {}, template.content)
+    return element("div", { class: "body" }, template.content)
 }
 
 function showPoll(poll) {
@@ -147,8 +152,7 @@ function showPoll(poll) {
         ` ${option.text} `, element("small", {}, option.votes === null ? "" : count(option.votes, "vote")))))
     const choice = element("fieldset", {}, element("legend", {}, poll.question), ...options)
     if (poll.closed || !tokenField.value) return choice
-    return form("Vote", [choice], (data, key) => call("vote", 5, `/polls/${poll.pollId}/votes`,
-        { method: "POST", body: { optionIds: data.getAll("option") }, key }))
+    return form("Vote", [choice], (data) => call("vote", 5, `/polls/${poll.pollId}/votes`, { optionIds: data.getAll("option") }))
 }
 
 async function search(query) {
