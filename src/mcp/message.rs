@@ -76,6 +76,8 @@ impl RpcError {
     pub(super) const INVALID_REQUEST: i32 = -32600;
     pub(super) const METHOD_NOT_FOUND: i32 = -32601;
     pub(super) const INVALID_PARAMS: i32 = -32602;
+    /// The API refuses the request before it is run.
+    pub(super) const REFUSED: i32 = -32000;
     pub(super) const HEADER_MISMATCH: i32 = -32020;
     pub(super) const UNSUPPORTED_VERSION: i32 = -32022;
 
@@ -95,6 +97,20 @@ impl RpcError {
         }
         respond(id, "error", error.to_string().as_bytes())
     }
+}
+
+/// Returns a response as part of a batch. An error of the API becomes an error of JSON-RPC, so that the client knows its
+/// request.
+pub(super) fn in_batch(id: Option<&RawValue>, response: Bytes) -> Bytes {
+    let body = serde_json::from_slice::<Value>(&response).unwrap_or_default();
+    let error = body["error"].clone();
+    if error["requestId"].is_null() {
+        return response;
+    }
+    let message = error["message"].as_str().unwrap_or_default().to_owned();
+    let refusal = RpcError::new(RpcError::REFUSED, message);
+    let data = Some(error);
+    RpcError { data, ..refusal }.response(id)
 }
 
 /// Returns the response with this result, which is JSON.

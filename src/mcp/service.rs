@@ -218,7 +218,9 @@ impl Server {
         let (mut bodies, mut headers) = (Vec::new(), HeaderMap::new());
         for message in messages.unwrap_or_default() {
             let head = head.clone();
-            let response = match serde_json::from_str(message.get()) {
+            let message = serde_json::from_str::<Message<'_>>(message.get());
+            let id = message.as_ref().ok().and_then(|message| message.id);
+            let response = match message {
                 Ok(message) => self.respond_to_message(head, message).await,
                 Err(error) => {
                     self.refuse_message(head, StatusCode::BAD_REQUEST, &parse_error(&error))
@@ -226,11 +228,11 @@ impl Server {
                 }
             };
             let (response, body) = read(response).await;
-            if is_of_api(response.status) {
+            if is_of_api(response.status) && bodies.is_empty() {
                 return Response::from_parts(response, ResponseBody::new(body));
             }
             if !body.is_empty() {
-                bodies.push(body);
+                bodies.push(message::in_batch(id, body));
                 headers = response.headers;
             }
         }

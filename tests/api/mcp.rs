@@ -496,6 +496,18 @@ async fn batches_are_answered_where_the_version_has_them() {
             assert_eq!(rpc_error(&response), (400, -32600), "{version:?}");
         }
     }
+    let mut one_unit = settings();
+    one_unit.guest_budget.units = 1;
+    let limited = Server::with(one_unit);
+    let refused = Agent::new(&limited, None)
+        .post(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]"#)
+        .await
+        .json();
+    assert_eq!(
+        (&refused[1]["id"], &refused[1]["error"]["code"]),
+        (&json!(2), &json!(-32000))
+    );
+    assert_eq!(refused[1]["error"]["data"]["code"], "rate_limited");
     let many = format!(
         "[{}]",
         vec![r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#; 33].join(",")
