@@ -167,6 +167,11 @@ fn an_invalid_configuration_is_refused_with_its_location() {
             "a URL of --database-replica has one host; repeat the option for each replica",
         ),
         (
+            "database = \"postgres://h/d\"\ndatabase-replica = [\"postgres://i/d?host=j\"]",
+            ("", ""),
+            "a URL of --database-replica has one host; repeat the option for each replica",
+        ),
+        (
             "database = \"postgres://h/d\"",
             ("FORUM_DATABASE_REPLICA", "postgres://i/d,sqlite:forum.db"),
             "invalid Postgres URL",

@@ -16,7 +16,8 @@
 //!
 //! A request waits at most [`WAIT_TIMEOUT`] for a connection to a replica and for the position; then the primary serves
 //! the read. A task in the background opens further connections, and checks a replica after a failure or a timeout. A
-//! replica that fails is left out until a check succeeds. A read that fails on a replica, for example because of a conflict with the replay, runs again on the primary.
+//! replica that fails is left out until a check succeeds. A read that fails on a replica, for example because of a
+//! conflict with the replay, runs again on the primary.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -70,7 +71,8 @@ FROM pg_control_checkpoint()";
 
 /// Identifies a database: a replica has the same identifier as its primary.
 const IDENTIFIER: &str = "
-SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database WHERE datname = current_database()";
+SELECT system_identifier || '/' || oid, pg_is_in_recovery()
+FROM pg_control_system(), pg_database WHERE datname = current_database()";
 
 /// A position in the log of the primary.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +131,7 @@ impl Replicas {
     /// # Errors
     /// If the identifier of the primary cannot be read.
     pub async fn of(primary: &Pool, pools: Vec<Pool>) -> BoardResult<Self> {
-        let identifier = identifier(primary).await?;
+        let (identifier, _) = identify(primary).await?;
         let replicas = pools.into_iter().enumerate().map(|(place, pool)| {
             let replica = Arc::new(Replica {
                 searches: share(&pool, 4),
@@ -307,11 +309,12 @@ impl Replica {
 
     /// Checks that the replica responds and belongs to the primary.
     async fn check(&self) -> BoardResult<()> {
-        let Ok(identifier) = timeout(CHECK_TIMEOUT, identifier(&self.pool)).await else {
+        let Ok(database) = timeout(CHECK_TIMEOUT, identify(&self.pool)).await else {
             self.pool.retain(|_, _| false);
             return Err(DbError::Invalid("the replica does not respond").into());
         };
-        if identifier? != self.identifier {
+        let (identifier, is_in_recovery) = database?;
+        if identifier != self.identifier || !is_in_recovery {
             let reason =
                 "the server is not a replica of the database, or the URL names another database";
             return Err(DbError::Invalid(reason).into());
@@ -320,22 +323,20 @@ impl Replica {
     }
 }
 
-async fn identifier(pool: &Pool) -> DbResult<String> {
+/// Returns the identifier of a database, and `true` if the server is a replica.
+async fn identify(pool: &Pool) -> DbResult<(String, bool)> {
     let client = pool.get().await?;
     let row = client.query_one(IDENTIFIER, &[]).await?;
-    Ok(row.try_get(0)?)
+    Ok((row.try_get(0)?, row.try_get(1)?))
 }
 
 /// Parses the URLs of replicas, and returns a pool of up to `size` connections for each.
 ///
 /// # Errors
-/// If a URL is malformed, or names several hosts.
+/// If a URL is malformed, or does not name exactly one host.
 pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
     let pool = |url: &String| {
-        let host = url.split_once("://").map_or("", |(_, rest)| rest);
-        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-        let host = host.split(['/', '?']).next().unwrap_or_default();
-        if host.contains(',') {
+        if hosts(url) != 1 {
             return Err(BoardError::validation(
                 "database-replica",
                 "a URL of --database-replica has one host; repeat the option for each replica",
@@ -344,4 +345,19 @@ pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
         Ok(postgres::connect(url, size)?)
     };
     urls.iter().map(pool).collect()
+}
+
+/// Returns the number of hosts that a URL names before its path and in its parameters.
+fn hosts(url: &str) -> usize {
+    let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
+    let address = address.split_once("://").map_or("", |(_, rest)| rest);
+    let address = address.rsplit_once('@').map_or(address, |(_, host)| host);
+    let named = parameters
+        .split('&')
+        .filter_map(|parameter| parameter.strip_prefix("host="));
+    let hosts = address.split('/').take(1).chain(named);
+    hosts
+        .flat_map(|hosts| hosts.split(','))
+        .filter(|host| !host.is_empty())
+        .count()
 }
