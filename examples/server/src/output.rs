@@ -1,7 +1,7 @@
 //! Output of commands on stdout and stderr, and their exit status.
 
 use std::fmt::{self, Display};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::builder::styling::{AnsiColor, Style};
@@ -61,11 +61,22 @@ impl Output {
     }
 
     /// Prints to stdout. The text has colours only at a terminal, and only if `NO_COLOR` is not set.
-    pub fn print(&self, as_json: bool) {
-        if as_json {
-            print_line(io::stdout(), &self.json);
-        } else if !self.text.is_empty() {
-            print_line(anstream::stdout(), &self.text.trim_end());
+    ///
+    /// # Errors
+    /// If the output cannot be written, for example to a full disk. A closed pipe is not an error.
+    pub fn print(&self, as_json: bool) -> BoardResult<()> {
+        let written = if as_json {
+            write_line(io::stdout(), &self.json)
+        } else if self.text.is_empty() {
+            Ok(())
+        } else {
+            write_line(anstream::stdout(), &self.text.trim_end())
+        };
+        match written {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(BoardError::internal(
+                format!("the output could not be written: {error}"),
+            )),
+            _ => Ok(()),
         }
     }
 }
@@ -226,9 +237,14 @@ pub fn warn(warning: &str) {
     );
 }
 
-/// Prints a line. A closed stream is not an error.
-fn print_line(mut stream: impl Write, line: &impl Display) {
-    drop(writeln!(stream, "{line}").and_then(|()| stream.flush()));
+/// Prints a line. A stream that cannot be written is not an error.
+fn print_line(stream: impl Write, line: &impl Display) {
+    drop(write_line(stream, line));
+}
+
+fn write_line(mut stream: impl Write, line: &impl Display) -> io::Result<()> {
+    writeln!(stream, "{line}")?;
+    stream.flush()
 }
 
 #[cfg(test)]

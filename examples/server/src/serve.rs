@@ -181,7 +181,8 @@ impl Server {
             has_mcp: !options.no_mcp,
             new,
         };
-        Output::new(&banner, banner.info())?.print(common.json);
+        // A full disk below stdout does not prevent the start.
+        drop(Output::new(&banner, banner.info())?.print(common.json));
         Ok(Self {
             shutdown,
             listener,

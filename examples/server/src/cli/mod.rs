@@ -199,8 +199,7 @@ impl Cli {
                 Output::new(format!("{document:#}"), &document)?
             }
         };
-        output.print(common.json);
-        Ok(())
+        output.print(common.json)
     }
 }
 

@@ -9,6 +9,7 @@ use forum_api::host::{BoardError, BoardResult};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+use super::check_no_log;
 use crate::database_lock::DatabaseLock;
 use crate::new_file::NewFile;
 use crate::output::Output;
@@ -53,6 +54,7 @@ impl BackupCommand {
         if fs::symlink_metadata(&self.path).is_ok() {
             return Err(conflict(ErrorKind::AlreadyExists.into()));
         }
+        check_no_log(&self.path)?;
         let file = NewFile::create(&self.path).map_err(conflict)?;
         copy(source, file.partial()).map_err(|error| {
             let source = source.display();

@@ -12,6 +12,7 @@ use forum_api::store::sqlite::DatabasePath;
 use forum_api::webhook::{KeyId, KeyMismatchError};
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 
+use super::{check_no_log, refused};
 use crate::audit;
 use crate::board::copy::{self, CopiedBoard, CopiedTable, CopySettings, Progress, Step};
 use crate::cli::{CopyTarget, DatabaseOptions, without_password};
@@ -113,6 +114,7 @@ impl CopyCommand {
                 _ => format!("the file \"{shown}\" already exists"),
             }));
         }
+        check_no_log(target)?;
         let key_file = keys::default_path(&self.target.to).unwrap_or_default();
         let found = key_file.exists();
         if found {
@@ -272,8 +274,4 @@ impl Progress for TerminalProgress {
     fn advance(&self, rows: u64) {
         self.0.inc(rows);
     }
-}
-
-fn refused(reason: &str) -> BoardError {
-    BoardError::conflict(reason)
 }

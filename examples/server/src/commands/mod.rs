@@ -1,6 +1,8 @@
 //! Commands other than `serve`.
 
-use forum_api::host::BoardResult;
+use std::path::{Path, PathBuf};
+
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::UserId;
 
 use crate::board::{ReferenceBoard, accounts};
@@ -18,6 +20,30 @@ pub mod restore;
 pub mod token;
 pub mod webhook;
 pub mod worker;
+
+/// Suffixes of the files that can contain changes of a SQLite database.
+const LOGS: [&str; 2] = ["-wal", "-journal"];
+
+/// Checks that no log of another database is beside the path of a new one: SQLite would apply the log to it.
+fn check_no_log(database: &Path) -> BoardResult<()> {
+    let mut logs = LOGS.into_iter().map(|suffix| beside(database, suffix));
+    logs.find(|log| log.exists()).map_or(Ok(()), |log| {
+        let log = log.display();
+        Err(refused(&format!(
+            "the log \"{log}\" of another database exists; move it to another path"
+        )))
+    })
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn refused(reason: &str) -> BoardError {
+    BoardError::conflict(reason)
+}
 
 async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserId> {
     let member = board

@@ -14,6 +14,7 @@ use forum_api::store::sqlite::{DatabasePath, DatabaseSettings};
 use forum_api::webhook::{KeyId, KeyMismatchError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::{LOGS, beside, refused};
 use crate::audit;
 use crate::board::db;
 use crate::cli::DatabaseOptions;
@@ -22,9 +23,6 @@ use crate::database_lock::DatabaseLock;
 use crate::keys::WebhookCipher;
 use crate::output::Output;
 use crate::prompt::Confirm;
-
-/// Suffixes of the files that can contain changes of a SQLite database.
-const LOGS: [&str; 2] = ["-wal", "-journal"];
 
 /// Suffix of the index of the write-ahead log, which SQLite creates again.
 const INDEX: &str = "-shm";
@@ -342,14 +340,4 @@ fn remove(file: &Path) -> io::Result<()> {
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| path.metadata().map(|file| (file.dev(), file.ino())).ok();
     identity(one).is_some_and(|one| identity(other) == Some(one))
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
-fn refused(reason: &str) -> BoardError {
-    BoardError::conflict(reason)
 }

@@ -180,6 +180,17 @@ fn the_printed_document_is_the_served_one() {
 }
 
 #[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let (directory, _) = ServerDirectory::with_demo_board();
+    let line = shell_line(&directory, "token list");
+    let line = format!("NO_COLOR=1 {line} > /dev/full; echo status $?");
+    let printed = run_at_terminal(&directory, &line, &[]);
+    let reason = "error: the output could not be written: No space left on device";
+    assert!(printed.contains(reason), "{printed}");
+    assert!(printed.contains("status 1"), "{printed}");
+}
+
+#[test]
 fn completions_name_the_commands_of_the_shell() {
     for shell in ["bash", "zsh", "fish"] {
         let directory = ServerDirectory::in_sqlite();

@@ -556,6 +556,13 @@ fn refusals_change_nothing() {
     let path = |name: &str| directory.path().join(name);
     fs::write(path("other.db"), "").unwrap();
     refused(&postgres, "sqlite:other.db", "already exists");
+    fs::write(path("new.db-journal"), "").unwrap();
+    refused(
+        &postgres,
+        "sqlite:new.db",
+        "log \"new.db-journal\" of another",
+    );
+    fs::remove_file(path("new.db-journal")).unwrap();
     fs::write(path("new.db.key"), "0123456789abcdef").unwrap();
     refused(&postgres, "sqlite:new.db", "contains another key");
     database.query("INSERT INTO board_migrations VALUES (1000, 'later', '')");

@@ -27,6 +27,11 @@ fn a_backup_of_a_running_server_can_be_served() {
     assert_eq!(mode & 0o777, 0o600);
     let again = server.run("backup copy.db");
     assert_eq!(again.error_message(), "the file \"copy.db\" already exists");
+    fs::write(file("other.db-wal"), "").unwrap();
+    assert_eq!(
+        server.run("backup other.db").error_message(),
+        "the log \"other.db-wal\" of another database exists; move it to another path"
+    );
 
     let restored = ServerDirectory::in_sqlite();
     for (from, to) in [("copy.db", "forum.db"), ("forum.db.key", "forum.db.key")] {
