@@ -336,13 +336,14 @@ async fn identify(pool: &Pool) -> DbResult<(String, bool)> {
 /// If a URL is malformed, or does not name exactly one host.
 pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
     let pool = |url: &String| {
+        let pool = postgres::connect(url, size)?;
         if hosts(url) != 1 {
             return Err(BoardError::validation(
                 "database-replica",
                 "a URL of --database-replica has one host; repeat the option for each replica",
             ));
         }
-        Ok(postgres::connect(url, size)?)
+        Ok(pool)
     };
     urls.iter().map(pool).collect()
 }
