@@ -138,9 +138,13 @@ fn links<'a>(text: &str) -> Vec<Event<'a>> {
         .spans(text)
         .flat_map(|span| {
             let address = span.as_str();
+            let begins_with = |prefix: &str| {
+                let beginning = address.get(..prefix.len());
+                beginning.is_some_and(|text| text.eq_ignore_ascii_case(prefix))
+            };
             let scheme = match span.kind() {
-                Some(LinkKind::Url) if address.starts_with("www.") => "http://",
-                Some(LinkKind::Url) if address.starts_with("http") => "",
+                Some(LinkKind::Url) if begins_with("www.") => "http://",
+                Some(LinkKind::Url) if begins_with("http://") || begins_with("https://") => "",
                 Some(LinkKind::Email) => "mailto:",
                 _ => return vec![Event::Text(owned(address))],
             };
@@ -238,8 +242,8 @@ mod tests {
                 <a href=\"mailto:ann@tea.example\">ann@tea.example</a>.</p>\n",
             ),
             (
-                "[a http://b.example](http://c.example) tea.example",
-                "<p><a href=\"http://c.example\">a http://b.example</a> tea.example</p>\n",
+                "[a http://b.example](http://c.example) tea.example http.example httpx://tea",
+                "<p><a href=\"http://c.example\">a http://b.example</a> tea.example http.example httpx://tea</p>\n",
             ),
             ("1 < 2", "<p>1 &lt; 2</p>\n"),
         ] {
