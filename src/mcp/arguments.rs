@@ -127,9 +127,10 @@ impl Tool {
     ) -> Result<(Parts, Bytes), ArgumentError> {
         let mut uri = base_path.to_owned();
         self.write_path(&mut uri, &mut arguments)?;
-        let key = match self.accepts_idempotency_key() {
-            true => take(&mut arguments, IDEMPOTENCY_KEY)?,
-            false => None,
+        let key = if self.accepts_idempotency_key() {
+            take(&mut arguments, IDEMPOTENCY_KEY)?
+        } else {
+            None
         };
         head.headers.remove(IF_NONE_MATCH);
         head.headers.remove(IDEMPOTENCY_KEY_HEADER);

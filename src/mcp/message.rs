@@ -103,13 +103,15 @@ impl RpcError {
 /// request.
 pub(super) fn in_batch(id: Option<&RawValue>, response: Bytes) -> Bytes {
     let body = serde_json::from_slice::<Value>(&response).unwrap_or_default();
-    let error = body["error"].clone();
-    if error["requestId"].is_null() {
+    let Some(error) = body
+        .get("error")
+        .filter(|error| error.get("requestId").is_some())
+    else {
         return response;
-    }
-    let message = error["message"].as_str().unwrap_or_default().to_owned();
-    let refusal = RpcError::new(RpcError::REFUSED, message);
-    let data = Some(error);
+    };
+    let message = error.get("message").and_then(Value::as_str);
+    let refusal = RpcError::new(RpcError::REFUSED, message.unwrap_or_default().to_owned());
+    let data = Some(error.clone());
     RpcError { data, ..refusal }.response(id)
 }
 

@@ -383,9 +383,10 @@ impl Server {
         id: &RawValue,
         era: Era,
     ) -> Response<ResponseBody> {
-        let body = match body.len() > self.api.settings().body_limit {
-            true => Err(BodyError::TooLong),
-            false => Ok(body),
+        let body = if body.len() > self.api.settings().body_limit {
+            Err(BodyError::TooLong)
+        } else {
+            Ok(body)
         };
         let response = self
             .api
