@@ -85,9 +85,10 @@ async fn main() -> ExitCode {
         fs::write(RECORD, record(&counted)).unwrap();
         return ExitCode::SUCCESS;
     }
-    match compare(&counted, &fs::read_to_string(RECORD).unwrap()) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if compare(&counted, &fs::read_to_string(RECORD).unwrap()) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 
@@ -302,9 +303,10 @@ fn compare(counted: &[(&str, u64)], record: &str) -> bool {
         .lines()
         .filter_map(|line| line.split_once('\t'))
         .collect();
-    let tolerance = match record["compilers"] == compilers() {
-        true => TOLERANCE,
-        false => TOLERANCE_OF_OTHER_COMPILER,
+    let tolerance = if record["compilers"] == compilers() {
+        TOLERANCE
+    } else {
+        TOLERANCE_OF_OTHER_COMPILER
     };
     let counted: BTreeMap<_, _> = counted
         .iter()

@@ -1379,9 +1379,10 @@ pub(crate) mod tests {
 
         fn unsupported(&self) -> &[Capability] {
             use Capability::{BatchAccess, HiddenDeletedPosts, TokenLoader};
-            match self.leaves_places {
-                true => &[TokenLoader, BatchAccess, HiddenDeletedPosts],
-                false => &[TokenLoader, BatchAccess],
+            if self.leaves_places {
+                &[TokenLoader, BatchAccess, HiddenDeletedPosts]
+            } else {
+                &[TokenLoader, BatchAccess]
             }
         }
 
@@ -1437,9 +1438,10 @@ pub(crate) mod tests {
         ) -> FixtureResult<()> {
             let mut data = self.0.data();
             let section = data.sections.get_mut(forum).unwrap();
-            match is_moderator {
-                true => section.moderators.insert(member.clone()),
-                false => section.moderators.remove(member),
+            if is_moderator {
+                section.moderators.insert(member.clone())
+            } else {
+                section.moderators.remove(member)
             };
             Ok(())
         }

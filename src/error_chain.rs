@@ -26,11 +26,13 @@ impl fmt::Display for ErrorChain<'_> {
                 text = format!("{text}{separator}{sentence}");
             }
         }
-        text.chars()
-            .try_for_each(|letter| match letter.is_control() {
-                true => write!(f, "{}", letter.escape_default()),
-                false => f.write_char(letter),
-            })
+        text.chars().try_for_each(|letter| {
+            if letter.is_control() {
+                write!(f, "{}", letter.escape_default())
+            } else {
+                f.write_char(letter)
+            }
+        })
     }
 }
 

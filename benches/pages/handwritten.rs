@@ -22,9 +22,10 @@ const TOKEN: &str = "SELECT owner, scopes FROM forum_api_tokens WHERE lookup = :
 /// Returns the configuration of the handwritten servers, with as many connections as the example server has.
 pub fn config(database: String) -> Config {
     let is_postgres = database.starts_with("postgres");
-    let connections = match is_postgres {
-        true => CONNECTIONS,
-        false => available_parallelism().unwrap().get(),
+    let connections = if is_postgres {
+        CONNECTIONS
+    } else {
+        available_parallelism().unwrap().get()
     };
     let statements: [(&str, &'static str); 5] = [
         ("token", TOKEN),

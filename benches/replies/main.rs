@@ -71,9 +71,10 @@ async fn side(through_api: bool) -> (f64, Vec<(String, f64)>) {
         writers.per_second().await
     } else {
         let sample = Sample::of(&fixture.directory);
-        match is_postgres() {
-            true => postgres::per_second(&fixture.directory.database_url(), sample).await,
-            false => sqlite::per_second(&fixture.directory, sample).await,
+        if is_postgres() {
+            postgres::per_second(&fixture.directory.database_url(), sample).await
+        } else {
+            sqlite::per_second(&fixture.directory, sample).await
         }
     };
     (

@@ -309,9 +309,10 @@ mod tests {
     fn a_system_time_is_converted_with_its_sign() {
         for millis in [0, 1_767_225_600_007, -1_500] {
             let distance = Duration::from_millis(i64::unsigned_abs(millis));
-            let time = match millis < 0 {
-                true => UNIX_EPOCH - distance,
-                false => UNIX_EPOCH + distance,
+            let time = if millis < 0 {
+                UNIX_EPOCH - distance
+            } else {
+                UNIX_EPOCH + distance
             };
             assert_eq!(Timestamp::from(time), Timestamp::from_millis(millis));
         }

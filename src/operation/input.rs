@@ -326,9 +326,10 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
     }
 
     fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
-        let mut schema = match has_no_filters::<F>() {
-            true => NoParams::json_schema(generator),
-            false => F::json_schema(generator),
+        let mut schema = if has_no_filters::<F>() {
+            NoParams::json_schema(generator)
+        } else {
+            F::json_schema(generator)
         };
         let mut limit = PageLimit::json_schema(generator);
         limit.insert(

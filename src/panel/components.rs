@@ -175,9 +175,10 @@ pub(super) fn relative_time(at: Timestamp, now: Timestamp) -> String {
     };
     let count = length.as_millis() / unit.as_millis();
     let plural = if count == 1 { "" } else { "s" };
-    match is_future {
-        true => format!("in {count} {name}{plural}"),
-        false => format!("{count} {name}{plural} ago"),
+    if is_future {
+        format!("in {count} {name}{plural}")
+    } else {
+        format!("{count} {name}{plural} ago")
     }
 }
 

@@ -219,11 +219,12 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
     let owner_name = context.name(&endpoint.owner).await?;
     let topics = checked_topics(&mut form);
     let entered_owner = form.get("owner").trim();
-    let owner = match entered_owner == owner_name
+    let owner = if entered_owner == owner_name
         || equals_initial_value(&form, "opened_owner", entered_owner)
     {
-        true => Some(endpoint.owner.clone()),
-        false => context.owner(&mut form).await?,
+        Some(endpoint.owner.clone())
+    } else {
+        context.owner(&mut form).await?
     };
     let url = entered_url(&mut form);
     let is_new_url = url != endpoint.url && !equals_initial_value(&form, "opened_url", &url);

@@ -81,9 +81,12 @@ impl PanelInner {
         let pipeline = self.run_pipeline(head, body, &mut progress);
         let limit = self.settings.request_timeout;
         let result = run(&*self.environment.runtime, limit, pipeline).await;
-        let timeout = || match progress.reading_form {
-            true => Err(PanelError::BadForm),
-            false => Err(PanelError::internal("the request timed out")),
+        let timeout = || {
+            if progress.reading_form {
+                Err(PanelError::BadForm)
+            } else {
+                Err(PanelError::internal("the request timed out"))
+            }
         };
         let response = match result.unwrap_or_else(timeout) {
             Ok(response) => response,

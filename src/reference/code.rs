@@ -198,13 +198,15 @@ impl SampleRequest {
             let body = indented(&pretty(body), "  ");
             options.push(format!("body: JSON.stringify({body})"));
         }
-        let options = match options.is_empty() {
-            true => String::new(),
-            false => format!(", {{\n  {},\n}}", options.join(",\n  ")),
+        let options = if options.is_empty() {
+            String::new()
+        } else {
+            format!(", {{\n  {},\n}}", options.join(",\n  "))
         };
-        let data = match self.has_response_body {
-            true => "\nconst data = await response.json();",
-            false => "",
+        let data = if self.has_response_body {
+            "\nconst data = await response.json();"
+        } else {
+            ""
         };
         format!(
             "const response = await fetch(\"{BASE_URL}{}\"{options});\nif (!response.ok) throw new Error(await \
@@ -237,9 +239,10 @@ impl SampleRequest {
             python_literal(body, 1, &mut literal);
             arguments.push(format!("json={literal}"));
         }
-        let data = match self.has_response_body {
-            true => "\ndata = response.json()",
-            false => "",
+        let data = if self.has_response_body {
+            "\ndata = response.json()"
+        } else {
+            ""
         };
         format!(
             "{imports}import requests\n\nresponse = requests.{}(\n    {},\n)\nresponse.raise_for_status(){data}",

@@ -89,9 +89,10 @@ pub(super) fn page(root: &Value, links: &Links<'_>) -> Markup {
 /// host.
 fn base_url(document: &Document<'_>, api_base_path: &str) -> String {
     let url = document.text(document.get("/servers/0"), "url");
-    match url.starts_with("http://") || url.starts_with("https://") {
-        true => url.trim_end_matches('/').into(),
-        false => format!("https://forum.example{api_base_path}"),
+    if url.starts_with("http://") || url.starts_with("https://") {
+        url.trim_end_matches('/').into()
+    } else {
+        format!("https://forum.example{api_base_path}")
     }
 }
 

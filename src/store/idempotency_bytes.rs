@@ -59,9 +59,10 @@ impl IdempotencyRecord {
         Ok(Self {
             fingerprint,
             started_at: Timestamp::from_millis(fields.started_at),
-            progress: match fields.has_ended {
-                true => response.into(),
-                false => IdempotencyProgress::InProgress,
+            progress: if fields.has_ended {
+                response.into()
+            } else {
+                IdempotencyProgress::InProgress
             },
         })
     }

@@ -328,9 +328,10 @@ impl WebhookAdmin {
                 ..endpoint
             })
         };
-        let action = match enabled {
-            true => AuditAction::ENDPOINT_ENABLED,
-            false => AuditAction::ENDPOINT_DISABLED,
+        let action = if enabled {
+            AuditAction::ENDPOINT_ENABLED
+        } else {
+            AuditAction::ENDPOINT_DISABLED
         };
         let audit = self.audit_entry(actor, action, id)?;
         self.modify(id, &audit, set).await

@@ -32,8 +32,9 @@ async fn iteration(
     if !matches!(copied, Ok(0)) {
         context.events.notify();
     }
-    Ok(match copied? == BATCH as usize {
-        true => Duration::ZERO,
-        false => context.settings.poll_interval,
+    Ok(if copied? == BATCH as usize {
+        Duration::ZERO
+    } else {
+        context.settings.poll_interval
     })
 }

@@ -167,9 +167,10 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
     for (path, cursor, token, is_valid) in rows {
         let request = Request::get(&format!("{path}after={}", cursor.replace(' ', "+")));
         let response = server.send(&request.bearer(token)).await;
-        let expected = match is_valid {
-            true => (200, ""),
-            false => (400, "after: expected a cursor returned by this list"),
+        let expected = if *is_valid {
+            (200, "")
+        } else {
+            (400, "after: expected a cursor returned by this list")
         };
         assert_eq!((response.status, &*message(&response)), expected, "{path}");
     }

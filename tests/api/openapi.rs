@@ -92,9 +92,10 @@ fn operations_match_the_table_of_endpoints() {
         for row in rows(surface) {
             let operation = operation(&document, row);
             let bearer = json!({ "bearerAuth": [] });
-            let security = match row.needs_token {
-                true => json!([bearer]),
-                false => json!([{}, bearer]),
+            let security = if row.needs_token {
+                json!([bearer])
+            } else {
+                json!([{}, bearer])
             };
             assert_eq!(operation["x-scope"], row.scope, "{row:?}");
             assert_eq!(operation["x-ratelimit-cost"], row.cost, "{row:?}");

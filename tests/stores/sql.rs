@@ -241,9 +241,10 @@ async fn a_host_writes_an_event_in_its_own_transaction() {
             transaction.execute(Event::INSERT_SQL, parameters).unwrap();
         }
         assert!(!outbox.pending(9).await.unwrap().contains(&event));
-        match commits {
-            true => transaction.commit().unwrap(),
-            false => transaction.rollback().unwrap(),
+        if commits {
+            transaction.commit().unwrap()
+        } else {
+            transaction.rollback().unwrap()
         }
         let is_pending = outbox.pending(9).await.unwrap().contains(&event);
         assert_eq!(is_pending, commits);

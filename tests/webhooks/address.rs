@@ -18,9 +18,10 @@ const OK: Behavior = Behavior::Respond(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\
 
 /// Formats an address as the host of a URL.
 fn host(address: &str) -> String {
-    match address.contains(':') {
-        true => format!("[{address}]"),
-        false => address.into(),
+    if address.contains(':') {
+        format!("[{address}]")
+    } else {
+        address.into()
     }
 }
 

@@ -29,9 +29,10 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
         settings.ipv4_prefix_len,
         settings.ipv6_prefix_len,
     );
-    let origin = match server.contains("://") {
-        true => "",
-        false => "https://forum.example",
+    let origin = if server.contains("://") {
+        ""
+    } else {
+        "https://forum.example"
     };
     INTRODUCTION
         .trim_end()

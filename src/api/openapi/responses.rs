@@ -71,9 +71,10 @@ pub(super) fn responses(
     }
     if spec.is_conditional() {
         let headers = success_headers(spec, StatusCode::NOT_MODIFIED, schemas);
-        let name = match headers.contains(&"link") {
-            true => "PageNotModified",
-            false => "NotModified",
+        let name = if headers.contains(&"link") {
+            "PageNotModified"
+        } else {
+            "NotModified"
         };
         let not_modified =
             || json!({ "description": "Not modified.", "headers": header_refs(&headers) });

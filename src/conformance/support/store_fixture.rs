@@ -89,9 +89,10 @@ impl StoreFixture {
     /// # Errors
     /// [`TestFailure::Unsupported`].
     pub(crate) fn require(&self, capability: Capability) -> TestResult {
-        match self.unsupported.contains(&capability) {
-            true => Err(TestFailure::Unsupported(capability)),
-            false => Ok(()),
+        if self.unsupported.contains(&capability) {
+            Err(TestFailure::Unsupported(capability))
+        } else {
+            Ok(())
         }
     }
 

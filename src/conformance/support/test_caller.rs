@@ -47,9 +47,10 @@ pub(crate) struct SuiteInner {
 
 impl SuiteInner {
     pub(crate) fn require(&self, capability: Capability) -> TestResult {
-        match self.unsupported.contains(&capability) {
-            true => Err(TestFailure::Unsupported(capability)),
-            false => Ok(()),
+        if self.unsupported.contains(&capability) {
+            Err(TestFailure::Unsupported(capability))
+        } else {
+            Ok(())
         }
     }
 
@@ -62,9 +63,10 @@ impl SuiteInner {
         }
         let id = operation.replace('_', "");
         let mut omitted = self.omitted_operations.iter();
-        match omitted.any(|omitted| omitted.eq_ignore_ascii_case(&id)) {
-            true => Err(TestFailure::Unsupported(capability)),
-            false => self.require(capability),
+        if omitted.any(|omitted| omitted.eq_ignore_ascii_case(&id)) {
+            Err(TestFailure::Unsupported(capability))
+        } else {
+            self.require(capability)
         }
     }
 
@@ -172,9 +174,10 @@ impl TestCaller {
 
     async fn read_forum(&self, forum: &ForumId) -> TestResult<(Caller, Admission)> {
         let caller = self.caller().await?;
-        let admission = match caller.access().visible_forums().contains(forum) {
-            true => Admission::Granted,
-            false => Admission::NotCalled,
+        let admission = if caller.access().visible_forums().contains(forum) {
+            Admission::Granted
+        } else {
+            Admission::NotCalled
         };
         Ok((caller, admission))
     }

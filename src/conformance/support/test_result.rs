@@ -72,10 +72,8 @@ fn shorten(value: &str, start: usize) -> String {
     }
     let start = start.min(length - MAX_SHOWN);
     let shown: String = value.chars().skip(start).take(MAX_SHOWN).collect();
-    let [before, after] = [start > 0, start + MAX_SHOWN < length].map(|is_cut| match is_cut {
-        true => "…",
-        false => "",
-    });
+    let [before, after] =
+        [start > 0, start + MAX_SHOWN < length].map(|is_cut| if is_cut { "…" } else { "" });
     format!("{before}{shown}{after}")
 }
 
@@ -116,12 +114,11 @@ pub(crate) fn check_eq<T: PartialEq<U> + Debug, U: Debug>(
     actual: T,
     expected: U,
 ) -> TestResult {
-    match actual == expected {
-        true => Ok(()),
-        false => {
-            let (actual, expected) = (format!("{actual:?}"), format!("{expected:?}"));
-            Err(TestFailure::mismatch(subject, actual, expected))
-        }
+    if actual == expected {
+        Ok(())
+    } else {
+        let (actual, expected) = (format!("{actual:?}"), format!("{expected:?}"));
+        Err(TestFailure::mismatch(subject, actual, expected))
     }
 }
 
@@ -130,9 +127,10 @@ pub(crate) fn check_eq<T: PartialEq<U> + Debug, U: Debug>(
 /// # Errors
 /// [`TestFailure::Failed`] with the description if the condition is false.
 pub(crate) fn check(description: impl Display, condition: bool) -> TestResult {
-    match condition {
-        true => Ok(()),
-        false => Err(TestFailure::Failed(format!("check failed: {description}"))),
+    if condition {
+        Ok(())
+    } else {
+        Err(TestFailure::Failed(format!("check failed: {description}")))
     }
 }
 

@@ -81,9 +81,10 @@ impl SqlExecutor for PostgresExecutor {
                 Ok((is_first, read_idempotency_record(row)?, row.value("now")?))
             });
             if let Some((is_first, record, now)) = row.await? {
-                return Ok(match is_first {
-                    true => BeginOutcome::Reserved(request.reservation(record.started_at)),
-                    false => record.outcome_for(&request.fingerprint, now),
+                return Ok(if is_first {
+                    BeginOutcome::Reserved(request.reservation(record.started_at))
+                } else {
+                    record.outcome_for(&request.fingerprint, now)
                 });
             }
         }

@@ -171,9 +171,10 @@ fn config(url: &str, tls: SslMode, has_standbys: bool) -> Result<Config, Postgre
     let options = format!("{TIMEOUTS} {options}");
     config.options(options).keepalives_idle(TCP_USER_TIMEOUT);
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(match has_standbys {
-            true => HOST_TIMEOUT,
-            false => CONNECT_TIMEOUT,
+        config.connect_timeout(if has_standbys {
+            HOST_TIMEOUT
+        } else {
+            CONNECT_TIMEOUT
         });
     }
     if config.get_tcp_user_timeout().is_none() {

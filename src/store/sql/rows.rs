@@ -59,9 +59,10 @@ pub(crate) fn read_idempotency_record(row: &dyn Columns) -> ColumnResult<Idempot
     Ok(IdempotencyRecord {
         fingerprint: row.value("request")?,
         started_at: row.value("began_at")?,
-        progress: match has_ended {
-            true => read_response(row)?.into(),
-            false => IdempotencyProgress::InProgress,
+        progress: if has_ended {
+            read_response(row)?.into()
+        } else {
+            IdempotencyProgress::InProgress
         },
     })
 }

@@ -43,9 +43,10 @@ impl<'a> NamedColumns<'a> {
     fn index(&self, name: &str) -> Result<usize> {
         let (columns, next) = (self.row.as_ref(), self.next.get());
         let is_next = columns.column_name(next).is_ok_and(|found| found == name);
-        let index = match is_next {
-            true => next,
-            false => columns.column_index(name)?,
+        let index = if is_next {
+            next
+        } else {
+            columns.column_index(name)?
         };
         self.next.set(index + 1);
         Ok(index)

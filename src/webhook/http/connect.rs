@@ -28,9 +28,10 @@ pub(super) async fn connect(
     addresses: &[SocketAddr],
     tls: &TlsConnector,
 ) -> Result<Connection, TransportError> {
-    let tls = match target.is_secure() {
-        true => Some((tls.clone(), server_name(target)?)),
-        false => None,
+    let tls = if target.is_secure() {
+        Some((tls.clone(), server_name(target)?))
+    } else {
+        None
     };
     let (stream, address) = race(addresses, |address| open(address, tls.clone())).await?;
     Connection::handshake(stream, PoolKey::new(target, address)).await

@@ -157,9 +157,10 @@ impl FullBoard {
     /// Returns an error for a forum that does not exist.
     pub(super) fn require_forum(&self, forum: &ForumId) -> BoardResult<()> {
         let mut forums = FORUMS.iter();
-        match forums.any(|(name, _)| forum.to_string() == *name) {
-            true => Ok(()),
-            false => Err(BoardError::PathNotFound),
+        if forums.any(|(name, _)| forum.to_string() == *name) {
+            Ok(())
+        } else {
+            Err(BoardError::PathNotFound)
         }
     }
 

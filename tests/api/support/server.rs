@@ -98,9 +98,12 @@ impl Server {
     ) -> (Self, Self) {
         let (board, stores) = (FullBoard::new(), Stores::in_memory());
         let interceptor = StoreInterceptor::default();
-        interceptor.on_call(move |method, _| match method.starts_with(store) {
-            true => failure(),
-            false => Intervention::Proceed,
+        interceptor.on_call(move |method, _| {
+            if method.starts_with(store) {
+                failure()
+            } else {
+                Intervention::Proceed
+            }
         });
         let failing = interceptor.stores(&stores);
         let over = |stores| {

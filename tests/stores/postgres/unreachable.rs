@@ -156,13 +156,14 @@ async fn connections_that_refuse_writes_are_closed() {
             client.batch_execute(refuse).await.unwrap();
         }
         drop(clients);
-        let error = match is_store {
-            true => tokens
+        let error = if is_store {
+            tokens
                 .record_use(&lookup(1), Timestamp::from_millis(0))
                 .await
                 .unwrap_err()
-                .to_string(),
-            false => check_writable(&tables).await.unwrap_err().to_string(),
+                .to_string()
+        } else {
+            check_writable(&tables).await.unwrap_err().to_string()
         };
         assert!(error.contains("(25006)"), "{error}");
         assert_eq!(tables.status().size, 0);

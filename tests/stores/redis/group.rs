@@ -36,9 +36,10 @@ impl RedisGroup {
         let common =
             format!("bind 127.0.0.1\nport {port}\nsave \"\"\nrepl-diskless-sync-delay 0\n");
         fs::write(&file, common + settings).unwrap();
-        let (mode, ready) = match settings.contains("sentinel monitor") {
-            true => (&["--sentinel"][..], "+monitor master"),
-            false => (&[][..], "eady to accept connections"),
+        let (mode, ready) = if settings.contains("sentinel monitor") {
+            (&["--sentinel"][..], "+monitor master")
+        } else {
+            (&[][..], "eady to accept connections")
         };
         let mut child = Command::new("redis-server")
             .arg(file)

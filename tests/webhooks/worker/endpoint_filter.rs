@@ -176,9 +176,10 @@ fn a_delivery_is_withheld_if_its_owner_loses_access_before_the_attempt() {
         let fixture = WorkerFixture::new();
         let endpoint = subscribe(&fixture, 1, "a", MESSAGES);
         fixture.transport.set_replies("a", [Status(500)]);
-        match is_message {
-            true => fixture.insert_event(message(&fixture, 2, &[1])),
-            false => fixture.insert_post_event(),
+        if is_message {
+            fixture.insert_event(message(&fixture, 2, &[1]))
+        } else {
+            fixture.insert_post_event()
         };
         fixture.start();
         assert_eq!(fixture.progress(), (Retrying, 1));

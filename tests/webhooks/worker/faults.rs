@@ -67,9 +67,10 @@ fn a_call_that_hangs_delays_the_worker_by_at_most_a_step() {
         let fixture = WorkerFixture::with_replies([Status(204)]);
         let has_hung = AtomicBool::new(false);
         fixture.calls.on_call(move |method, _| {
-            match method == hanging && !has_hung.swap(true, Ordering::SeqCst) {
-                true => Intervention::Hang,
-                false => Intervention::Proceed,
+            if method == hanging && !has_hung.swap(true, Ordering::SeqCst) {
+                Intervention::Hang
+            } else {
+                Intervention::Proceed
             }
         });
         let handle = fixture.start();
@@ -102,9 +103,10 @@ fn an_invalid_settlement_does_not_affect_others() {
         "deliveries.settle",
         |(settlements, _): &mut (Vec<Settlement>, Timestamp)| {
             let is_failure = |one: &Settlement| one.progress.state == Retrying;
-            match settlements.iter().any(is_failure) {
-                true => Err(BackendError::new("it cannot be stored")),
-                false => Ok(()),
+            if settlements.iter().any(is_failure) {
+                Err(BackendError::new("it cannot be stored"))
+            } else {
+                Ok(())
             }
         },
     );

@@ -118,11 +118,13 @@ impl WorkerFixture {
     /// Makes the calls of the worker fail for which `fails` returns `true`. Its arguments are the method and the number
     /// of earlier calls of all methods.
     pub(crate) fn fail(&self, fails: fn(&str, u32) -> bool) {
-        self.calls
-            .on_call(move |method, calls| match fails(method, calls) {
-                true => Intervention::Fail,
-                false => Intervention::Proceed,
-            });
+        self.calls.on_call(move |method, calls| {
+            if fails(method, calls) {
+                Intervention::Fail
+            } else {
+                Intervention::Proceed
+            }
+        });
     }
 
     /// Returns the calls of the worker since the last call of this function, without those for metrics.

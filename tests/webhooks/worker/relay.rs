@@ -96,9 +96,10 @@ fn an_event_that_the_outbox_rejects_delays_no_other_event() {
     fixture
         .calls
         .on_arguments("outbox.insert", move |(event,): &mut (Event,)| {
-            match event.id == id {
-                true => Err(BackendError::new("the body is malformed")),
-                false => Ok(()),
+            if event.id == id {
+                Err(BackendError::new("the body is malformed"))
+            } else {
+                Ok(())
             }
         });
     board.insert(rejected.clone());

@@ -69,9 +69,10 @@ fn single(_: &Arc<Club>) -> Vec<Operation> {
         &Arc::new(AtomicBool::default()),
         |is_done, _: &MemberCaller, (), ()| {
             Box::pin(async {
-                match is_done.swap(true, Ordering::Relaxed) {
-                    false => Ok(NoForum(Done {})),
-                    true => Err(BoardError::conflict("Done.")),
+                if is_done.swap(true, Ordering::Relaxed) {
+                    Err(BoardError::conflict("Done."))
+                } else {
+                    Ok(NoForum(Done {}))
                 }
             })
         },

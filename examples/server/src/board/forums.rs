@@ -46,9 +46,10 @@ pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec
     let mut next = children.remove(&None).unwrap_or_default();
     while let Some((id, forum)) = next.pop() {
         let is_visible = actor.access(id).read;
-        let nearest = match is_visible {
-            true => Some(&forum.forum_id),
-            false => forum.parent_id.as_ref(),
+        let nearest = if is_visible {
+            Some(&forum.forum_id)
+        } else {
+            forum.parent_id.as_ref()
         };
         for (id, child) in children.remove(&Some(id)).into_iter().flatten() {
             let parent_id = nearest.cloned();

@@ -103,9 +103,10 @@ pub async fn members(tx: &Transaction<'_>, ids: &[i64]) -> db::DbResult<()> {
 
 pub async fn forum(tx: &Transaction<'_>, id: i64) -> db::DbResult<()> {
     let lock = "SELECT id FROM forum WHERE id = ?1 FOR NO KEY UPDATE";
-    match is_exclusive(tx) {
-        true => Ok(()),
-        false => tx.any(lock, bind![id]).await.map(drop),
+    if is_exclusive(tx) {
+        Ok(())
+    } else {
+        tx.any(lock, bind![id]).await.map(drop)
     }
 }
 
@@ -147,9 +148,10 @@ pub async fn board(tx: &Transaction<'_>) -> db::DbResult<()> {
 /// Excludes other transactions that add forums.
 pub async fn forum_tree(tx: &Transaction<'_>) -> db::DbResult<()> {
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended('board forums', 0))";
-    match is_exclusive(tx) {
-        true => Ok(()),
-        false => tx.any(lock, &[]).await.map(drop),
+    if is_exclusive(tx) {
+        Ok(())
+    } else {
+        tx.any(lock, &[]).await.map(drop)
     }
 }
 

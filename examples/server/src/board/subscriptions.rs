@@ -70,9 +70,10 @@ pub async fn subscribe(
     let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
     let is_new = add(tx, actor, forum, key, events.now).await?;
     let subscription = load(tx, actor, key).await?;
-    Ok(match is_new {
-        true => SubscribeOutcome::Created(subscription),
-        false => SubscribeOutcome::Existing(subscription),
+    Ok(if is_new {
+        SubscribeOutcome::Created(subscription)
+    } else {
+        SubscribeOutcome::Existing(subscription)
     })
 }
 
@@ -139,9 +140,10 @@ async fn load(
 fn read(row: &mut RowReader<'_>) -> db::DbResult<(i64, Subscription)> {
     let id = row.value()?;
     let subscription = Subscription {
-        target: match row.value()? {
-            true => SubscriptionTargetKind::Thread,
-            false => SubscriptionTargetKind::Forum,
+        target: if row.value()? {
+            SubscriptionTargetKind::Thread
+        } else {
+            SubscriptionTargetKind::Forum
         },
         target_id: row.id()?,
         forum_id: row.id()?,

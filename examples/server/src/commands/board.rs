@@ -32,17 +32,19 @@ pub enum BoardCommand {
 impl BoardCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let offline = matches!(self, Self::Offline);
-        let action = match offline {
-            true => audit::BOARD_OFFLINE,
-            false => audit::BOARD_ONLINE,
+        let action = if offline {
+            audit::BOARD_OFFLINE
+        } else {
+            audit::BOARD_ONLINE
         };
         let entry = audit::entry(action, "")?;
         let set = board.set_audited(entry, move |tx, _| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
         });
-        let (state, undo) = match offline {
-            true => ("offline", " To undo, run `board online`."),
-            false => ("online", ""),
+        let (state, undo) = if offline {
+            ("offline", " To undo, run `board online`.")
+        } else {
+            ("online", "")
         };
         Output::message_if_changed(
             set.await?,
@@ -249,9 +251,10 @@ impl PostCommand {
         let entry = audit::entry(action, post)?;
         let change = board.write_audited(entry, move |tx, events| {
             Box::pin(async move {
-                match approves {
-                    true => moderation::approve(tx, events, post).await,
-                    false => moderation::restore(tx, events, post).await,
+                if approves {
+                    moderation::approve(tx, events, post).await
+                } else {
+                    moderation::restore(tx, events, post).await
                 }
             })
         });

@@ -33,9 +33,10 @@ impl ConfigCommand {
             source,
         } in options
         {
-            let shown = match texts.is_empty() {
-                true => "-".into(),
-                false => texts.join(","),
+            let shown = if texts.is_empty() {
+                "-".into()
+            } else {
+                texts.join(",")
             };
             table.row([option.clone(), shown, source]);
             let texts = texts.into_iter().map(Value::String).collect();

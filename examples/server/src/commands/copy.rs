@@ -220,14 +220,15 @@ impl WebhookKey {
 
     fn for_sqlite(&self, path: &Path, exists: bool) -> String {
         let (id, path) = (&self.id, path.display());
-        match exists {
-            true => format!(
+        if exists {
+            format!(
                 "Its webhook secrets are encrypted with the key {id} in the file \"{path}\", which the server reads."
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "Its webhook secrets are encrypted with the key {id}: copy the file of this key to \"{path}\", or pass it with \
                  --secret-key-file."
-            ),
+            )
         }
     }
 }

@@ -101,9 +101,10 @@ impl DeliveryCommand {
             Self::Remove { id } => {
                 let admin = WebhookAdmin::new(webhooks, TokioRuntime);
                 let removed = admin.remove_delivery(&id, &audit::actor()).await;
-                match removed.map_err(refusal)? {
-                    true => Output::message(format_args!("Removed delivery {id}.")),
-                    false => Err(not_found(&id)),
+                if removed.map_err(refusal)? {
+                    Output::message(format_args!("Removed delivery {id}."))
+                } else {
+                    Err(not_found(&id))
                 }
             }
         }

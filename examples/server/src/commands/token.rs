@@ -428,9 +428,10 @@ impl ListItem<8> for TokenListing {
         let last_used = self.last_used_at.map(|time| beginning(time, MINUTE_LEN));
         let expires = self.expires_at.map(|time| beginning(time, DAY_LEN));
         let all = Surface::Full.scopes().map(|scope| scope.as_str());
-        let scopes = match all.eq(self.scopes.iter().map(String::as_str)) {
-            true => "all".into(),
-            false => self.scopes.join(","),
+        let scopes = if all.eq(self.scopes.iter().map(String::as_str)) {
+            "all".into()
+        } else {
+            self.scopes.join(",")
         };
         [
             self.lookup.clone(),

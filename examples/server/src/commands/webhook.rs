@@ -220,13 +220,14 @@ async fn set_enabled(
         .set_enabled(id, enabled, &audit::actor())
         .await;
     set.map_err(|error| refusal_for(id, error))?;
-    let (done, state, consequence) = match enabled {
-        true => ("Enabled", "enabled", ""),
-        false => (
+    let (done, state, consequence) = if enabled {
+        ("Enabled", "enabled", "")
+    } else {
+        (
             "Disabled",
             "disabled",
             " Events that occur while it is disabled are not sent to it, even after you enable it.",
-        ),
+        )
     };
     Output::message_if_changed(
         found.enabled != enabled,

@@ -140,9 +140,10 @@ fn push_sample(
         .chain(bound.map(|bound| ("le", bound)))
         .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
         .collect();
-    let labels = match labels.is_empty() {
-        true => String::new(),
-        false => format!("{{{}}}", labels.join(",")),
+    let labels = if labels.is_empty() {
+        String::new()
+    } else {
+        format!("{{{}}}", labels.join(","))
     };
     _ = writeln!(text, "{}{suffix}{labels} {value}", key.name());
 }

@@ -76,9 +76,10 @@ impl Monitor {
         let routes = Router::new()
             .route("/health", any(health))
             .route("/ready", any(ready));
-        match with_metrics {
-            true => routes.route("/metrics", any(samples)),
-            false => routes,
+        if with_metrics {
+            routes.route("/metrics", any(samples))
+        } else {
+            routes
         }
         .with_state(self)
     }

@@ -77,13 +77,12 @@ fn connections_that_refuse_writes_are_closed() {
                 client.batch_execute(refuse).await.unwrap();
             }
             let database = storage.database.clone();
-            let written = match is_background {
-                false => database.write(|tx| Box::pin(delete_sessions(tx))).await,
-                true => {
-                    database
-                        .write_background(|tx| Box::pin(delete_sessions(tx)))
-                        .await
-                }
+            let written = if is_background {
+                database
+                    .write_background(|tx| Box::pin(delete_sessions(tx)))
+                    .await
+            } else {
+                database.write(|tx| Box::pin(delete_sessions(tx))).await
             };
             let error = format!("{:?}", written.unwrap_err());
             assert!(error.contains("(25006)"), "{error}");

@@ -95,9 +95,10 @@ impl<'a> WriteScheduler<'a> {
     }
 
     fn push(&mut self, one: QueuedWrite) {
-        match one.is_background {
-            true => self.background.push_back(one),
-            false => self.foreground.push_back(one),
+        if one.is_background {
+            self.background.push_back(one)
+        } else {
+            self.foreground.push_back(one)
         }
     }
 }

@@ -252,9 +252,10 @@ impl ActorRows {
                 member => Self::read(&mut owner, member, row),
             }
         };
-        let load = match with_position {
-            true => LOAD_TOKEN_WITH_POSITION,
-            false => connection.dialect(sqlite, postgres),
+        let load = if with_position {
+            LOAD_TOKEN_WITH_POSITION
+        } else {
+            connection.dialect(sqlite, postgres)
         };
         connection
             .each_row(load, bind! { ":lookup": lookup }, read)

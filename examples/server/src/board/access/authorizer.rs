@@ -79,9 +79,10 @@ impl ReferenceBoard {
         let with_position = self.database.has_replicas();
         let load = self.read_short(move |connection| {
             Box::pin(async move {
-                let loaded = match with_position {
-                    true => Actor::load_with_position(connection, member).await?,
-                    false => Actor::load(connection, member).await?,
+                let loaded = if with_position {
+                    Actor::load_with_position(connection, member).await?
+                } else {
+                    Actor::load(connection, member).await?
                 };
                 Ok(loaded)
             })

@@ -236,9 +236,10 @@ const TARGET: &str = "cannot write the target";
 const INDEXES: &str = "cannot build the indexes of the target";
 
 fn check_offline(was_offline: bool, settings: &CopySettings) -> BoardResult<()> {
-    match was_offline || settings.allow_online {
-        true => Ok(()),
-        false => Err(BoardError::conflict(IS_ONLINE)),
+    if was_offline || settings.allow_online {
+        Ok(())
+    } else {
+        Err(BoardError::conflict(IS_ONLINE))
     }
 }
 

@@ -232,9 +232,10 @@ impl<'a> Transaction<'a> {
                     }
                     statement.raw_execute()?;
                 }
-                match used.contains(&false) {
-                    true => Err(MISMATCH),
-                    false => Ok(()),
+                if used.contains(&false) {
+                    Err(MISMATCH)
+                } else {
+                    Ok(())
                 }
             }
             Driver::Postgres(connection) => connection.defer(statements, parameters),

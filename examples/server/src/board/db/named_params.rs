@@ -37,9 +37,10 @@ fn join(statements: &[&str]) -> String {
         .enumerate()
         .map(|(number, statement)| format!("change_{number} AS ({statement})"))
         .collect();
-    match others.is_empty() {
-        true => (*last).to_owned(),
-        false => format!("WITH {} {last}", others.join(", ")),
+    if others.is_empty() {
+        (*last).to_owned()
+    } else {
+        format!("WITH {} {last}", others.join(", "))
     }
 }
 

@@ -192,12 +192,13 @@ pub async fn count_reply_in_forum(tx: &Transaction<'_>, reply: CountedReply) -> 
             post_count = post_count + 1,
             last_activity_at = CASE WHEN last_activity_at > :at THEN last_activity_at ELSE :at END
         WHERE id = :forum";
-    match reply.is_earlier {
-        true => count_in_forum(tx, reply.forum, 0, 1).await,
-        false => tx.defer(
+    if reply.is_earlier {
+        count_in_forum(tx, reply.forum, 0, 1).await
+    } else {
+        tx.defer(
             update,
             bind_owned! { ":forum": reply.forum, ":at": reply.at },
-        ),
+        )
     }
 }
 

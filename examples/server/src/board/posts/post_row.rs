@@ -69,9 +69,10 @@ impl PostRow {
         events: &mut EventRecorder,
         republished: (EventFn, EventFn),
     ) -> host::BoardResult<()> {
-        let recorded = match self.published {
-            true => republished,
-            false => (STARTED, REPLIED),
+        let recorded = if self.published {
+            republished
+        } else {
+            (STARTED, REPLIED)
         };
         self.record(tx, events, recorded).await?;
         let thread = self.first.then_some(self.at.thread);
@@ -153,9 +154,10 @@ impl PostRow {
             by,
             on_profiles: guest.is_some_and(|guest| guest.access(self.at.forum).counts),
         };
-        match self.first {
-            true => post_insert::count_thread(tx, counted).await,
-            false => post_insert::count_reply(tx, counted).await,
+        if self.first {
+            post_insert::count_thread(tx, counted).await
+        } else {
+            post_insert::count_reply(tx, counted).await
         }
     }
 }

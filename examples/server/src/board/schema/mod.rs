@@ -53,9 +53,10 @@ pub async fn pending(connection: &Connection<'_>) -> db::DbResult<Vec<String>> {
         ),
         ("board", board, "SELECT count(*) FROM board_migrations"),
     ] {
-        let applied = match has_table(connection, migrations.table).await? {
-            true => connection.one(count, &[], |row| row.count()).await?,
-            false => 0,
+        let applied = if has_table(connection, migrations.table).await? {
+            connection.one(count, &[], |row| row.count()).await?
+        } else {
+            0
         };
         let pending = migrations.all.iter().skip(applied);
         names.extend(pending.map(|migration| format!("{owner} {}", migration.name)));

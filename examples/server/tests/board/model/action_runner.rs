@@ -122,9 +122,10 @@ impl ActionRunner {
                 .map_or(UNKNOWN_ID, String::as_str);
             format!("/threads/{thread}/posts/{post}")
         };
-        let (target, target_id) = match flag {
-            true => ("forum", forum),
-            false => ("thread", thread),
+        let (target, target_id) = if flag {
+            ("forum", forum)
+        } else {
+            ("thread", thread)
         };
         let limit = format!("limit={}", 1 + other_index % 10);
         let get = |path| (Method::GET, path, Value::Null);

@@ -173,18 +173,20 @@ impl Restrictions {
 
     pub(super) fn set_moderator(&self, member: &UserId, is_moderator: bool) {
         let moderators = &mut self.state().moderators;
-        match is_moderator {
-            true => moderators.insert(member.clone()),
-            false => moderators.remove(member),
+        if is_moderator {
+            moderators.insert(member.clone())
+        } else {
+            moderators.remove(member)
         };
     }
 
     /// Locks or unlocks a thread. The reference board, whose locks stop edits, does not know it.
     pub(super) fn set_locked(&self, thread: &ThreadId, locked: bool) {
         let all = &mut self.state().locked;
-        match locked {
-            true => all.insert(thread.clone()),
-            false => all.remove(thread),
+        if locked {
+            all.insert(thread.clone())
+        } else {
+            all.remove(thread)
         };
     }
 
@@ -349,17 +351,19 @@ impl State {
     }
 
     fn find_thread(&self, thread: &ThreadId) -> BoardResult<()> {
-        match self.deleted_threads.contains(thread) {
-            true => Err(BoardError::PathNotFound),
-            false => Ok(()),
+        if self.deleted_threads.contains(thread) {
+            Err(BoardError::PathNotFound)
+        } else {
+            Ok(())
         }
     }
 
     fn find_post(&self, thread: &ThreadId, post: &PostId) -> BoardResult<()> {
         self.find_thread(thread)?;
-        match self.deleted_posts.contains(post) {
-            true => Err(BoardError::PathNotFound),
-            false => Ok(()),
+        if self.deleted_posts.contains(post) {
+            Err(BoardError::PathNotFound)
+        } else {
+            Ok(())
         }
     }
 
