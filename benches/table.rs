@@ -33,8 +33,9 @@ fn machine() -> String {
     let cores = thread::available_parallelism().unwrap();
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let mut lines = info.lines().filter_map(|line| line.split_once(": "));
-    let model = lines.find(|(field, _)| field.starts_with("model name"));
-    let model = model.map_or("unknown", |(_, model)| model);
+    let model = lines
+        .find(|(field, _)| field.starts_with("model name"))
+        .map_or("unknown", |(_, model)| model);
     format!("Measured on {cores} cores ({model}).\n")
 }
 

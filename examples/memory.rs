@@ -170,8 +170,9 @@ impl Data {
     /// Returns the member with this id. Returns a guest if `id` is `None`, or if the account is banned or does not
     /// exist.
     fn viewer(&self, id: Option<&UserId>) -> Viewer {
-        let account = id.and_then(|id| self.accounts.get(id));
-        let account = account.filter(|account| !account.banned);
+        let account = id
+            .and_then(|id| self.accounts.get(id))
+            .filter(|account| !account.banned);
         Viewer {
             author: account.map(|account| account.author.clone()),
             role: account.map_or(Role::Guest, |account| account.role),
@@ -282,8 +283,10 @@ impl Data {
         let visible = self.visible_thread(viewer, &path.thread_id)?;
         let (thread, is_moderator) = (visible.thread, visible.is_moderator);
         let find = |id: &PostId| {
-            let post = self.posts.get(id);
-            let post = post.filter(|post| post.thread_id == path.thread_id);
+            let post = self
+                .posts
+                .get(id)
+                .filter(|post| post.thread_id == path.thread_id);
             post.filter(|post| viewer.can_see(post, is_moderator) || self.is_place(post))
         };
         let post = found(find(&path.post_id))?;
@@ -964,9 +967,11 @@ impl Board for MemoryBoard {
             .post_id
             .as_ref()
             .map(|id| {
-                let post = data.posts.get(id);
-                let post = post.filter(|post| post.author.as_ref() == Some(&rated));
-                let post = post.and_then(|post| data.post(&writer, &post.path()).ok());
+                let post = data
+                    .posts
+                    .get(id)
+                    .filter(|post| post.author.as_ref() == Some(&rated))
+                    .and_then(|post| data.post(&writer, &post.path()).ok());
                 post.ok_or_else(|| NotFound("No such post of this member.".into()))
             })
             .transpose()?;

@@ -297,8 +297,11 @@ fn restricted_calls_are_in_their_places() {
 #[test]
 fn every_test_that_the_fast_tier_skips_exists() {
     let script = read("tests/run");
-    let tests = ["tests", "examples"].into_iter().flat_map(files);
-    let tests: String = tests.map(|file| read(&file)).collect();
+    let tests: String = ["tests", "examples"]
+        .into_iter()
+        .flat_map(files)
+        .map(|file| read(&file))
+        .collect();
     for name in between(&script, "slow=(\n", "\n)").lines().map(str::trim) {
         assert!(tests.contains(&format!("fn {name}")), "{name}");
     }
@@ -384,8 +387,9 @@ fn every_feature_is_documented_and_none_is_on_by_default() {
 #[test]
 fn the_readme_shows_the_example_of_the_documentation() {
     let docs = read("src/lib.rs");
-    let docs = docs.lines().filter_map(|line| line.strip_prefix("//!"));
     let docs: Vec<_> = docs
+        .lines()
+        .filter_map(|line| line.strip_prefix("//!"))
         .map(|line| line.strip_prefix(' ').unwrap_or(line))
         .collect();
     let docs = docs.join("\n");
@@ -397,8 +401,11 @@ fn the_readme_shows_the_example_of_the_documentation() {
 
 #[test]
 fn the_log_messages_of_the_guide_exist() {
-    let sources = ["src", "examples/server/src"].into_iter().flat_map(files);
-    let sources: String = sources.map(|file| read(&file)).collect();
+    let sources: String = ["src", "examples/server/src"]
+        .into_iter()
+        .flat_map(files)
+        .map(|file| read(&file))
+        .collect();
     let chapter = read("src/guide/observability.md");
     let section = between(&chapter, "\n# Log lines\n", "\n# ");
     let cells = section.lines().filter_map(|line| line.split(" | ").nth(1));

@@ -65,8 +65,9 @@ fn insert(sample: &mut Sample, connection: &Connection, write: &Write) -> rusqli
         sample.html,
         sample.words
     ];
-    let mut post = connection.prepare_cached(POST)?;
-    let post: i64 = post.query_row(contents, |row| row.get(0))?;
+    let post: i64 = connection
+        .prepare_cached(POST)?
+        .query_row(contents, |row| row.get(0))?;
     let (event, forum) = (format!("evt_{post:022}"), thread.forum.to_string());
     for (sql, values) in [
         (THREAD, params![number, post, at, thread.id]),

@@ -161,8 +161,10 @@ impl MemberCaller {
 }
 
 fn extension<T: 'static>(access: &Access) -> BoardResult<&T> {
-    let extension = access.extension.as_ref();
-    let extension = extension.and_then(|extension| extension.downcast_ref());
+    let extension = access
+        .extension
+        .as_ref()
+        .and_then(|extension| extension.downcast_ref());
     extension.ok_or_else(|| {
         BoardError::internal(format!(
             "the authorizer attached no {}; attach it with `Access::with_extension`",

@@ -53,8 +53,9 @@ mod tests {
             (String::new(), false),
             ("\"x\"".into(), false),
         ] {
-            let headers = [(IF_NONE_MATCH, listed.parse().unwrap())];
-            let headers = headers.into_iter().collect();
+            let headers = [(IF_NONE_MATCH, listed.parse().unwrap())]
+                .into_iter()
+                .collect();
             assert_eq!(tag.matches(&headers), expected, "{listed}");
         }
     }

@@ -15,8 +15,8 @@ pub(crate) fn page_headers(content_security_policy: &'static str) -> HeaderMap {
         (CONTENT_SECURITY_POLICY, content_security_policy),
         (REFERRER_POLICY, "same-origin"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
-    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    ]
+    .map(|(name, value)| (name, HeaderValue::from_static(value)));
     headers.into_iter().collect()
 }
 

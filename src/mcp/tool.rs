@@ -87,8 +87,9 @@ impl Tool {
 }
 
 fn description(spec: &OperationSpec, is_list: bool) -> String {
-    let parts = [spec.summary, spec.notes, if is_list { PAGING } else { "" }];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let parts = [spec.summary, spec.notes, if is_list { PAGING } else { "" }]
+        .into_iter()
+        .filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(" ")
 }
 

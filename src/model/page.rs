@@ -270,8 +270,9 @@ impl Default for PageLimit {
 
 impl<'de> Deserialize<'de> for PageLimit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let items = u64::deserialize(deserializer).ok();
-        let items = items.and_then(|items| u8::try_from(items).ok());
+        let items = u64::deserialize(deserializer)
+            .ok()
+            .and_then(|items| u8::try_from(items).ok());
         let limit = items.and_then(|items| Self::new(items).ok());
         limit.ok_or_else(|| Expected::LIMIT.error())
     }

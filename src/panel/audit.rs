@@ -149,8 +149,11 @@ impl<'a> Names<'a> {
         let entries = || records.iter().map(|record| &record.entry);
         let actors = entries().filter_map(|entry| entry.actor.user_id.as_ref());
         let members = context.names(actors).await?;
-        let endpoints = context.webhooks().endpoints.list().await?;
-        let endpoints = endpoints
+        let endpoints = context
+            .webhooks()
+            .endpoints
+            .list()
+            .await?
             .into_iter()
             .map(|one| (one.id.to_string(), one.url));
         let mut targets: HashMap<_, _> = endpoints.collect();

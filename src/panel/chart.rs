@@ -72,8 +72,10 @@ fn axis_end(most: u64) -> u64 {
     while unit.saturating_mul(10) < most {
         unit = unit.saturating_mul(10);
     }
-    let ends = [2, 3, 4, 5, 6, 8, 10].map(|end| unit.saturating_mul(end));
-    let mut ends = ends.into_iter().filter(|end| end % 2 == 0);
+    let mut ends = [2, 3, 4, 5, 6, 8, 10]
+        .map(|end| unit.saturating_mul(end))
+        .into_iter()
+        .filter(|end| end % 2 == 0);
     ends.find(|end| *end >= most).unwrap_or(u64::MAX)
 }
 

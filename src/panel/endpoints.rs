@@ -55,8 +55,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         let results = stats.as_ref().map_or_else(
             |_| [html! { "unknown" }, html! { "unknown" }],
             |stats| {
-                let mut stats = stats.iter();
-                let stats = stats.find(|stats| stats.endpoint_id == endpoint.id);
+                let stats = stats.iter().find(|stats| stats.endpoint_id == endpoint.id);
                 [last_delivery(context, stats), success_rate(stats)]
             },
         );

@@ -246,8 +246,11 @@ impl PageContext {
         field: &TextField,
         form: &Form,
     ) -> Result<Markup, PanelError> {
-        let names = self.panel.admin_auth.suggested_usernames(MAX_SUGGESTIONS);
-        let names = names.await?;
+        let names = self
+            .panel
+            .admin_auth
+            .suggested_usernames(MAX_SUGGESTIONS)
+            .await?;
         Ok(field.render_with(
             form,
             html! { datalist id="usernames" { @for name in names { option value=(name) {} } } },
@@ -333,8 +336,9 @@ fn signed_in(context: &PageContext) -> Markup {
 }
 
 fn area_link(context: &PageContext, (path, name): (&str, &str)) -> Markup {
-    let current = (context.route_path == path).then_some("page");
-    let current = current.or_else(|| context.route_path.starts_with(path).then_some("true"));
+    let current = (context.route_path == path)
+        .then_some("page")
+        .or_else(|| context.route_path.starts_with(path).then_some("true"));
     html! { li { a href=(context.url(path)) aria-current=[current] { (name) } } }
 }
 

@@ -61,8 +61,9 @@ where
             restore_uri(&mut head, &*panel.original_uri);
             let method = recorder::method_label(&head.method);
             let below = panel.path_below_base(&head);
-            let route = below.and_then(|below| router::find(&head.method, below));
-            let route = route.map(|(route, _)| route.path);
+            let route = below
+                .and_then(|below| router::find(&head.method, below))
+                .map(|(route, _)| route.path);
             let id = panel.request_ids.next(panel.environment.clock.now());
             let span = tracing::info_span!("panel", request_id = id.as_str(), %method, route);
             panel.handle(&head, body, id).instrument(span).await
@@ -177,8 +178,11 @@ impl PanelInner {
 
     /// Returns the path for the return from the sign-in page. It always belongs to this host.
     fn return_path(&self, head: &Parts) -> String {
-        let path = head.uri.path_and_query().map(ToString::to_string);
-        let path = path.filter(|path| head.method == Method::GET && !path.starts_with("//"));
+        let path = head
+            .uri
+            .path_and_query()
+            .map(ToString::to_string)
+            .filter(|path| head.method == Method::GET && !path.starts_with("//"));
         path.unwrap_or_else(|| self.start_path())
     }
 }

@@ -37,8 +37,9 @@ impl Lookup {
     /// # Errors
     /// [`ParseError`] unless the text is 16 characters of `[0-9A-Za-z]`.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let bytes = <[u8; LOOKUP_LEN]>::try_from(text.as_bytes()).ok();
-        let bytes = bytes.filter(|bytes| bytes.iter().all(u8::is_ascii_alphanumeric));
+        let bytes = <[u8; LOOKUP_LEN]>::try_from(text.as_bytes())
+            .ok()
+            .filter(|bytes| bytes.iter().all(u8::is_ascii_alphanumeric));
         bytes
             .map(Self)
             .ok_or(ParseError::new("16 letters and digits"))

@@ -365,14 +365,16 @@ impl WebhookAdmin {
             EndpointUrl::check_registration(url, self.allow_private_addresses, &*self.resolver)
                 .await?;
         }
-        let details = [
+        let details: Vec<_> = [
             url.as_ref().map(|url| format!("url {}", url_origin(url))),
             topics.as_ref().map(|topics| format!("topics {topics}")),
             owner
                 .as_ref()
                 .map(|owner| format!("owner {}", owner_text(owner_name.as_deref(), owner))),
-        ];
-        let details: Vec<_> = details.into_iter().flatten().collect();
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         let audit = self
             .audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?
             .with_details(details.join("; "));

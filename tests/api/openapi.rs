@@ -363,8 +363,9 @@ fn descriptions_of_parameters_state_their_bounds() {
                 continue;
             };
             let schema = resolve_ref(&document, schema);
-            let limits = ["minimum", "maximum", "minLength", "maxLength"].iter();
-            let limits = limits.filter_map(|word| schema.get(*word));
+            let limits = ["minimum", "maximum", "minLength", "maxLength"]
+                .iter()
+                .filter_map(|word| schema.get(*word));
             let mut bounds: Vec<_> = limits.map(Value::to_string).collect();
             let words = schema["enum"].as_array().into_iter().flatten();
             bounds.extend(words.map(|word| format!("`{}`", word.as_str().unwrap())));
@@ -417,8 +418,9 @@ fn descriptions_list_scopes_errors_and_budgets() {
         let errors = object(&info["x-errors"])
             .iter()
             .map(|(code, error)| format!("| {} | `{code}` |", error["status"]));
-        let budgets = ["7000 units in 300 seconds", "90 units in 300 seconds"];
-        let budgets = budgets.into_iter().map(str::to_owned);
+        let budgets = ["7000 units in 300 seconds", "90 units in 300 seconds"]
+            .into_iter()
+            .map(str::to_owned);
         let in_scheme = scopes.map(|text| (scheme, text));
         for (part, text) in in_scheme.chain(errors.chain(budgets).map(|text| (info, text))) {
             let description = part["description"].as_str().unwrap();
@@ -540,8 +542,8 @@ fn webhooks_have_four_headers_and_three_described_responses() {
     for (topic, operation) in webhooks(&document) {
         let parameters = operation["parameters"].as_array().unwrap().iter();
         let headers = parameters.map(|parameter| &resolve_ref(&document, parameter)["name"]);
-        let expected = ["event", "delivery", "timestamp", "signature"];
-        let expected = expected.map(|name| json!(format!("x-forum-{name}")));
+        let expected = ["event", "delivery", "timestamp", "signature"]
+            .map(|name| json!(format!("x-forum-{name}")));
         assert!(headers.eq(&expected), "{topic}");
         let responses = object(&operation["responses"]).iter();
         let described = responses

@@ -64,8 +64,10 @@ fn member(name: &str) -> Option<UserId> {
 #[async_trait]
 impl AdminAuth for Members {
     async fn session(&self, head: &Parts) -> BackendResult<Option<Session>> {
-        let cookie = head.headers.get("cookie");
-        let cookie = cookie.map(|cookie| cookie.to_str().unwrap());
+        let cookie = head
+            .headers
+            .get("cookie")
+            .map(|cookie| cookie.to_str().unwrap());
         let name = cookie.and_then(|cookie| cookie.split('/').next());
         Ok(name.and_then(|name| Some(Session::new(member(name)?, name, name == "admin", cookie?))))
     }

@@ -219,8 +219,8 @@ async fn only_the_allowed_addresses_of_a_name_are_used() {
     let names =
         FakeResolver::resolving_to(&["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:1.1.1.1"]);
     let url = EndpointUrl::parse("http://receiver.test:81", false).unwrap();
-    let expected = ["8.8.8.8:81", "[::ffff:1.1.1.1]:81"];
-    let expected = expected.map(|address| address.parse::<SocketAddr>().unwrap());
+    let expected =
+        ["8.8.8.8:81", "[::ffff:1.1.1.1]:81"].map(|address| address.parse::<SocketAddr>().unwrap());
     assert_eq!(url.resolve(&*names).await.unwrap(), expected);
 }
 

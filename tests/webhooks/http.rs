@@ -148,8 +148,8 @@ async fn an_incomplete_head_is_a_timeout() {
         Trickle(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"),
         Trickle(b"HTTP/1.1 200 OK\r\nx: ", b"y"),
         Trickle(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
-    ];
-    let rows = rows.map(|behavior| (behavior, "no response within 300ms"));
+    ]
+    .map(|behavior| (behavior, "no response within 300ms"));
     check_responses(SHORT_TIMEOUT, &rows, expect_error).await;
 }
 

@@ -61,8 +61,8 @@ fn a_receiver_accepts_each_verified_delivery_once() {
         ("2", "second"),
         ("4", &largest),
         ("6", "last"),
-    ];
-    let expected = expected.map(|(id, body)| format!("thread.created dlv_{id} {body}"));
+    ]
+    .map(|(id, body)| format!("thread.created dlv_{id} {body}"));
     assert_eq!(printed.join().unwrap(), expected);
 }
 

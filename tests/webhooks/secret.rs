@@ -43,8 +43,7 @@ fn ids_and_secrets_are_random() {
         }),
     ];
     for (prefix, length, generate) in kinds {
-        let generated = (0..100).map(|_| generate(&random).unwrap());
-        let generated: HashSet<_> = generated.collect();
+        let generated: HashSet<_> = (0..100).map(|_| generate(&random).unwrap()).collect();
         assert_eq!(generated.len(), 100);
         assert!(
             generated

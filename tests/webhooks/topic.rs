@@ -37,8 +37,8 @@ fn a_star_includes_all_topics_except_private_messages_and_pings() {
             &own,
             &Topic::MESSAGE_SENT,
             &Topic::PING,
-        ];
-        let contained = contained.map(|topic| topics.contains(topic));
+        ]
+        .map(|topic| topics.contains(topic));
         assert_eq!(contained, expected, "{text}");
     }
 }
@@ -72,8 +72,11 @@ fn a_topic_set_is_parsed_and_formatted() {
 #[test]
 fn a_validated_set_has_standard_topics_and_those_of_the_host() {
     let own = [Topic::parse("badge.given").unwrap()];
-    let standard = Topic::STANDARD.iter().map(Topic::to_string);
-    let standard = standard.collect::<Vec<_>>().join(",");
+    let standard = Topic::STANDARD
+        .iter()
+        .map(Topic::to_string)
+        .collect::<Vec<_>>()
+        .join(",");
     for (text, own, unknown) in [
         ("*", &own[..], None),
         (&standard, &[], None),

@@ -94,8 +94,10 @@ pub fn warn_about_weakness(database: &str, options: &WebhookOptions) {
 /// Returns the weaknesses of the key file that the option names, or else of the default key file.
 pub fn weaknesses(database: &str, option: Option<&Path>) -> Vec<&'static str> {
     let path = path_in_use(database, option);
-    let mode = path.as_ref().and_then(|path| path.metadata().ok());
-    let mode = mode.map_or(0, |file| file.permissions().mode());
+    let mode = path
+        .as_ref()
+        .and_then(|path| path.metadata().ok())
+        .map_or(0, |file| file.permissions().mode());
     let key = path
         .and_then(|path| fs::read(path).ok())
         .unwrap_or_default();
@@ -119,8 +121,9 @@ pub fn path_in_use(database: &str, option: Option<&Path>) -> Option<PathBuf> {
 }
 
 fn without_line_end(key: &[u8]) -> &[u8] {
-    let line = key.strip_suffix(b"\n");
-    let line = line.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let line = key
+        .strip_suffix(b"\n")
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     line.unwrap_or(key)
 }
 

@@ -89,8 +89,11 @@ pub fn counted<N: Display + From<u8> + PartialEq>(count: N, one: &str, several: 
 
 /// Formats values with their labels, one pair a line.
 pub fn labelled(pairs: &[(&str, String)]) -> String {
-    let width = pairs.iter().map(|(label, _)| label.len()).max();
-    let width = width.unwrap_or_default();
+    let width = pairs
+        .iter()
+        .map(|(label, _)| label.len())
+        .max()
+        .unwrap_or_default();
     let lines = pairs
         .iter()
         .map(|(label, value)| format!("{BOLD}{label:width$}{BOLD:#}  {value}\n"));

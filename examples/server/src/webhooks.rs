@@ -138,8 +138,11 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
             format!("{private}; pass --allow-private-webhooks to allow it"),
         ),
         WebhookAdminError::UnknownTopic(unknown) => {
-            let known = Topic::STANDARD.iter().map(Topic::to_string);
-            let known = known.collect::<Vec<_>>().join(", ");
+            let known = Topic::STANDARD
+                .iter()
+                .map(Topic::to_string)
+                .collect::<Vec<_>>()
+                .join(", ");
             BoardError::validation("topics", format!("{unknown}; expected `*` or {known}"))
         }
         WebhookAdminError::Key(mismatch) => key_refusal(&mismatch, "--secret-key-file"),

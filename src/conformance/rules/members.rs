@@ -23,10 +23,8 @@ board_rules! {
     /// An id or a name without a member is not found.
     async fn an_unknown_member_is_not_found(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
-        let names = ["unknown", "ALICE alice", "' OR 1=1 --", "%", "*", "älice"];
-        let names = names.map(|name| UserRef::Name(name.into())).into_iter();
-        let ids = ["0", "-1", "007", "9223372036854775808", "alice", "no-such_member"];
-        let ids = ids.into_iter().flat_map(UserId::parse).map(UserRef::Id);
+        let names = ["unknown", "ALICE alice", "' OR 1=1 --", "%", "*", "älice"].map(|name| UserRef::Name(name.into())).into_iter();
+        let ids = ["0", "-1", "007", "9223372036854775808", "alice", "no-such_member"].into_iter().flat_map(UserId::parse).map(UserRef::Id);
         for user in names.chain(ids) {
             alice.get_member(&user).await.expect_path_not_found()?;
         }

@@ -120,8 +120,9 @@ impl SqlExecutor for PostgresExecutor {
         let ids: Vec<_> = endpoints.iter().map(|one| &one.id).collect();
         let versions: Vec<_> = endpoints.iter().map(|one| one.version).collect();
         let secrets: Vec<_> = endpoints.iter().map(|one| &one.secret).collect();
-        let pending = endpoints.iter().map(|one| one.pending_secret.as_ref());
-        let pending: Vec<_> = pending
+        let pending: Vec<_> = endpoints
+            .iter()
+            .map(|one| one.pending_secret.as_ref())
             .map(|pending| pending.map(|pending| &pending.secret))
             .collect();
         let parameters: Parameters<'_> = &[&former, key, &ids, &versions, &secrets, &pending];

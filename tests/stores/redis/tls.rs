@@ -91,8 +91,11 @@ async fn root_certificates_that_cannot_be_used_are_refused() {
         ("redis+cluster", "/none.pem", "sslrootcert requires TLS"),
     ] {
         let url = format!("{scheme}://localhost?sslrootcert={path}");
-        let refused = RedisRateLimitStore::connect(&url, RedisSettings::default()).await;
-        let refused = refused.map(drop).unwrap_err().to_string();
+        let refused = RedisRateLimitStore::connect(&url, RedisSettings::default())
+            .await
+            .map(drop)
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains(reason), "{path}: {refused}");
     }
 }

@@ -218,8 +218,7 @@ impl Drop for TlsPostgres {
 
 /// Returns the directory of the programs of Postgres, as `tests/postgres` finds it.
 fn postgres_programs() -> PathBuf {
-    let versions = fs::read_dir("/usr/lib/postgresql");
-    let versions = versions.into_iter().flatten();
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let installed = versions.map(|version| version.unwrap().path().join("bin"));
     let in_path = std::env::var_os("PATH").unwrap_or_default();
     let mut all: Vec<_> = installed.chain(std::env::split_paths(&in_path)).collect();

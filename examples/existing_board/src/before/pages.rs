@@ -79,8 +79,10 @@ async fn submit(
         let sign_in = page("Please sign in", "Follow the link that you were sent.");
         return Ok((StatusCode::UNAUTHORIZED, sign_in).into_response());
     };
-    let body = form_urlencoded::parse(&form).find(|(name, _)| name == "body");
-    let body = body.map(|(_, body)| body).unwrap_or_default();
+    let body = form_urlencoded::parse(&form)
+        .find(|(name, _)| name == "body")
+        .map(|(_, body)| body)
+        .unwrap_or_default();
     let (_, entry) = reply::reply(&club, member, id, &body).await?;
     Ok(Redirect::to(&format!("/topics/{id}#{}", entry.number)).into_response())
 }

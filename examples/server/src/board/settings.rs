@@ -238,8 +238,9 @@ impl<T: SettingType> AnySetting for Setting<T> {
 
     async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<bool>> {
         let unsigned = (!text.starts_with('+')).then_some(text);
-        let value = unsigned.and_then(|text| text.parse().ok());
-        let value = value.filter(|value: &T| *value >= self.min);
+        let value = unsigned
+            .and_then(|text| text.parse().ok())
+            .filter(|value: &T| *value >= self.min);
         match value {
             Some(value) if value == self.get(tx).await? => Ok(Some(false)),
             Some(value) => put(tx, self.key, &value.to_string()).await.map(Some),

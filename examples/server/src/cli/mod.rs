@@ -157,11 +157,11 @@ impl Cli {
         let arguments = options_behind_command(env::args_os().collect());
         let cli = Self::from(&parse(unconfigured_parser(), &arguments));
         let file = config::file(cli.common.config);
-        let configuration = Configuration::load(file.as_deref());
-        let configuration = configuration.map_err(|error| InvalidConfiguration {
-            error,
-            json: cli.common.json,
-        })?;
+        let configuration =
+            Configuration::load(file.as_deref()).map_err(|error| InvalidConfiguration {
+                error,
+                json: cli.common.json,
+            })?;
         let matches = parse(configuration.apply(parser()), &arguments);
         let mut cli = Self::from(&matches);
         if matches!(cli.command, Some(Command::Config(_))) {
@@ -254,16 +254,18 @@ fn parse(parser: clap::Command, arguments: &[OsString]) -> ArgMatches {
 fn reason(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let lines = text.lines().map(str::trim);
-    let lines = lines.take_while(|line| !line.starts_with("Usage: "));
-    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    let lines: Vec<_> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage: "))
+        .filter(|line| !line.is_empty())
+        .collect();
     lines.join("; ").replace(":; ", ": ")
 }
 
 /// Returns the parser. The help of the program does not contain the options of `serve`.
 fn parser() -> clap::Command {
-    let server_options = ServeArgs::augment_args(clap::Command::new("options"));
-    let server_options: Vec<_> = server_options
+    let server_options: Vec<_> = ServeArgs::augment_args(clap::Command::new("options"))
         .get_arguments()
         .map(|option| option.get_id().clone())
         .collect();
@@ -351,8 +353,13 @@ mod tests {
 
     /// The commands of the table in the section "Commands".
     fn table(document: &str) -> impl Iterator<Item = &str> {
-        let section = document.split("\n## Commands\n").nth(1).unwrap();
-        let section = section.split("\n## ").next().unwrap();
+        let section = document
+            .split("\n## Commands\n")
+            .nth(1)
+            .unwrap()
+            .split("\n## ")
+            .next()
+            .unwrap();
         let cells = section.lines().filter_map(|line| line.split(" | ").nth(1));
         cells.flat_map(|cell| cell.split('`').skip(1).step_by(2))
     }
@@ -398,8 +405,11 @@ mod tests {
     fn the_help_fits_a_screen() {
         const COLUMNS: usize = 80;
         let help = parser().render_help().to_string();
-        let lines = help.lines().map(|line| line.chars().count());
-        let lines: usize = lines.map(|length| length.div_ceil(COLUMNS).max(1)).sum();
+        let lines: usize = help
+            .lines()
+            .map(|line| line.chars().count())
+            .map(|length| length.div_ceil(COLUMNS).max(1))
+            .sum();
         assert!(lines <= 40, "{lines} lines:\n{help}");
         assert!(!help.contains("--listen"), "{help}");
         let serve = ["forum-server", "serve", "-h"];
@@ -411,8 +421,10 @@ mod tests {
     fn options_of_a_command_precede_common_options() {
         for command in ["token issue", "webhook add", "delivery list", "backup"] {
             let arguments = ["forum-server"].into_iter().chain(command.split(' '));
-            let help = parser().try_get_matches_from(arguments.chain(["-h"]));
-            let help = help.unwrap_err().to_string();
+            let help = parser()
+                .try_get_matches_from(arguments.chain(["-h"]))
+                .unwrap_err()
+                .to_string();
             let (own, common) = help.split_once(COMMON_OPTIONS).unwrap();
             assert!(own.contains("--help"), "{help}");
             assert!(common.contains("--database"), "{help}");
@@ -461,8 +473,10 @@ mod tests {
             "--password-stdin",
             "--yes",
         ];
-        let named = code(OPERATING).filter(is_option);
-        let named: Vec<_> = named.filter(|text| !not_options.contains(text)).collect();
+        let named: Vec<_> = code(OPERATING)
+            .filter(is_option)
+            .filter(|text| !not_options.contains(text))
+            .collect();
         assert!(named.len() > 10, "{named:?}");
         for name in named {
             let name = name.trim_start_matches("--");
@@ -473,11 +487,16 @@ mod tests {
     #[test]
     fn metrics_and_files_in_the_operations_guide_exist() {
         let is_part = |character: char| !(character.is_ascii_lowercase() || character == '_');
-        let names = OPERATING.split(is_part);
-        let names = names.filter(|name| name.starts_with("forum_api_") || name.ends_with("_tasks"));
-        let names: BTreeSet<_> = names.map(|name| name.trim_end_matches("_bucket")).collect();
-        let known = forum_api::metrics::ALL.iter().map(|metric| metric.name);
-        let known: BTreeSet<_> = known.chain(["forum_server_tasks"]).collect();
+        let names: BTreeSet<_> = OPERATING
+            .split(is_part)
+            .filter(|name| name.starts_with("forum_api_") || name.ends_with("_tasks"))
+            .map(|name| name.trim_end_matches("_bucket"))
+            .collect();
+        let known: BTreeSet<_> = forum_api::metrics::ALL
+            .iter()
+            .map(|metric| metric.name)
+            .chain(["forum_server_tasks"])
+            .collect();
         assert_eq!(
             names, known,
             "the page has a row or a remark for each metric"
@@ -487,8 +506,7 @@ mod tests {
         let links = OPERATING
             .split("](")
             .skip(1)
-            .filter_map(|rest| rest.split([')', '#']).next());
-        let links = links
+            .filter_map(|rest| rest.split([')', '#']).next())
             .filter(|link| !link.is_empty())
             .map(|link| root.join("docs").join(link));
         let copied = OPERATING

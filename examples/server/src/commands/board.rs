@@ -98,8 +98,8 @@ impl ForumCommand {
             Self::Moderator { id, name } => {
                 let done = format!("Made {name:?} a moderator of forum {id}.");
                 let unchanged = format!("{name:?} is already a moderator of forum {id}.");
-                let entry = audit::entry(audit::FORUM_MODERATOR_ADDED, id)?;
-                let entry = entry.with_details(format_args!("member {name}"));
+                let entry = audit::entry(audit::FORUM_MODERATOR_ADDED, id)?
+                    .with_details(format_args!("member {name}"));
                 let set = board.set_audited(entry, move |tx, _| {
                     Box::pin(async move {
                         let member = accounts::named(tx, &name).await?;
@@ -125,8 +125,7 @@ impl AddForumArgs {
                 reply: groups(self.reply)?,
             },
         };
-        let entry = audit::entry(audit::FORUM_ADDED, &forum.title)?;
-        let entry = entry.with_details(details(&forum));
+        let entry = audit::entry(audit::FORUM_ADDED, &forum.title)?.with_details(details(&forum));
         let add = board.write_audited(entry, move |tx, _| {
             Box::pin(async move { forums::add(tx, &forum).await })
         });
@@ -296,10 +295,11 @@ impl SettingCommand {
         if let (Some(key), Some(value)) = (self.key, self.value) {
             return set(board, key, value).await;
         }
-        let values = board.read_snapshot(|connection| {
-            Box::pin(async move { Ok(settings::all(connection).await?) })
-        });
-        let values = values.await?;
+        let values = board
+            .read_snapshot(|connection| {
+                Box::pin(async move { Ok(settings::all(connection).await?) })
+            })
+            .await?;
         let shown = |value: &Value| match value {
             Value::String(word) => word.clone(),
             value => value.to_string(),
@@ -332,8 +332,8 @@ async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<
     let setting = settings::named(&key).ok_or_else(|| unknown_setting(&key))?;
     let done = format!("Set {key} to {value}.");
     let unchanged = format!("{key} is already {value}.");
-    let entry = audit::entry(audit::SETTING_CHANGED, &key)?;
-    let entry = entry.with_details(format_args!("value {value}"));
+    let entry =
+        audit::entry(audit::SETTING_CHANGED, &key)?.with_details(format_args!("value {value}"));
     let set = board.set_audited(entry, move |tx, _| {
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;

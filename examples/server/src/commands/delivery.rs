@@ -116,8 +116,10 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
     let (delivery, log) = found.ok_or_else(|| not_found(id))?;
     let body = webhooks.outbox.body(&delivery.event_id).await?;
     let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
-    let disabled = endpoint.as_ref().filter(|endpoint| !endpoint.enabled);
-    let disabled = disabled.map(|endpoint| endpoint.id.clone());
+    let disabled = endpoint
+        .as_ref()
+        .filter(|endpoint| !endpoint.enabled)
+        .map(|endpoint| endpoint.id.clone());
     let event = delivery.event_id.to_string();
     let delivery = DeliveryListing::new(delivery, disabled.as_slice());
     let state = match delivery.state {
@@ -231,8 +233,11 @@ fn parse_finished_state(name: &str) -> Result<DeliveryState, &'static str> {
 
 fn state(name: &str) -> Result<DeliveryState, String> {
     DeliveryState::parse(name).map_err(|_| {
-        let known = DeliveryState::ALL.iter().map(|state| state.as_str());
-        let known = known.collect::<Vec<_>>().join(", ");
+        let known = DeliveryState::ALL
+            .iter()
+            .map(|state| state.as_str())
+            .collect::<Vec<_>>()
+            .join(", ");
         format!("expected one of {known}")
     })
 }
@@ -316,8 +321,8 @@ fn format_attempt(attempt: &AttemptRecord) -> String {
         ("Request headers", &attempt.request_headers),
         ("Response headers", &attempt.response_headers),
         ("Response body", &attempt.response_excerpt),
-    ];
-    let parts = parts.map(|(title, text)| section(title, text.as_deref()));
+    ]
+    .map(|(title, text)| section(title, text.as_deref()));
     format!("\n{}\n{}", heading(title), parts.concat())
 }
 
@@ -330,7 +335,8 @@ fn section(title: &str, text: Option<&str>) -> String {
     if text.is_empty() {
         return format!("{title}: empty\n");
     }
-    let lines = text.lines();
-    let lines = lines.map(|line| format!("    {}\n", line.replace('\r', " ")));
+    let lines = text
+        .lines()
+        .map(|line| format!("    {}\n", line.replace('\r', " ")));
     format!("{title}\n{}", lines.collect::<String>())
 }

@@ -130,8 +130,8 @@ impl ListItem<7> for MemberListing {
 
 async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResult<Output> {
     let groups = Groups::named(&groups)?;
-    let entry = audit::entry(audit::MEMBER_ADDED, &name)?;
-    let entry = entry.with_details(format_args!("groups {groups}"));
+    let entry =
+        audit::entry(audit::MEMBER_ADDED, &name)?.with_details(format_args!("groups {groups}"));
     let add = board.write_audited(entry, move |tx, events| {
         Box::pin(async move { accounts::add(tx, &name, groups, events.now).await })
     });

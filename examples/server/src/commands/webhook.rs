@@ -169,8 +169,10 @@ impl WebhookCommand {
                 (id, removed.map(|()| "Removed endpoint"))
             }
             Action::Rotate(Id { id }) => {
-                let rotated = webhook_admin.rotate(&id, &audit::actor()).await;
-                let rotated = rotated.map_err(|error| refusal_for(&id, error))?;
+                let rotated = webhook_admin
+                    .rotate(&id, &audit::actor())
+                    .await
+                    .map_err(|error| refusal_for(&id, error))?;
                 let next = format!(
                     "Configure the receiver to accept both secrets, then run `webhook activate {id}`. Without it, the new secret becomes active after 24 hours."
                 );
@@ -214,8 +216,12 @@ async fn set_enabled(
     id: &EndpointId,
     enabled: bool,
 ) -> BoardResult<Output> {
-    let found = database.webhooks().endpoints.find(id).await?;
-    let found = found.ok_or_else(|| unknown_endpoint(id))?;
+    let found = database
+        .webhooks()
+        .endpoints
+        .find(id)
+        .await?
+        .ok_or_else(|| unknown_endpoint(id))?;
     let set = webhook_admin
         .set_enabled(id, enabled, &audit::actor())
         .await;
@@ -246,8 +252,10 @@ async fn reencrypt(
     let is_encrypted = stored
         .as_ref()
         .is_some_and(|key| *key != KeyId::plaintext());
-    let current = options.secret_key_file.as_deref();
-    let current = current.filter(|path| is_encrypted && path.exists());
+    let current = options
+        .secret_key_file
+        .as_deref()
+        .filter(|path| is_encrypted && path.exists());
     let old = WebhookCipher::read_or_plaintext(old_key.or(current))?;
     let new = WebhookCipher::read(new_key)?;
     let webhook_admin = options.webhook_admin(database, &old.environment());

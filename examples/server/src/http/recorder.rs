@@ -61,8 +61,11 @@ fn series<T: Default>(all: &Series<T>, key: &Key) -> Arc<T> {
 
 impl MemoryRecorder {
     fn describe(&self, name: KeyName, description: SharedString) {
-        let descriptions = &self.0.descriptions;
-        let mut descriptions = descriptions.write().unwrap_or_else(PoisonError::into_inner);
+        let mut descriptions = self
+            .0
+            .descriptions
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         descriptions.insert(name, description);
     }
 
@@ -110,8 +113,11 @@ impl MemoryRecorder {
         let all = all.read().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = all.iter().collect();
         all.sort_by_key(|(key, _)| *key);
-        let descriptions = &self.0.descriptions;
-        let descriptions = descriptions.read().unwrap_or_else(PoisonError::into_inner);
+        let descriptions = self
+            .0
+            .descriptions
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let mut previous = "";
         for (key, value) in all {
             let name = key.name();
@@ -135,8 +141,9 @@ fn push_sample(
     bound: Option<&str>,
     value: impl std::fmt::Display,
 ) {
-    let labels = key.labels().map(|label| (label.key(), label.value()));
-    let labels: Vec<_> = labels
+    let labels: Vec<_> = key
+        .labels()
+        .map(|label| (label.key(), label.value()))
         .chain(bound.map(|bound| ("le", bound)))
         .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
         .collect();

@@ -150,8 +150,9 @@ async fn pages_by_relevance_keep_their_hits_when_posts_are_restored() {
     }
     let after = first["next"].as_str().unwrap();
     let rest = hits(&demo, "guest", &format!("q=zebra&after={after}")).await;
-    let found = [&first, &rest].map(|page| field_values(page, "postId"));
-    let found = found.concat();
+    let found = [&first, &rest]
+        .map(|page| field_values(page, "postId"))
+        .concat();
     assert!(
         kept.iter()
             .all(|index| found.contains(&posts[*index].as_str()))

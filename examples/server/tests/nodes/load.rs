@@ -56,11 +56,12 @@ impl Load {
     pub fn start(nodes: &Nodes, tokens: &[String]) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let tokens = tokens.iter().cycle().take(CLIENTS).enumerate();
-        let clients = tokens.map(|(number, token)| {
-            let (nodes, token, stop) = (nodes.clone(), token.clone(), stop.clone());
-            tokio::spawn(async move { send_until(&stop, &nodes, number, &token).await })
-        });
-        let clients = clients.collect();
+        let clients = tokens
+            .map(|(number, token)| {
+                let (nodes, token, stop) = (nodes.clone(), token.clone(), stop.clone());
+                tokio::spawn(async move { send_until(&stop, &nodes, number, &token).await })
+            })
+            .collect();
         Self { stop, clients }
     }
 
@@ -83,8 +84,8 @@ async fn send_until(stop: &AtomicBool, nodes: &Nodes, number: usize, token: &str
     while !stop.load(Ordering::SeqCst) {
         pace.tick().await;
         let text = format!("Still here {number}-{}.", sent.len());
-        let reply = ApiRequest::new("POST", token, "/threads/1/posts", &json!({ "body": text }));
-        let reply = reply.with_key(&text.replace(' ', "-"));
+        let reply = ApiRequest::new("POST", token, "/threads/1/posts", &json!({ "body": text }))
+            .with_key(&text.replace(' ', "-"));
         let read = ApiRequest::get(token, "/threads/1/posts?limit=10");
         for (request, text) in [(reply, Some(text)), (read, None)] {
             let response = client.send(&request).await;

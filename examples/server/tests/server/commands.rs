@@ -57,8 +57,9 @@ fn commands_take_effect_between_two_requests_of_one_token() {
 fn posts_are_approved_and_restored_and_threads_are_marked_once() {
     let server = Server::new(&[]);
     let new = json!({ "title": "Hello", "body": "I am new." });
-    let thread = server.post(&server.token("newbie"), "/forums/2/threads", &new);
-    let thread = thread.json();
+    let thread = server
+        .post(&server.token("newbie"), "/forums/2/threads", &new)
+        .json();
     let path = format!("/threads/{}", thread["threadId"].as_str().unwrap());
     assert_eq!(get(&server.api_url(&path)).status, 404);
     let post = thread["firstPostId"].as_str().unwrap();
@@ -73,8 +74,9 @@ fn posts_are_approved_and_restored_and_threads_are_marked_once() {
     assert_eq!(again.error_message(), reason);
 
     let bob = server.token("bob");
-    let reply = server.post(&bob, "/threads/1/posts", &json!({ "body": "x" }));
-    let reply = reply.json();
+    let reply = server
+        .post(&bob, "/threads/1/posts", &json!({ "body": "x" }))
+        .json();
     let post = reply["postId"].as_str().unwrap();
     let path = format!("/threads/1/posts/{post}");
     assert_eq!(server.send("DELETE", &bob, &path, "").status, 204);
@@ -235,8 +237,12 @@ fn commands_add_entries_to_the_audit_log() {
     server.token("bob");
     server.run_ok("member ban bob");
     server.run_ok("setting post.per_hour 30");
-    let endpoint = server.run_ok("webhook add --url https://receiver.example/ --json");
-    let endpoint = endpoint.json()["id"].as_str().unwrap().to_owned();
+    let endpoint = server
+        .run_ok("webhook add --url https://receiver.example/ --json")
+        .json()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     server.run_ok(&format!("webhook disable {endpoint}"));
     let list = |filter: &str| {
         let list = server.run_ok(&format!("audit list --json {filter}")).json();
@@ -305,8 +311,12 @@ fn commands_add_entries_to_the_audit_log() {
 #[test]
 fn details_of_the_audit_log_show_the_new_values() {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
-    let endpoint = server.run_ok("webhook add --url https://93.184.215.14/secret --json");
-    let endpoint = endpoint.json()["id"].as_str().unwrap().to_owned();
+    let endpoint = server
+        .run_ok("webhook add --url https://93.184.215.14/secret --json")
+        .json()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let lookup = server.issue_token("carol", "forums:read")["forum_pat_".len()..][..16].to_owned();
     let deliveries = [(); 2].map(|()| {
         let ping = server.run_ok(&format!("webhook ping {endpoint}")).stdout;

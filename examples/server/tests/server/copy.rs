@@ -408,8 +408,7 @@ fn a_copy_answers_like_its_source_and_back() {
     // The largest id, and one that does not exist.
     let ids = directory.query(
         "SELECT CAST(max(id) + 1 AS TEXT) FROM (SELECT id FROM forum UNION SELECT id FROM thread UNION SELECT id FROM member)",
-    );
-    let ids = ids[0].parse().unwrap();
+    )[0].parse().unwrap();
     for surface in ["full", "compact"] {
         let serve = |database: &str| {
             let options = [

@@ -126,8 +126,8 @@ fn compose_accepts_its_file_and_the_program_the_environment_of_the_services() {
     let (server, worker) = services.split_once("\n  worker:\n").unwrap();
     for service in [server, worker] {
         let lines = service.lines().map(str::trim_start);
-        let variables = lines.filter_map(|line| line.split_once(": "));
-        let variables: Vec<_> = variables
+        let variables: Vec<_> = lines
+            .filter_map(|line| line.split_once(": "))
             .filter(|(name, _)| name.starts_with("FORUM_"))
             .map(|(name, value)| (name, value.trim_matches(['\'', '"'])))
             .collect();

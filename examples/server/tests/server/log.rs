@@ -70,10 +70,11 @@ fn the_line_of_a_refused_token_names_the_token_and_the_client() {
     );
     let (_, log) = server.stop_with_log();
     let lines = lines(&log);
-    let mut refused = lines
+    let refused = lines
         .iter()
-        .filter(|line| line["fields"]["message"] == "unauthenticated");
-    let refused = refused.next().unwrap();
+        .filter(|line| line["fields"]["message"] == "unauthenticated")
+        .next()
+        .unwrap();
     assert_eq!(refused["fields"]["reason"], "Revoked");
     assert_eq!(
         json!([refused["span"]["token"], refused["span"]["client"]]),
@@ -84,8 +85,9 @@ fn the_line_of_a_refused_token_names_the_token_and_the_client() {
 #[test]
 fn an_unread_log_does_not_block_the_server() {
     let (directory, demo) = ServerDirectory::with_demo_board();
-    let arguments = "--json --log json --listen 127.0.0.1:0 --token-budget 9999";
-    let arguments: Vec<_> = arguments.split(' ').collect();
+    let arguments: Vec<_> = "--json --log json --listen 127.0.0.1:0 --token-budget 9999"
+        .split(' ')
+        .collect();
     let arguments = directory.arguments(&arguments);
     let mut child = start(directory.path(), &arguments, &[("RUST_LOG", "trace")]);
     let mut greeting = String::new();
@@ -176,10 +178,10 @@ fn requests_for_style_and_script_are_not_logged() {
         get(&server.url(path));
     }
     let (_, log) = server.stop_with_log();
-    let completed = log
+    let completed: Vec<_> = log
         .lines()
-        .filter(|line| line.contains("request completed"));
-    let completed: Vec<_> = completed.collect();
+        .filter(|line| line.contains("request completed"))
+        .collect();
     assert_eq!(completed.len(), 1, "{log}");
     assert!(completed[0].contains("/usage"), "{log}");
 }
@@ -201,9 +203,12 @@ fn the_log_holds_no_secret_in_either_format() {
 
 impl Scenario {
     fn new(format: &str) -> Self {
-        let options = "--allow-private-webhooks --webhook-initial-backoff 0.05 --webhook-max-backoff 0.1 \
-                       --admin-password-stdin --token-budget 9999 --log";
-        let options: Vec<_> = options.split_whitespace().chain([format]).collect();
+        let options: Vec<_> =
+            "--allow-private-webhooks --webhook-initial-backoff 0.05 --webhook-max-backoff 0.1 \
+                       --admin-password-stdin --token-budget 9999 --log"
+                .split_whitespace()
+                .chain([format])
+                .collect();
         let password = format!("{MARK} 1");
         let environment = [("RUST_LOG", "trace")];
         let server = Server::start_with(ServerDirectory::new(), &options, &environment, &password);

@@ -60,11 +60,13 @@ impl Session {
             .fold(line.to_owned(), |line, name| named(&line, name));
         let (line, input) = line.split_once(" < ").unwrap_or((&line, ""));
         let words: Vec<_> = line.split('\'').enumerate().collect();
-        let words = words.iter().flat_map(|(part, text)| match part % 2 {
-            1 => vec![*text],
-            _ => text.split_whitespace().collect(),
-        });
-        let words: Vec<_> = words.collect();
+        let words: Vec<_> = words
+            .iter()
+            .flat_map(|(part, text)| match part % 2 {
+                1 => vec![*text],
+                _ => text.split_whitespace().collect(),
+            })
+            .collect();
         let ExitedProcess {
             status,
             stdout: out,
@@ -72,8 +74,7 @@ impl Session {
         } = self.directory.run(&words, input);
         let out = out.lines().map(|line| format!("  {line}\n"));
         let lines = if status == 2 { 1 } else { usize::MAX };
-        let err = err.lines().take(lines);
-        let err = err.map(|line| format!("  ! {line}\n"));
+        let err = err.lines().take(lines).map(|line| format!("  ! {line}\n"));
         let status = (status != 0).then(|| format!("  [status {status}]\n"));
         let text: String = out.chain(err).chain(status).collect();
         self.redact(&text.replace("  \n", ""))
@@ -90,8 +91,9 @@ impl Session {
                 let number = self
                     .names
                     .iter()
-                    .filter(|(_, name)| name.starts_with(&prefix));
-                let number = number.count() + 1;
+                    .filter(|(_, name)| name.starts_with(&prefix))
+                    .count()
+                    + 1;
                 self.names
                     .push((found.into(), format!("{prefix}{number}]")));
                 if kind == "TOKEN" {
@@ -129,9 +131,12 @@ fn replay(path: &Path) {
 
 #[test]
 fn commands_print_the_recorded_output() {
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let cases = cases.read_dir().unwrap().map(|case| case.unwrap().path());
-    let cases: Vec<PathBuf> = cases.collect();
+    let cases: Vec<PathBuf> = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/cases")
+        .read_dir()
+        .unwrap()
+        .map(|case| case.unwrap().path())
+        .collect();
     assert!(!cases.is_empty());
     std::thread::scope(|scope| {
         for case in &cases {

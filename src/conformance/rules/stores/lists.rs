@@ -147,8 +147,9 @@ async fn create_deliveries(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> 
         DeliveryState::Delivered,
         DeliveryState::Dead,
         DeliveryState::Queued,
-    ];
-    let states = states.into_iter().flat_map(|state| [state; 6]);
+    ]
+    .into_iter()
+    .flat_map(|state| [state; 6]);
     let kinds = endpoints.iter().cycle().zip(topics.iter().cycle());
     let mut all = Vec::new();
     for (number, ((endpoint, topic), state)) in (0..36_u64).zip(kinds.zip(states.cycle())) {

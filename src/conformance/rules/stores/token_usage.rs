@@ -40,12 +40,10 @@ store_rules! {
         let all = [usage(0, 1, 9)?, usage(1, 1, 1)?, usage(1, 2, 4)?, guests(2, 1), usage(2, 2, 4)?, usage(2, 3, 1)?];
         store.add_token_usage(&all).await?;
         let [one, two, three] = [Some(lookup(1)?), Some(lookup(2)?), Some(lookup(3)?)];
-        let sums = [(one, 10), (two, 8), (None, 1), (three, 1)];
-        let sums = sums.map(|(token, requests)| (token, counts(requests)));
+        let sums = [(one, 10), (two, 8), (None, 1), (three, 1)].map(|(token, requests)| (token, counts(requests)));
         check_eq!(store.most_used_tokens(instant(0), 9).await?, sums)?;
         check_eq!(store.most_used_tokens(instant(0), 2).await?.as_slice(), sums.get(..2).unwrap_or_default())?;
-        let later = [(two, 8), (None, 1), (one, 1), (three, 1)];
-        let later = later.map(|(token, requests)| (token, counts(requests)));
+        let later = [(two, 8), (None, 1), (one, 1), (three, 1)].map(|(token, requests)| (token, counts(requests)));
         check_eq!(store.most_used_tokens(instant(1), 9).await?, later)
     }
 

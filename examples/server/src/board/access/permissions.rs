@@ -120,8 +120,9 @@ mod tests {
             (found.reply, 'p'),
             (found.moderate, 'm'),
             (found.counts, 'c'),
-        ];
-        let letters = letters.into_iter().filter(|(may, _)| *may);
+        ]
+        .into_iter()
+        .filter(|(may, _)| *may);
         letters.map(|(_, letter)| letter).collect()
     }
 

@@ -66,8 +66,8 @@ async fn find(
             let used_at = row.value()?;
             Ok((password, SessionRow { account, used_at }))
         })
-        .await?;
-    let found = found.filter(|(password, found)| password_fingerprint(&found.account) == *password);
+        .await?
+        .filter(|(password, found)| password_fingerprint(&found.account) == *password);
     Ok(found.map(|(_, found)| found))
 }
 

@@ -64,15 +64,17 @@ pub fn tables(connection: &Connection) -> DbResult<Vec<TableColumns>> {
     let find = "
         SELECT name FROM pragma_table_list
         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
-    let mut names = connection.prepare(find)?;
-    let names = names.query_map([], |row| row.get(0))?;
-    let mut names = names.collect::<rusqlite::Result<Vec<String>>>()?;
+    let mut names = connection
+        .prepare(find)?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<Vec<String>>>()?;
     names.retain(|name| !LEFT_OUT.contains(&&**name));
     let find = "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0";
     let mut columns = connection.prepare(find)?;
     let tables = names.into_iter().map(|name| {
-        let columns = columns.query_map([&name], |row| row.get(0))?;
-        let columns = columns.collect::<rusqlite::Result<Vec<String>>>()?;
+        let columns = columns
+            .query_map([&name], |row| row.get(0))?
+            .collect::<rusqlite::Result<Vec<String>>>()?;
         Ok((name, columns))
     });
     tables.collect()

@@ -267,8 +267,9 @@ impl From<Pool> for BoardDatabase {
 /// for example on a file system that reports a size of 0.
 fn check_free_space(connection: &rusqlite::Connection) -> DbResult<()> {
     let path = connection.path().filter(|path| !path.is_empty());
-    let disk = path.and_then(|path| rustix::fs::statvfs(path).ok());
-    let disk = disk.filter(|disk| disk.f_blocks > 0);
+    let disk = path
+        .and_then(|path| rustix::fs::statvfs(path).ok())
+        .filter(|disk| disk.f_blocks > 0);
     match disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)) {
         Some(free) if free < MIN_FREE_SPACE => Err(DbError::Invalid("the disk is full")),
         _ => Ok(()),

@@ -492,9 +492,11 @@ impl Postgres<'_> {
     ) -> DbResult<()> {
         let statement = named_params(statements);
         let mut parameters: HashMap<_, _> = parameters.into_iter().collect();
-        let values = statement.names.iter();
-        let values = values.map(|name| Some(parameters.remove(&**name)? as Box<_>));
-        let values: Option<Vec<_>> = values.collect();
+        let values: Option<Vec<_>> = statement
+            .names
+            .iter()
+            .map(|name| Some(parameters.remove(&**name)? as Box<_>))
+            .collect();
         let values = values.filter(|_| parameters.is_empty()).ok_or(MISMATCH)?;
         self.transaction()?.defer(statement.sql.clone(), values);
         Ok(())

@@ -108,8 +108,11 @@ impl PollRow {
     }
 
     pub fn editor(&self, actor: &Actor) -> PollEditor {
-        let author = self.poll.author.as_ref();
-        let author = author.and_then(|author| author.user_id.to_i64().ok());
+        let author = self
+            .poll
+            .author
+            .as_ref()
+            .and_then(|author| author.user_id.to_i64().ok());
         let access = actor.access(self.forum);
         PollEditor {
             writer: author.is_some_and(|author| actor.member == Some(author)),

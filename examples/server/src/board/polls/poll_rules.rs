@@ -231,8 +231,8 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
     let named = vote
         .option_ids
         .iter()
-        .map(|id| option_number(poll, id, texts));
-    let named = named.collect::<BoardResult<Vec<_>>>()?;
+        .map(|id| option_number(poll, id, texts))
+        .collect::<BoardResult<Vec<_>>>()?;
     if named.is_empty() {
         return Err(BoardError::validation("optionIds", texts.vote_missing));
     }
