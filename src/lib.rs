@@ -101,6 +101,7 @@
 //! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
 //!   enforced.
 //! - `sqlite`: stores for tokens, idempotency keys, webhooks, the audit log and usage in SQLite.
+//! - `sqlite-trace`: log lines of the statements in SQLite at level `TRACE`, with rusqlite 0.33 or later.
 //! - `postgres`: the same stores in Postgres, for any number of nodes, with or without TLS.
 //! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.

@@ -1,7 +1,8 @@
-//! Schema and statements of the SQLite tables, for hosts whose SQLite driver is not `rusqlite`.
+//! Schema and statements of the SQLite tables, for hosts whose SQLite driver is not compatible with `rusqlite`.
 //!
 //! The feature `sqlite` links the SQLite of `rusqlite`, and a program can contain only one version of `libsqlite3-sys`. A host
-//! whose driver needs another version, such as sqlx 0.8, does not enable the feature. Instead it uses its own pool:
+//! whose driver fits no version of `rusqlite` that the feature accepts ([guide](crate::guide::stores#other-sqlite-drivers)) does
+//! not enable the feature. Instead it uses its own pool:
 //!
 //! - It implements [`TokenStore`](crate::store::TokenStore) and [`IdempotencyStore`](crate::store::IdempotencyStore)
 //!   with the statements of this module.

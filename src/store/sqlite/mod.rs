@@ -24,7 +24,8 @@
 //!
 //! # Logging
 //!
-//! If the log level `TRACE` is enabled when a database is opened, each statement is logged without its parameters.
+//! With the feature `sqlite-trace`, if the log level `TRACE` is enabled when a database is opened, each statement is logged
+//! without its parameters.
 //!
 //! # Hosts on `rusqlite`
 //!

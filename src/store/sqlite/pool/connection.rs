@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
+#[cfg(feature = "sqlite-trace")]
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, Error, ErrorCode, MAIN_DB, Result, ffi};
-use tracing::Level;
 
 use super::{DatabasePath, DatabaseSettings, SqliteError, reader};
 
@@ -76,7 +76,8 @@ fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Con
     let cache = -i64::from(settings.cache_kib);
     connection.pragma_update(None, "cache_size", cache)?;
     reader::make_interruptible(&mut connection);
-    if tracing::enabled!(Level::TRACE) {
+    #[cfg(feature = "sqlite-trace")]
+    if tracing::enabled!(tracing::Level::TRACE) {
         // The result type differs between versions of rusqlite; without the hook, statements are not logged.
         let _ = connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(trace));
     }
@@ -84,6 +85,7 @@ fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Con
 }
 
 /// Logs the text of a statement, without parameters. The statements of triggers are not logged.
+#[cfg(feature = "sqlite-trace")]
 fn trace(event: TraceEvent<'_>) {
     if let TraceEvent::Stmt(statement, text) = event
         && statement.sql() == text
