@@ -41,13 +41,14 @@ impl AuditStore for MemoryAuditStore {
 
     async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>> {
         let log = lock(&self.0);
-        let listed = log.iter().rev().filter(|record| filter.matches(record));
+        let listed = log.iter().rev().filter(|record| filter.selects(record));
         Ok(listed.take(filter.limit as usize).cloned().collect())
     }
 }
 
 impl AuditFilter {
-    fn matches(&self, AuditRecord { entry, .. }: &AuditRecord) -> bool {
+    /// Returns `true` if the list contains the record, for stores without queries. The store applies the order and the limit.
+    pub fn selects(&self, AuditRecord { entry, .. }: &AuditRecord) -> bool {
         let actor = entry.actor.user_id.as_ref();
         let after = self.after.as_ref();
         after.is_none_or(|(at, id)| entry.sort_key() < (*at, id.to_string()))

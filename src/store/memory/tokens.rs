@@ -107,7 +107,8 @@ impl TokenStore for MemoryTokenStore {
 }
 
 impl TokenFilter {
-    fn selects(&self, token: &TokenRecord, now: Timestamp) -> bool {
+    /// Returns `true` if the list contains the token, for stores without queries. The store applies the order and the limit.
+    pub fn selects(&self, token: &TokenRecord, now: Timestamp) -> bool {
         let state = token.state(now);
         let has_state = match self.states {
             TokenStateFilter::Any => true,
