@@ -211,6 +211,7 @@ board_rules! {
     /// replies only, or binds moderators as well.
     async fn only_moderators_edit_in_a_locked_thread(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
+        suite.require(Capability::Editing)?;
         let (ThreadFixture { alice, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let forbids_edits = suite.require(Capability::LockedEdits).is_ok();
         let by_moderators = suite.require(Capability::ModeratorEdits).is_ok();
@@ -233,6 +234,7 @@ board_rules! {
     /// forbids replies only, or binds moderators as well.
     async fn only_moderators_delete_in_a_locked_thread(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
+        suite.require(Capability::Deletion)?;
         let (ThreadFixture { alice, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let forbids_deletions = suite.require(Capability::LockedEdits).is_ok();
         let binds_moderators = forbids_deletions && suite.require(Capability::ModeratorsInLockedThreads).is_err();

@@ -171,7 +171,7 @@ pub trait BoardFixture: Send + Sync {
         let thread = board
             .create_thread(&author, forum.clone(), new)
             .await
-            .map_err(|error| format!("create_thread failed: {error:?}"))?;
+            .map_err(|error| format!("create_thread in {forum:?} failed: {error:?}"))?;
         Ok((thread.thread_id, thread.first_post_id))
     }
 
@@ -187,7 +187,7 @@ pub trait BoardFixture: Send + Sync {
         let post = board
             .create_post(&author, thread.clone(), new)
             .await
-            .map_err(|error| format!("create_post failed: {error:?}"))?;
+            .map_err(|error| format!("create_post in {thread:?} failed: {error:?}"))?;
         Ok(post.value.post_id)
     }
 }

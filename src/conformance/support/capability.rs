@@ -99,7 +99,8 @@ capabilities! {
     HiddenForums: "hidden forums",
     /// Forums that every member sees, and guests do not. Without them a forum that guests do not see is for some members.
     MemberForums: "forums for all members",
-    /// Forums in which some members cannot start threads. Without them every member who sees a forum can write in it.
+    /// Forums in which some members cannot start threads. Without them every member who sees a forum can write in it. If only
+    /// moderators start threads in such a forum, the fixture appoints all members with the role `Staff` as its moderators.
     ReadOnlyForums: "read-only forums",
     /// Forums in which some members cannot reply. Without them a read-only forum takes replies of every member who sees it.
     RestrictedReplies: "forums with restricted replies",
