@@ -62,7 +62,7 @@ pub struct Thread {
     pub reply_count: u64,
     /// `true` if the thread is pinned. Lists of this API do not sort pinned threads first.
     pub pinned: bool,
-    /// `true` if only moderators may post in the thread.
+    /// `true` if the thread is locked: only moderators may post in it, or no caller on some boards.
     pub locked: bool,
     /// Id of the first post.
     pub first_post_id: PostId,
@@ -121,7 +121,7 @@ pub struct ThreadFilter {
 pub struct NewThread {
     /// The title. The board rejects a missing or empty title.
     pub title: String,
-    /// Source markup of the first post. The board rejects a missing or empty text.
+    /// Source markup of the first post. The board rejects a missing or empty text, except where `extra` replaces it.
     pub body: String,
     /// Poll to create with the thread.
     pub poll: Option<NewPoll>,

@@ -33,7 +33,7 @@ impl<T: Decode> Input for T {}
 #[derive(Clone, Debug, Default)]
 pub struct Query<T>(pub T);
 
-/// The JSON body.
+/// The JSON body, whose type implements [`Body`].
 #[derive(Clone, Debug, Default)]
 pub struct Json<T>(pub T);
 
