@@ -60,7 +60,7 @@ pub struct Post {
     pub state: ContentState,
     /// Creation time.
     pub created_at: Timestamp,
-    /// Time of the last edit; null if the post was not edited.
+    /// Time of the last edit; null if the post was not edited or the board does not record edits.
     pub edited_at: Option<Timestamp>,
     /// The last editor; null if the post was not edited or the account no longer exists, and in a deleted post for callers
     /// who are not moderators.
