@@ -123,12 +123,25 @@ async fn the_rules_of_omitted_operations_are_skipped() {
 /// A rule needs the capability of each method that it calls, even if the board has the method.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_of_an_unsupported_method_is_skipped() {
-    let rule = "deletion::one_of_concurrent_deletions_succeeds";
-    let result = run(rule, &different(vec![Capability::Deletion])).await;
-    assert!(
-        matches!(result, Err(TestFailure::Unsupported(Capability::Deletion))),
-        "{result:?}"
-    );
+    use Capability::{Deletion, Editing, LockedEdits};
+    for (rule, unsupported) in [
+        (
+            "deletion::one_of_concurrent_deletions_succeeds",
+            vec![Deletion],
+        ),
+        (
+            "edits::only_moderators_edit_in_a_locked_thread",
+            vec![Editing, LockedEdits],
+        ),
+        (
+            "edits::only_moderators_delete_in_a_locked_thread",
+            vec![Deletion, LockedEdits],
+        ),
+    ] {
+        let expected = TestFailure::Unsupported(unsupported[0]);
+        let result = run(rule, &different(unsupported)).await;
+        assert_eq!(result, Err(expected), "{rule}");
+    }
 }
 
 /// Gives a message without a subject one that the reference board accepts, and empties a new title, which the reference
