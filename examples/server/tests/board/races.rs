@@ -12,6 +12,7 @@ use forum_api::test_util::TestApi;
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::interval;
 
 use crate::backend::Backend;
 use crate::board::access::groups::{Group, Groups};
@@ -76,14 +77,24 @@ impl TwoNodes {
         })
     }
 
-    /// Sends all requests at the same time, every second one to the other node. Returns the responses in order.
+    /// Sends all requests at the same time, every second one to the other node. The clock advances meanwhile. Returns the
+    /// responses in order.
     async fn send_all(self: &Arc<Self>, requests: Vec<Request>) -> Vec<(u16, Value)> {
         let mut sent = JoinSet::new();
         for (number, request) in requests.into_iter().enumerate() {
             let nodes = self.clone();
             sent.spawn(async move { (number, nodes.send(number, &request).await) });
         }
+        let nodes = self.clone();
+        let clock = tokio::spawn(async move {
+            let mut ticks = interval(Duration::from_millis(1));
+            loop {
+                ticks.tick().await;
+                nodes.demo.clock.advance(ticks.period());
+            }
+        });
         let answers: BTreeMap<_, _> = sent.join_all().await.into_iter().collect();
+        clock.abort();
         answers.into_values().collect()
     }
 

@@ -72,8 +72,7 @@ fn the_line_of_a_refused_token_names_the_token_and_the_client() {
     let lines = lines(&log);
     let refused = lines
         .iter()
-        .filter(|line| line["fields"]["message"] == "unauthenticated")
-        .next()
+        .find(|line| line["fields"]["message"] == "unauthenticated")
         .unwrap();
     assert_eq!(refused["fields"]["reason"], "Revoked");
     assert_eq!(

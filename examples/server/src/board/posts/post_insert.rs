@@ -1,6 +1,7 @@
 //! Inserts threads and posts, updates counters, and limits how often members post.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
@@ -287,6 +288,10 @@ const PROFILES_OF_REPLIES: &str = "
     ) AS written
     WHERE member.id = written.author_id";
 
+/// Time by which posts may be dated after the time of a command: a command reads its time before it waits for the locks
+/// of concurrent ones, and the clocks of nodes differ. Posts that are dated later count as dated by a wrong clock.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
+
 /// Times of a member's posts that limit how often the member posts. Refused posts, and posts dated in the future, are
 /// excluded.
 #[derive(Clone, Copy, Debug)]
@@ -302,7 +307,7 @@ pub struct PostTimes {
 pub struct TimesParams {
     member: Option<i64>,
     since: Timestamp,
-    now: Timestamp,
+    until: Timestamp,
     default: i64,
 }
 
@@ -311,7 +316,7 @@ impl TimesParams {
         Self {
             member,
             since: now.saturating_sub(rules::HOUR),
-            now,
+            until: now.saturating_add(CLOCK_TOLERANCE),
             default: POSTS_PER_HOUR.default.into(),
         }
     }
@@ -320,7 +325,7 @@ impl TimesParams {
         let mut all: Vec<Bound<'a>> = vec![
             (":member", &self.member),
             (":since", &self.since),
-            (":now", &self.now),
+            (":until", &self.until),
             (":key", &POSTS_PER_HOUR.key),
             (":default", &self.default),
         ];
@@ -332,9 +337,9 @@ impl TimesParams {
 /// Query of the columns of [`PostTimes`]. Reads at most as many posts as the hourly limit allows.
 pub(super) const TIMES: &str = "
     SELECT
-        (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :now),
+        (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :until),
         (SELECT created_at FROM post
-         WHERE author_id = :member AND created_at > :since AND created_at <= :now
+         WHERE author_id = :member AND created_at > :since AND created_at <= :until
          ORDER BY created_at DESC LIMIT 1
          OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)";
 
