@@ -57,7 +57,7 @@ pub fn random_password() -> BoardResult<String> {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Confirm {
     /// Do not ask for confirmation; required if standard input is not a terminal
-    #[arg(long)]
+    #[arg(short, long)]
     yes: bool,
 }
 

@@ -274,9 +274,19 @@ fn parser() -> clap::Command {
         option.hide(is_hidden)
     });
     // Clap's derive has no attribute that makes flattened options global.
-    parser.mut_subcommand("webhook", |webhook| {
+    let parser = parser.mut_subcommand("webhook", |webhook| {
         webhook.mut_args(|option| option.global(true).help_heading(options::COMMON_OPTIONS))
-    })
+    });
+    with_negative_numbers(parser)
+}
+
+/// Accepts a negative number as a value of each option, so that the parser of the value reports its range.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|option| {
+        let takes_values = option.get_action().takes_values();
+        option.allow_negative_numbers(takes_values)
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 /// Returns a parser that does not require the target of `copy`, because it can be configured.

@@ -23,6 +23,7 @@ pub const COMMON_OPTIONS: &str = "Common options";
 pub struct Common {
     /// Database URL: sqlite:PATH, sqlite::memory: or postgres://…
     #[arg(
+        short,
         long,
         global = true,
         display_order = 1001,
@@ -33,7 +34,7 @@ pub struct Common {
     /// TOML file with values for the options of `serve`
     ///
     /// Other commands use the values of the options that they share with `serve`. Environment variables such as FORUM_TOKEN_BUDGET set the same options.
-    #[arg(long, global = true, display_order = 1002, value_name = "FILE")]
+    #[arg(short, long, global = true, display_order = 1002, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print one JSON value instead of text
     #[arg(long, global = true, display_order = 1003)]
@@ -45,7 +46,7 @@ pub struct Common {
 #[command(next_help_heading = "Server options")]
 pub struct ServeArgs {
     /// Address and port to listen on; a port without an address is a port of 127.0.0.1; port 0 picks a free port
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = listen_address)]
+    #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     pub listen: SocketAddr,
     #[command(flatten)]
     pub admin: AdminOptions,

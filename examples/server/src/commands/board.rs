@@ -62,6 +62,7 @@ pub enum ForumCommand {
     /// Add a forum and print its id
     Add(AddForumArgs),
     /// Make a member moderator of a forum, but not of its sub-forums
+    #[command(visible_alias = "add-moderator")]
     Moderator {
         /// Forum id
         #[arg(value_parser = id)]
@@ -270,7 +271,7 @@ impl PostCommand {
 )]
 pub struct SettingCommand {
     #[command(subcommand)]
-    show: Option<ShowSetting>,
+    action: Option<SettingAction>,
     /// Key of the setting
     #[arg(required = true)]
     key: Option<String>,
@@ -280,7 +281,7 @@ pub struct SettingCommand {
 }
 
 #[derive(Debug, Subcommand)]
-enum ShowSetting {
+enum SettingAction {
     /// List all settings with their values
     List,
     /// Show the value of a setting
@@ -288,10 +289,21 @@ enum ShowSetting {
         /// Key of the setting
         key: String,
     },
+    /// Change a setting; `set` can be omitted
+    Set {
+        /// Key of the setting
+        key: String,
+        /// New value
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
 }
 
 impl SettingCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
+        if let Some(SettingAction::Set { key, value }) = self.action {
+            return set(board, key, value).await;
+        }
         if let (Some(key), Some(value)) = (self.key, self.value) {
             return set(board, key, value).await;
         }
@@ -304,7 +316,7 @@ impl SettingCommand {
             Value::String(word) => word.clone(),
             value => value.to_string(),
         };
-        if let Some(ShowSetting::Get { key }) = self.show {
+        if let Some(SettingAction::Get { key }) = self.action {
             let mut values = values.into_iter();
             let found = values.find(|(known, _)| known.key() == key);
             let (_, value) = found.ok_or_else(|| unknown_setting(&key))?;

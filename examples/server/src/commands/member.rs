@@ -27,6 +27,7 @@ pub enum MemberCommand {
         groups: String,
     },
     /// Set a member's password
+    #[command(visible_alias = "set-password")]
     Password {
         /// Username
         name: String,
@@ -39,6 +40,7 @@ pub enum MemberCommand {
     /// Lift a ban; the member's tokens work again
     Unban(Name),
     /// Set a member's groups
+    #[command(visible_alias = "set-groups")]
     Groups {
         /// Username
         name: String,

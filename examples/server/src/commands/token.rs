@@ -76,7 +76,7 @@ pub struct IssueArgs {
     /// Days until the token expires, from 1 to 36500 [default: never]
     #[arg(
         long,
-        value_name = "TEXT",
+        value_name = "DAYS",
         default_value = "",
         hide_default_value = true,
         allow_hyphen_values = true
