@@ -125,6 +125,12 @@ impl PanelError {
             let overload = OverloadedError::cause_of(&**source);
             retry_after = overload.map(|overload| overload.retry_after);
         }
+        let log = || {
+            format!(
+                "The server log has the cause, with the request id {}.",
+                id.as_str()
+            )
+        };
         let (status, title, text): (_, _, Cow<'static, str>) = match self {
             Self::NotFound => (
                 StatusCode::NOT_FOUND,
@@ -144,16 +150,12 @@ impl PanelError {
             Self::Internal(_) if retry_after.is_some() => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Overloaded",
-                "The server is overloaded. Try again in a moment.".into(),
+                format!("The server is overloaded. Try again in a moment. {}", log()).into(),
             ),
             Self::Internal(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Internal error",
-                format!(
-                    "An internal error occurred. The server log has the cause, with the request id {}.",
-                    id.as_str()
-                )
-                .into(),
+                format!("An internal error occurred. {}", log()).into(),
             ),
         };
         ErrorPage {

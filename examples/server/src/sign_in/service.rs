@@ -329,10 +329,17 @@ impl SignInError {
             ),
             Self::Failed(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "An internal error occurred. See the server log.",
+                "An internal error occurred.",
             ),
         };
-        let mut response = sign_in_page(status, &sign_in.0.board_name, form, Some(reason));
+        let reason = match &self {
+            Self::Failed(_) => {
+                let now = SystemClock.now();
+                format!("{reason} The server log has the cause at {now}.")
+            }
+            _ => reason.to_owned(),
+        };
+        let mut response = sign_in_page(status, &sign_in.0.board_name, form, Some(&reason));
         let mut retry_after = |seconds: u64| {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
         };
