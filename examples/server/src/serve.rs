@@ -267,7 +267,8 @@ fn panel_settings(options: &ServeArgs, base_url: &str) -> PanelSettings {
     settings.other_tasks = [
         ("members", "forum-server member"),
         ("board settings", "forum-server setting"),
-        ("moderation", "forum-server post and thread"),
+        ("posts", "forum-server post"),
+        ("threads", "forum-server thread"),
         ("backups", "forum-server backup"),
     ]
     .map(|(task, command)| (task.to_owned(), command.to_owned()))
