@@ -60,7 +60,7 @@ def forum(page: Page, picture: Path) -> None:
 
 
 def reference(page: Page, picture: Path) -> None:
-    page.set_viewport_size({"width": 1280, "height": 838})
+    page.set_viewport_size({"width": 1440, "height": 943})
     page.goto("/docs#listPosts")
     page.locator("nav a[aria-current]", has_text="List posts").wait_for()
     page.screenshot(path=picture)
