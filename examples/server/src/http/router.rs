@@ -33,6 +33,9 @@ pub const MCP: &str = "/mcp";
 /// Path of the reference page.
 pub const DOCS: &str = "/docs";
 
+/// Paths of the reference page and its files below [`DOCS`].
+const DOCS_FILES: [&str; 4] = ["", "/", "/style.css", "/script.js"];
+
 /// The services behind the routes.
 #[derive(Clone, Debug)]
 pub struct ServerRouter {
@@ -48,7 +51,7 @@ pub struct ServerRouter {
     pub sign_in: SignIn,
     /// Name of the board, for the start page and the page for an unknown path.
     pub board_name: Arc<str>,
-    /// Serves everything below [`DOCS`].
+    /// Serves the reference page at [`DOCS`].
     pub docs: ReferencePage,
     /// Serves `/health` and `/ready`, and `/metrics` unless another listener does.
     pub monitor: Monitor,
@@ -92,7 +95,10 @@ impl ServerRouter {
         let (name, missing) = (Arc::clone(&self.board_name), self.board_name);
         let unknown = move |request| unknown_path(missing, request);
         let rest = mount(Router::new(), PANEL, self.panel);
-        let rest = mount(rest, DOCS, self.docs)
+        let rest = DOCS_FILES.iter().fold(rest, |rest, file| {
+            rest.route_service(&format!("{DOCS}{file}"), self.docs.clone())
+        });
+        let rest = rest
             .route("/", get(move || home_page(name, has_mcp)))
             .route(READER_SCRIPT, get(reader_script))
             .route(READER_STYLE, get(reader_style))

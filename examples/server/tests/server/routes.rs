@@ -47,6 +47,7 @@ fn paths_are_routed_to_their_services() {
     let browser = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
     for (path, is_page) in [
         ("/nothing", true),
+        ("/docs/nothing", true),
         ("/api/nothing", false),
         ("/api/v1/nothing", false),
     ] {
