@@ -267,7 +267,7 @@ impl PostCommand {
 #[derive(Debug, Args)]
 #[command(
     subcommand_negates_reqs = true,
-    override_usage = "forum-server setting [OPTIONS] <KEY> <VALUE>\n       forum-server setting [OPTIONS] get <KEY>\n       forum-server setting [OPTIONS] list"
+    override_usage = "forum-server setting [OPTIONS] [set] <KEY> <VALUE>\n       forum-server setting [OPTIONS] get <KEY>\n       forum-server setting [OPTIONS] list"
 )]
 pub struct SettingCommand {
     #[command(subcommand)]
