@@ -109,7 +109,8 @@ async fn fill(path: &str) -> String {
         .unwrap();
     let scopes: Vec<_> = Surface::Full.scopes().collect();
     let wanted = TokenRequest::new(&owner, &scopes).label("bench");
-    let (tokens, now) = (board.stores().tokens, SystemClock.now());
+    let tokens = board.stores().tokens;
+    let now = SystemClock.now();
     let issued = issue_token(&*tokens, &OsRandom, Surface::Full, wanted, now);
     let token = issued.await.unwrap().0.expose_secret().to_owned();
     // Writes everything to the file, which is copied.

@@ -57,7 +57,8 @@ async fn main() {
 
 /// Searches in each order, by several callers, for rare and common words.
 async fn search(board: &mut Board) {
-    let (mary, sam) = (board.server.token("mary"), board.token.clone());
+    let mary = board.server.token("mary");
+    let sam = board.token.clone();
     let callers = [
         ("guest", None, ""),
         ("member of few forums", Some(&mary), ""),

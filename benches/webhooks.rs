@@ -45,7 +45,8 @@ async fn receipt(topic: &Topic) {
     let (url, mut receipts) = receiver::start();
     fixture.endpoint(&url, topic).await;
     let worker = fixture.work(WorkerSettings::default());
-    let (mut p50, mut p99) = (Samples::default(), Samples::default());
+    let mut p50 = Samples::default();
+    let mut p99 = Samples::default();
     for _ in 0..ROUNDS {
         let (count, distance) = EVENTS;
         let mut ticks = interval(distance);

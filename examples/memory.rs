@@ -249,7 +249,8 @@ impl Data {
 
     fn thread(&self, viewer: &Viewer, id: &ThreadId) -> BoardResult<Thread> {
         let visible = self.visible_thread(viewer, id)?;
-        let (thread, first) = (visible.thread, visible.first_post);
+        let thread = visible.thread;
+        let first = visible.first_post;
         let is_counted = |post: &&Post| post.number > 1 && post.state == ContentState::Visible;
         let replies: Vec<_> = self.posts_of(id).filter(is_counted).collect();
         let last = replies.last().unwrap_or(&first);
@@ -281,7 +282,8 @@ impl Data {
     /// Returns a post or the place of a deleted one, and the forum that contains it.
     fn listed_post(&self, viewer: &Viewer, path: &PostPath) -> BoardResult<InForum<Post>> {
         let visible = self.visible_thread(viewer, &path.thread_id)?;
-        let (thread, is_moderator) = (visible.thread, visible.is_moderator);
+        let thread = visible.thread;
+        let is_moderator = visible.is_moderator;
         let find = |id: &PostId| {
             let post = self
                 .posts
@@ -395,7 +397,8 @@ impl Data {
         post: &Post,
         list: &List<SearchFilter>,
     ) -> Option<SearchHit> {
-        let (thread, section) = (visible.thread, visible.section);
+        let thread = visible.thread;
+        let section = visible.section;
         let is_searched = |section: &Section| {
             section.is_visible(viewer) && list.filter.forum.contains(&section.forum.forum_id)
         };

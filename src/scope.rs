@@ -141,7 +141,9 @@ const PARSE_ERROR: ParseError = ParseError::new("a scope, for example forums:rea
 
 /// Returns `true` if a name is `[a-z_]+:[a-z_]+` of at most 64 characters.
 const fn is_scope_name(name: &str) -> bool {
-    let (mut rest, mut word_len, mut words) = (name.as_bytes(), 0, 1);
+    let mut rest = name.as_bytes();
+    let mut word_len = 0;
+    let mut words = 1;
     while let [byte, others @ ..] = rest {
         match *byte {
             b'a'..=b'z' | b'_' => word_len += 1,

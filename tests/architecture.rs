@@ -71,7 +71,8 @@ fn files(folder: &str) -> Vec<String> {
 
 fn files_with(folder: &str, extension: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (mut waiting, mut files) = (vec![root.join(folder)], Vec::new());
+    let mut waiting = vec![root.join(folder)];
+    let mut files = Vec::new();
     while let Some(path) = waiting.pop() {
         if path.is_dir() {
             let entries = fs::read_dir(path).unwrap();
@@ -368,7 +369,8 @@ fn is_public(visibility: &Visibility) -> bool {
 
 #[test]
 fn every_feature_is_documented_and_none_is_on_by_default() {
-    let (manifest, docs) = (read("Cargo.toml"), read("src/lib.rs"));
+    let manifest = read("Cargo.toml");
+    let docs = read("src/lib.rs");
     let (default, declared): (Vec<_>, Vec<_>) = between(&manifest, "\n[features]\n", "\n[")
         .lines()
         .filter_map(|line| line.split_once(" = "))

@@ -39,7 +39,8 @@ pub fn config(database: String) -> Config {
     ];
     let statement = |(name, sql): (&str, &'static str)| {
         let parsed = named_params(&[sql]);
-        let (sql, names) = (parsed.sql.clone(), parsed.names.clone());
+        let sql = parsed.sql.clone();
+        let names = parsed.names.clone();
         (name.to_owned(), Statement { sql, names })
     };
     Config {
@@ -64,7 +65,8 @@ pub fn start(config: Config) -> String {
     let runtime = Box::leak(Box::new(Runtime::new().unwrap()));
     let backend = match config.database.strip_prefix("sqlite:") {
         Some(path) => {
-            let (path, create) = (path.into(), false);
+            let path = path.into();
+            let create = false;
             let location = sqlite::DatabasePath::File { path, create };
             Backend::Sqlite(sqlite::Database::open(&location).unwrap())
         }

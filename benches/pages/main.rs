@@ -126,7 +126,8 @@ fn measure(what: &str, load: &Load, origins: &[String; 3], goal: f64) {
 /// Threads with at least a page of posts.
 fn threads(server: &Server) -> Vec<String> {
     let token = server.token("alice");
-    let (mut threads, mut after) = (Vec::new(), String::new());
+    let mut threads = Vec::new();
+    let mut after = String::new();
     while threads.len() < THREADS {
         let page = server
             .get(&token, &format!("/forums/2/threads?limit=100{after}"))

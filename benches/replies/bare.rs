@@ -97,7 +97,8 @@ impl Sample {
 
     /// Sends writes of all members concurrently; returns the committed replies per second.
     pub async fn per_second(&self, send: impl Fn(Write) + Clone + Send + 'static) -> f64 {
-        let (members, threads) = (self.members.clone(), self.threads.len());
+        let members = self.members.clone();
+        let threads = self.threads.len();
         per_second(move |writer, number| {
             let (committed, is_committed) = oneshot::channel();
             send(Write {

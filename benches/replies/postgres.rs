@@ -72,7 +72,8 @@ async fn insert(
         &sample.words,
     ];
     let id: i64 = tx.query_one(post, &contents).await?.get(0);
-    let (event_id, forum_id) = (format!("evt_{id:022}"), into.forum.to_string());
+    let event_id = format!("evt_{id:022}");
+    let forum_id = into.forum.to_string();
     let of_event: [&(dyn ToSql + Sync); 4] = [&event_id, &at, &forum_id, &sample.event];
     tokio::try_join!(
         async { tx.execute(thread, &[&number, &id, &at, &into.id]).await },

@@ -55,7 +55,8 @@ fn insert(sample: &mut Sample, connection: &Connection, write: &Write) -> rusqli
     let thread = &mut sample.threads[write.thread];
     thread.last_number += 1;
     sample.at += 1;
-    let (number, at) = (thread.last_number, sample.at);
+    let number = thread.last_number;
+    let at = sample.at;
     let contents = params![
         thread.id,
         number,
@@ -68,7 +69,8 @@ fn insert(sample: &mut Sample, connection: &Connection, write: &Write) -> rusqli
     let post: i64 = connection
         .prepare_cached(POST)?
         .query_row(contents, |row| row.get(0))?;
-    let (event, forum) = (format!("evt_{post:022}"), thread.forum.to_string());
+    let event = format!("evt_{post:022}");
+    let forum = thread.forum.to_string();
     for (sql, values) in [
         (THREAD, params![number, post, at, thread.id]),
         (FORUM, params![at, thread.forum]),

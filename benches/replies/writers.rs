@@ -43,12 +43,14 @@ impl Writers {
     /// Creates the members and the threads, with flood control off and rate limits that are never reached. Writes the
     /// first reply.
     pub async fn new(fixture: &BenchFixture) -> Self {
-        let (stores, board) = (fixture.board.stores(), Arc::new(fixture.board.clone()));
+        let stores = fixture.board.stores();
+        let board = Arc::new(fixture.board.clone());
         let mut tokens = Vec::new();
         for member in members(fixture).await {
             let scopes: Vec<_> = Surface::Full.scopes().collect();
             let wanted = TokenRequest::new(&member, &scopes);
-            let (store, now) = (&*stores.tokens, SystemClock.now());
+            let store = &*stores.tokens;
+            let now = SystemClock.now();
             let issued = issue_token(store, &OsRandom, Surface::Full, wanted, now).await;
             tokens.push(issued.unwrap().0.expose_secret().to_owned());
         }

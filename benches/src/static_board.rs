@@ -148,9 +148,11 @@ impl BenchFixture {
 
 /// Issues a token that may list posts.
 fn token(stores: &Stores) -> String {
-    let (owner, scopes) = (UserId::from(3), [Scope::THREADS_READ, Scope::POSTS_READ]);
+    let owner = UserId::from(3);
+    let scopes = [Scope::THREADS_READ, Scope::POSTS_READ];
     let wanted = TokenRequest::new(&owner, &scopes).label("bench");
-    let (tokens, now) = (&*stores.tokens, SystemClock.now());
+    let tokens = &*stores.tokens;
+    let now = SystemClock.now();
     let issued = at_once(issue_token(tokens, &OsRandom, Surface::Full, wanted, now));
     issued.unwrap().0.expose_secret().to_owned()
 }

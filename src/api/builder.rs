@@ -180,7 +180,8 @@ impl ForumApiBuilder {
         let expected = "at most one type for each body, with `#[serde(deny_unknown_fields)]`";
         BuildError::require(self.extra_types.is_valid(), "extra", expected)?;
         validate(&operations, &scopes, &[endpoints::OPENAPI_PATH])?;
-        let (settings, extra_types) = (self.settings, self.extra_types);
+        let settings = self.settings;
+        let extra_types = self.extra_types;
         let document = openapi::render(&operations, &extra_types, &settings, &environment);
         Ok(ForumApi(Arc::new(ApiInner {
             request_ids: RequestIdGenerator::new(&*environment.random),

@@ -174,7 +174,8 @@ impl ApiInner {
         let head = context.head;
 
         // 1. Routing
-        let (operations, base_path) = (&self.operations, &self.settings.base_path);
+        let operations = &self.operations;
+        let base_path = &self.settings.base_path;
         let route = endpoints::match_route(operations, base_path, &head.method, head.uri.path());
         let (Operation { spec, handler }, path) = match route {
             Some(Route::Operation(operation, path)) => (operation, path),
@@ -185,7 +186,8 @@ impl ApiInner {
         context.cache_policy = spec.cache_policy;
         context.is_conditional = spec.is_conditional();
 
-        let (needs_token, cost) = (handler.needs_token(), spec.cost);
+        let needs_token = handler.needs_token();
+        let cost = spec.cost;
         let caller = self
             .admit(context, needs_token, cost, Some(spec.scope))
             .await?;
@@ -213,9 +215,11 @@ impl ApiInner {
         scope: Option<Scope>,
     ) -> Result<Caller, ApiError> {
         // 2. Authentication
-        let (headers, now) = (&context.head.headers, context.received_at);
+        let headers = &context.head.headers;
+        let now = context.received_at;
         let scopes = &self.services.scopes;
-        let (stores, known) = (&self.services.stores, &mut context.token);
+        let stores = &self.services.stores;
+        let known = &mut context.token;
         let token = match access::authenticate(headers, stores, scopes, now, known).await {
             Ok(None) if needs_token => Err(AuthFailure::Absent.into()),
             result => result,
@@ -227,7 +231,8 @@ impl ApiInner {
             result => result?,
         };
         if let Some(token) = &token {
-            let (owner, lookup) = (&token.owner, token.presented.lookup.as_str());
+            let owner = &token.owner;
+            let lookup = token.presented.lookup.as_str();
             tracing::record_all!(tracing::Span::current(), owner = %owner, token = lookup);
         }
 
@@ -240,7 +245,8 @@ impl ApiInner {
         if let Some(scope) = scope {
             require_scope(presented, scope)?;
         }
-        let (request, authorizer) = (context.request_info(), &*self.services.host.authorizer);
+        let request = context.request_info();
+        let authorizer = &*self.services.host.authorizer;
         let caller = access::resolve_caller(token, request, authorizer).await?;
         access::require_online(&caller)?;
         Ok(caller)

@@ -42,7 +42,8 @@ pub(super) fn into_http(
     headers.add_rate_limit(charge);
     headers.insert_parts(X_REQUEST_ID, &[context.id.as_str()]);
     headers.add_optional(&response, base_path, &context.head.uri);
-    let (mut status, mut body) = (response.status, response.body);
+    let mut status = response.status;
+    let mut body = response.body;
     if context.is_conditional && status == StatusCode::OK {
         let tag = EntityTag::of(&body);
         headers.insert_parts(ETAG, &[tag.as_str()]);

@@ -113,7 +113,8 @@ impl ForumApi {
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call.
     pub async fn flush_usage(&self) -> BackendResult<()> {
-        let (counters, store) = (&self.0.usage, &*self.0.services.stores.usage);
+        let counters = &self.0.usage;
+        let store = &*self.0.services.stores.usage;
         counters.take().store(store).await?;
         let now = self.0.services.environment.clock.now();
         if counters.is_sweep_due(now) {

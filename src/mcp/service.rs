@@ -215,7 +215,8 @@ impl Server {
                 .refuse_message(head, StatusCode::BAD_REQUEST, &error)
                 .await;
         }
-        let (mut bodies, mut headers) = (Vec::new(), HeaderMap::new());
+        let mut bodies = Vec::new();
+        let mut headers = HeaderMap::new();
         for message in messages.unwrap_or_default() {
             let head = head.clone();
             let message = serde_json::from_str::<Message<'_>>(message.get());

@@ -114,10 +114,8 @@ impl<'de> Deserialize<'de> for DateRange {
 inline_schema!(DateRange, schema());
 
 fn schema() -> Schema {
-    let (long, short) = (
-        "(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])",
-        "(0[469]|11)-(0[1-9]|[12][0-9]|30)",
-    );
+    let long = "(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])";
+    let short = "(0[469]|11)-(0[1-9]|[12][0-9]|30)";
     let february = "02-(0[1-9]|1[0-9]|2[0-8])";
     let leap_year = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)";
     let date = format!("([0-9]{{4}}-({long}|{short}|{february})|{leap_year}-02-29)");

@@ -334,7 +334,8 @@ impl UserRef {
     /// assert_eq!(names, ["bob"]);
     /// ```
     pub fn partition(references: &[Self]) -> (Vec<&UserId>, Vec<&str>) {
-        let (mut ids, mut names) = (Vec::new(), Vec::new());
+        let mut ids = Vec::new();
+        let mut names = Vec::new();
         let mut seen = HashSet::new();
         for reference in references
             .iter()

@@ -160,7 +160,8 @@ mod tests {
 
     #[test]
     fn a_query_needs_a_term_that_is_not_excluded() {
-        let (long, many) = ("x".repeat(201), "x ".repeat(33));
+        let long = "x".repeat(201);
+        let many = "x ".repeat(33);
         for text in ["", "  ", "-tea", "\"\"", "!?", &long, &many] {
             assert_eq!(parsed(text), None, "{text}");
         }

@@ -29,7 +29,9 @@ pub(crate) const fn is_dotted_name(name: &str) -> bool {
     if name.len() > 64 {
         return false;
     }
-    let (mut rest, mut word_len, mut has_dot) = (name.as_bytes(), 0, false);
+    let mut rest = name.as_bytes();
+    let mut word_len = 0;
+    let mut has_dot = false;
     while let [byte, others @ ..] = rest {
         match *byte {
             b'a'..=b'z' | b'_' => word_len += 1,

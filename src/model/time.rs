@@ -127,7 +127,8 @@ impl From<SystemTime> for Timestamp {
 /// 146,097 days, a century 36,524, four years 1461, and five months 153.
 const fn date(days: u32) -> [u32; 3] {
     let days = days + 146_097 - 60;
-    let (period, day) = (days / 146_097, days % 146_097);
+    let period = days / 146_097;
+    let day = days % 146_097;
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (year * 365 + year / 4 - year / 100);
     let month = (day * 5 + 2) / 153;

@@ -225,7 +225,9 @@ where
 {
     /// Runs steps 8 to 10.
     async fn run(&self, services: &Services, path: P, input: A) -> Result<ApiResponse, ApiError> {
-        let (board, caller, resource) = (&*services.host.board, &self.caller, path.resource());
+        let board = &*services.host.board;
+        let caller = &self.caller;
+        let resource = path.resource();
         if self.has_side_effects || matches!(resource, ResourceRef::Forum(_)) {
             checks::require_visible(board, caller, resource, self.operation_id).await?;
         }
@@ -240,7 +242,8 @@ where
             match begin? {
                 Begin::Run(reserved) => reservation = Some(reserved),
                 Begin::Replay(stored) => {
-                    let (member, shown) = (path.member(), &stored.resource);
+                    let member = path.member();
+                    let shown = &stored.resource;
                     checks::require_replay_visible(board, caller, resource, member, shown).await?;
                     return Ok(stored.into());
                 }

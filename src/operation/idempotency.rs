@@ -46,7 +46,8 @@ pub(crate) fn fingerprint(
     head: &Parts,
     body: &[u8],
 ) -> IdempotentRequest {
-    let (method, path) = (head.method.as_str(), head.uri.path());
+    let method = head.method.as_str();
+    let path = head.uri.path();
     let query = head.uri.query().unwrap_or_default();
     let mut hash = Sha256::new();
     for part in [method.as_bytes(), path.as_bytes(), query.as_bytes(), body] {

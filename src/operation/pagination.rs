@@ -91,7 +91,8 @@ pub(crate) fn to_wire<T>(
     let encode = |key: PageKey| {
         let cursor = scope.and_then(|scope| scope.encode(&key));
         cursor.ok_or_else(|| {
-            let (length, max) = (key.as_str().len(), PageKey::MAX_LEN);
+            let length = key.as_str().len();
+            let max = PageKey::MAX_LEN;
             ApiError::internal(format!(
                 "a page key has {length} bytes, and the maximum is {max}, or contains U+0000; use only the sort key"
             ))

@@ -45,7 +45,8 @@ pub(super) fn parse_form(
     let body = body.map_err(|_| PanelError::BadForm)?;
     let text = std::str::from_utf8(&body).map_err(|_| PanelError::BadForm)?;
     let form = Form::parse(text).ok_or(PanelError::BadForm)?;
-    let (expected, token) = (csrf_token(session), form.get(CSRF_FIELD));
+    let expected = csrf_token(session);
+    let token = form.get(CSRF_FIELD);
     let is_valid: bool = expected.as_bytes().ct_eq(token.as_bytes()).into();
     if session.secret.is_empty() || !is_valid {
         return Err(PanelError::Forbidden);

@@ -115,13 +115,16 @@ pub(super) fn requests_chart(
     let columns: Vec<_> = intervals
         .iter()
         .map(|(_, counts)| {
-            let (refused, failed) = (counts.refused(), counts.errors);
+            let refused = counts.refused();
+            let failed = counts.errors;
             let answered = counts.requests.saturating_sub(refused + failed);
             [answered, refused, failed]
         })
         .collect();
     let sum = total(intervals);
-    let (requests, refused, failed) = (sum.requests, sum.refused(), sum.errors);
+    let requests = sum.requests;
+    let refused = sum.refused();
+    let failed = sum.errors;
     let noun = if requests == 1 { "request" } else { "requests" };
     let most = intervals
         .iter()

@@ -73,7 +73,8 @@ async fn parse_filter(
         target: Some(fields.get("target").to_owned()).filter(|target| !target.is_empty()),
         ..AuditFilter::default()
     };
-    let (username, action) = (fields.get("actor"), fields.get("action"));
+    let username = fields.get("actor");
+    let action = fields.get("action");
     if !username.is_empty() {
         filter.actor = context.panel.admin_auth.user_id_by_name(username).await?;
         if filter.actor.is_none() {

@@ -274,7 +274,8 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let next = next_attempt(context, &delivery, endpoint.as_ref());
     let url = endpoint.map_or_else(|| delivery.endpoint_id.to_string(), |endpoint| endpoint.url);
     let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint_id));
-    let (id, progress) = (&delivery.id, &delivery.progress);
+    let id = &delivery.id;
+    let progress = &delivery.progress;
     let remove = format!("/deliveries/{id}/remove");
     let state = html! {
         (badge(progress.state.as_str()))

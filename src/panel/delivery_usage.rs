@@ -98,7 +98,8 @@ impl Deliveries {
     fn chart(&self, period: &Period) -> Markup {
         let columns = self.by_interval(period);
         let totals = columns.iter().map(|counts| counts.iter().sum::<u64>());
-        let (total, most) = (totals.clone().sum::<u64>(), totals.max().unwrap_or(0));
+        let total = totals.clone().sum::<u64>();
+        let most = totals.max().unwrap_or(0);
         let noun = if total == 1 { "delivery" } else { "deliveries" };
         let chart = ColumnChart {
             series: SERIES,

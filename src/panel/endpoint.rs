@@ -316,7 +316,8 @@ pub(super) async fn activate(context: &PageContext, form: Form) -> PageResult {
 /// `POST /webhooks/{id}/enable` and `POST /webhooks/{id}/disable`
 pub(super) async fn set_enabled(context: &PageContext, enabled: bool) -> PageResult {
     let id = context.endpoint()?;
-    let (admin, actor) = (&context.panel.webhook_admin, &context.actor);
+    let admin = &context.panel.webhook_admin;
+    let actor = &context.actor;
     let changed = admin.set_enabled(&id, enabled, actor).await;
     let flash = if enabled { "enabled" } else { "disabled" };
     redirect_or_conflict(context, changed, flash)

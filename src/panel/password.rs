@@ -23,7 +23,8 @@ pub(super) async fn check_password(
     context: &PageContext,
     form: &mut Form,
 ) -> Result<Result<(), Duration>, PanelError> {
-    let (panel, member) = (&context.panel, &context.session.user_id);
+    let panel = &context.panel;
+    let member = &context.session.user_id;
     let password = form.get("password");
     if password.is_empty() {
         form.add_error("password", "Enter your password.");

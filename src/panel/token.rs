@@ -163,7 +163,8 @@ pub(super) async fn revoke(context: &PageContext) -> PageResult {
 
 /// Renders the requests of the last hours and days.
 async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, PanelError> {
-    let (now, store) = (context.now, &context.panel.stores.usage);
+    let now = context.now;
+    let store = &context.panel.stores.usage;
     let since = first_interval(now, DAY, DAYS);
     let stored = store
         .token_usage_by_hour(since, Some(&token.lookup))

@@ -162,7 +162,8 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
         .expiry(expiry)
         .issuer(&context.actor);
     let panel = &context.panel;
-    let (random, scopes) = (&*panel.environment.random, panel.environment.scopes());
+    let random = &*panel.environment.random;
+    let scopes = panel.environment.scopes();
     match token::issue_token(&*panel.stores.tokens, random, scopes, request, context.now).await {
         Ok((token, record)) => show_issued(context, &token, &record).await,
         Err(error) => {

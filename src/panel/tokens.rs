@@ -96,7 +96,8 @@ async fn parse_filter(
         limit: PAGE_SIZE as u32 + 1,
         ..TokenFilter::default()
     };
-    let (owner, text) = (fields.get("owner"), fields.get("search"));
+    let owner = fields.get("owner");
+    let text = fields.get("search");
     if !owner.is_empty() {
         filter.owner = context.panel.admin_auth.user_id_by_name(owner).await?;
         if filter.owner.is_none() {
@@ -133,7 +134,8 @@ async fn no_tokens(context: &PageContext, fields: &ListFilter<'_>) -> Result<Mar
 fn row(context: &PageContext, token: &TokenRecord, names: &HashMap<&UserId, String>) -> TableRow {
     let state = token.state(context.now);
     let owner = names.get(&token.owner).map_or("", String::as_str);
-    let (label, page) = (label(token), page_path(token));
+    let label = label(token);
+    let page = page_path(token);
     let revoke = html! {
         a.button.danger href=(context.url(&format!("{page}/revoke"))) {
             "Revoke" span.visually-hidden { " " (label.unwrap_or(token.lookup.as_str())) }

@@ -33,7 +33,8 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let endpoints = context.webhooks().endpoints.list().await?;
     let requests = Requests::load(context, period).await?;
     let deliveries = Deliveries::load(context, period).await?;
-    let (now, before) = (total(&requests.intervals), &requests.before);
+    let now = total(&requests.intervals);
+    let before = &requests.before;
     let figures = [
         Figure {
             name: "Requests",
@@ -114,7 +115,8 @@ async fn attention(context: &PageContext, endpoints: &[Endpoint]) -> Result<Mark
         .tokens
         .list(&filter, context.now)
         .await?;
-    let (tokens, is_capped) = (expiring.len(), expiring.len() >= MAX_TOKENS as usize);
+    let tokens = expiring.len();
+    let is_capped = expiring.len() >= MAX_TOKENS as usize;
     Ok(html! {
         @if failing.is_empty() {
             p.notice { "No endpoint fails." }

@@ -335,7 +335,8 @@ fn title(section: &str, method: &str, path: &str, operation: &Value) -> String {
     if section == "webhooks" {
         return path.into();
     }
-    let (id, summary) = (text(operation, "operationId"), text(operation, "summary"));
+    let id = text(operation, "operationId");
+    let summary = text(operation, "summary");
     match (id.is_empty(), summary.is_empty()) {
         (false, _) => words(id),
         (true, false) => summary.into(),

@@ -177,7 +177,8 @@ fn heading(operation: &Operation<'_>) -> Markup {
 
 /// Renders the description, and before it the summary if the description does not begin with it.
 fn description(operation: &Operation<'_>) -> Markup {
-    let (summary, description) = (operation.text("summary"), operation.text("description"));
+    let summary = operation.text("summary");
+    let description = operation.text("description");
     let is_repeated = description.starts_with(summary.trim_end_matches('.'));
     html! {
         @if !is_repeated {
@@ -287,10 +288,8 @@ fn try_field<'a>(
     parameter: &'a Value,
     field_id: &dyn Fn(&str) -> String,
 ) -> Markup {
-    let (name, place) = (
-        document.text(parameter, "name"),
-        document.text(parameter, "in"),
-    );
+    let name = document.text(parameter, "name");
+    let place = document.text(parameter, "in");
     let schema = parameter_schema(document, parameter);
     let mut values: Vec<_> = enumeration(document, schema)
         .into_iter()

@@ -59,7 +59,8 @@ impl ReferencePage {
         api_base_path: impl Into<String>,
         document: &Value,
     ) -> Result<Self, BuildError> {
-        let (mut base_path, mut api_base_path) = (base_path.into(), api_base_path.into());
+        let mut base_path = base_path.into();
+        let mut api_base_path = api_base_path.into();
         parse_base_path("base_path", &mut base_path, "/docs")?;
         parse_base_path("api_base_path", &mut api_base_path, "/api/v1")?;
         let style = Asset::new(

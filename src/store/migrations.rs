@@ -130,7 +130,8 @@ impl Migrations {
         let table = self.table;
         sql += &self.create_table_sql();
         for (step, migration) in (1..).zip(self.all).skip(applied.len()) {
-            let (name, checksum) = (migration.name, migration.checksum());
+            let name = migration.name;
+            let checksum = migration.checksum();
             sql += migration.sql;
             sql += &format!("\n;INSERT INTO {table} VALUES ({step}, '{name}', '{checksum}');\n");
         }

@@ -162,7 +162,9 @@ impl TestApi {
         let request = TokenRequest::new(&owner, scopes)
             .label("test")
             .expiry(expiry);
-        let (tokens, random, now) = (&*self.stores.tokens, &*self.random, self.clock.now());
+        let tokens = &*self.stores.tokens;
+        let random = &*self.random;
+        let now = self.clock.now();
         let issued = issue_token(tokens, random, self.api.scopes().clone(), request, now);
         block_on_ready(issued).expect("a valid token request").0
     }

@@ -22,7 +22,8 @@ pub(crate) fn take_parameter(url: &str, name: &str) -> (String, Option<String>) 
     let Some((address, query)) = url.split_once('?') else {
         return (url.into(), None);
     };
-    let (mut kept, mut taken) = (Vec::new(), None);
+    let mut kept = Vec::new();
+    let mut taken = None;
     for parameter in query.split('&') {
         match parameter.split_once('=') {
             Some((key, value)) if decode(key) == name => taken = Some(decode(value).into_owned()),

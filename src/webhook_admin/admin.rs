@@ -125,7 +125,8 @@ impl WebhookAdmin {
     /// [`WebhookAdminError::Key`] if another key is recorded; [`WebhookAdminError::Backend`] if no key is recorded and a
     /// stored secret cannot be decrypted, or if the store fails.
     pub async fn check_key(&self) -> Result<(), WebhookAdminError> {
-        let (endpoints, secrets) = (&self.webhooks.endpoints, &*self.environment.secret_cipher);
+        let endpoints = &self.webhooks.endpoints;
+        let secrets = &*self.environment.secret_cipher;
         loop {
             if let Some(stored) = endpoints.key_id().await? {
                 let given = secrets.key_id();
@@ -169,21 +170,22 @@ impl WebhookAdmin {
         new: &dyn SecretCipher,
         actor: &AuditActor,
     ) -> Result<usize, WebhookAdminError> {
-        let (endpoints, former) = (
-            &self.webhooks.endpoints,
-            self.environment.secret_cipher.key_id(),
-        );
+        let endpoints = &self.webhooks.endpoints;
+        let former = self.environment.secret_cipher.key_id();
         loop {
-            let (stored, all) = (endpoints.key_id().await?, endpoints.list().await?);
+            let stored = endpoints.key_id().await?;
+            let all = endpoints.list().await?;
             let is_lost = all.is_empty() && former == PlaintextCipher.key_id();
             if let Some(stored) = &stored
                 && ![&former, &new.key_id()].contains(&stored)
                 && !is_lost
             {
-                let (stored, given) = (stored.clone(), former);
+                let stored = stored.clone();
+                let given = former;
                 return Err(KeyMismatchError::new(stored, given).into());
             }
-            let (number, key) = (all.len(), new.key_id());
+            let number = all.len();
+            let key = new.key_id();
             let reencrypted = self.reencrypted(&all, new)?;
             if stored.as_ref() == Some(&key) && reencrypted == all {
                 return Ok(number);
@@ -492,7 +494,8 @@ impl WebhookAdmin {
         let state_name = state.as_str();
         let audit = audit.with_details(format_args!("{state_name}; older than {days} days"));
         let before = self.environment.clock.now().saturating_sub(age);
-        let (deliveries, mut purged) = (&self.webhooks.deliveries, 0);
+        let deliveries = &self.webhooks.deliveries;
+        let mut purged = 0;
         loop {
             match deliveries.purge(state, before, BATCH, &audit).await? {
                 0 => return Ok(purged),

@@ -74,7 +74,8 @@ impl Attempt<'_> {
 
     /// Checks the delivery, records that sending begins, and sends the request. Sends only while the lease is valid.
     async fn attempt(&self, may_receive: BackendResult<bool>) -> BackendResult<AttemptEnd> {
-        let (context, claimed) = (self.context, self.claimed);
+        let context = self.context;
+        let claimed = self.claimed;
         if claimed.previous_lease_expired {
             return Ok(AttemptEnd::Completed(self.lease_expired()));
         }
@@ -120,7 +121,8 @@ impl Attempt<'_> {
     /// Returns the result of an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the
     /// delivery, within the bounds of the backoff, so the delays double without a counter.
     fn decryption_failed(&self, error: &BackendError) -> AttemptResult {
-        let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
+        let now = self.context.now();
+        let backoff = &self.context.settings.backoff;
         let age = now.saturating_duration_since(self.claimed.delivery.created_at);
         let delay = backoff.bounded(age, self.context.random());
         tracing::warn!(error = %ErrorChain(error), wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
@@ -129,9 +131,11 @@ impl Attempt<'_> {
     }
 
     async fn send(&self, secret: &WebhookSecret) -> AttemptResult {
-        let (context, claimed) = (self.context, self.claimed);
+        let context = self.context;
+        let claimed = self.claimed;
         let at = context.now();
-        let (delivery, event) = (&claimed.delivery.id, &claimed.event);
+        let delivery = &claimed.delivery.id;
+        let event = &claimed.event;
         let request = SignedRequest::sign(&claimed.endpoint, delivery, event, secret, at);
         let headers = request
             .as_ref()
@@ -190,7 +194,8 @@ impl Attempt<'_> {
     }
 
     async fn settle(&self, outcome: AttemptOutcome, record: Option<AttemptRecord>) {
-        let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
+        let now = self.context.now();
+        let backoff = &self.context.settings.backoff;
         let before = self.claimed.delivery.progress;
         let progress = before.after_attempt(outcome, backoff, now, self.context.random());
         let settlement = Settlement::new(self.claimed, progress, record.clone());
@@ -216,7 +221,8 @@ impl Attempt<'_> {
 
     /// Disables the endpoint after the last attempt of a delivery if all of its attempts have failed for too long.
     async fn disable_if_failing(&self, now: Timestamp) {
-        let (context, endpoint) = (self.context, &self.claimed.endpoint);
+        let context = self.context;
+        let endpoint = &self.claimed.endpoint;
         let since = context.settings.disable_after;
         let Some(since) = since.map(|limit| now.saturating_sub(limit)) else {
             return;
@@ -249,7 +255,8 @@ impl Attempt<'_> {
     }
 
     async fn release(&self, delay: Duration) {
-        let (context, one) = (self.context, std::slice::from_ref(self.claimed));
+        let context = self.context;
+        let one = std::slice::from_ref(self.claimed);
         let release = || context.stores.deliveries.release(one, delay, context.now());
         if context.retry_with_backoff(release).await.is_none() {
             tracing::error!("failed to release delivery; waiting for its lease to expire");
@@ -262,7 +269,8 @@ impl Attempt<'_> {
         record: Option<AttemptRecord>,
         progress: &DeliveryProgress,
     ) {
-        let (span, state) = (Span::current(), progress.state.as_str());
+        let span = Span::current();
+        let state = progress.state.as_str();
         let was_sent = matches!(
             outcome,
             AttemptOutcome::Responded(_) | AttemptOutcome::NoResponse

@@ -45,7 +45,8 @@ async fn purge_dead(context: &WorkerContext) -> BackendResult<u64> {
     let audit = AuditActor::SYSTEM
         .entry(random, now, AuditAction::DELIVERY_PURGED, "")?
         .with_details("dead");
-    let (deliveries, before) = (&context.stores.deliveries, now.saturating_sub(retention));
+    let deliveries = &context.stores.deliveries;
+    let before = now.saturating_sub(retention);
     let purge = deliveries.purge(DeliveryState::Dead, before, BATCH, &audit);
     context.with_step_timeout(purge).await
 }

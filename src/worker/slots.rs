@@ -65,7 +65,8 @@ impl Slots {
     /// Frees a slot. Returns `true` if a delivery may be waiting for it.
     pub(super) fn release(&self, endpoint: &EndpointId, settings: &WorkerSettings) -> bool {
         let mut in_flight = self.lock();
-        let (total, failing) = (in_flight.total(), in_flight.failing());
+        let total = in_flight.total();
+        let failing = in_flight.failing();
         let Some(attempts) = in_flight.endpoints.get_mut(endpoint) else {
             return false;
         };

@@ -159,11 +159,10 @@ async fn an_incomplete_body_over_a_socket_is_a_400() {
 #[tokio::test]
 async fn a_request_that_is_rejected_before_its_body_does_not_wait_for_it() {
     let server = Server::new();
-    let (alice, banned) = (server.token("alice").await, server.token("banned").await);
-    let (scopeless, exhausted) = (
-        server.token_with("alice", &[]).await,
-        server.token("alice").await,
-    );
+    let alice = server.token("alice").await;
+    let banned = server.token("banned").await;
+    let scopeless = server.token_with("alice", &[]).await;
+    let exhausted = server.token("alice").await;
     server.exhaust(&exhausted, settings().token_budget).await;
     let posts = "/threads/open-1/posts";
     for (request, status) in [

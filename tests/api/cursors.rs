@@ -117,9 +117,11 @@ async fn links_work_for_any_encoding_of_the_query() {
 #[tokio::test]
 async fn a_cursor_is_valid_only_for_its_own_list() {
     let server = Server::new();
-    let (alice, bob) = (server.token("alice").await, server.token("bob").await);
+    let alice = server.token("alice").await;
+    let bob = server.token("bob").await;
     let next = |path: &'static str| {
-        let (server, alice) = (&server, &alice);
+        let server = &server;
+        let alice = &alice;
         async move {
             let page = server.send(&Request::get(path).bearer(alice)).await;
             page.json()["next"].as_str().unwrap().to_owned()
@@ -130,7 +132,8 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
     let followed = next("/subscriptions?limit=1").await;
     let hits = next("/search?q=tea&limit=1").await;
     let threads = next("/forums/open/threads?limit=1").await;
-    let (edited, cut) = (format!("{posts}A"), &posts[..posts.len() - 1]);
+    let edited = format!("{posts}A");
+    let cut = &posts[..posts.len() - 1];
     let long = "A".repeat(10_000);
     #[rustfmt::skip]
     let rows: &[(&str, &str, &String, bool)] = &[

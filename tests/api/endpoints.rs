@@ -61,7 +61,8 @@ async fn an_offline_board_serves_only_members_with_access_to_it() {
     for surface in SURFACES {
         let server = Server::on(surface);
         server.board.set_offline(true);
-        let (alice, admin) = (server.token("alice").await, server.token("admin").await);
+        let alice = server.token("alice").await;
+        let admin = server.token("admin").await;
         for row in rows(surface) {
             if !row.needs_token {
                 server.expect(Request::of(row), BOARD_OFFLINE).await;

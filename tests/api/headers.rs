@@ -137,7 +137,8 @@ async fn every_response_has_exactly_its_headers() {
     let server = Server::new().listening().await;
     let exhausted = server.token("alice").await;
     server.exhaust(&exhausted, settings().token_budget).await;
-    let (alice, banned) = (server.token("alice").await, server.token("banned").await);
+    let alice = server.token("alice").await;
+    let banned = server.token("banned").await;
     let scopeless = server.token_with("alice", &[]).await;
     let mut ids = BTreeSet::new();
     for Case(by, given, request, status, code, cache, more) in cases() {

@@ -238,7 +238,8 @@ pub(crate) fn server() -> Server {
 }
 
 fn server_in(environment: Environment) -> Server {
-    let (board, stores) = (FullBoard::new(), Stores::in_memory());
+    let board = FullBoard::new();
+    let stores = Stores::in_memory();
     let operations = operations(&Arc::default());
     Server::with_operations(
         environment,
@@ -442,7 +443,8 @@ impl Resource for Labelled {}
 
 #[tokio::test]
 async fn a_schema_of_a_hosts_body_does_not_replace_a_schema_of_a_response() {
-    let (links, scope) = (Arc::new(Links::default()), Scope::THREADS_READ);
+    let links = Arc::new(Links::default());
+    let scope = Scope::THREADS_READ;
     let operations = vec![
         Operation::post("/x/stars", "addStars", scope)
             .summary("Adds stars.")
@@ -459,10 +461,8 @@ async fn a_schema_of_a_hosts_body_does_not_replace_a_schema_of_a_response() {
                 Labelled::default,
             ),
     ];
-    let (plain, document) = (
-        Server::new().api.openapi(),
-        with_operations(operations).api.openapi(),
-    );
+    let plain = Server::new().api.openapi();
+    let document = with_operations(operations).api.openapi();
     let schemas = &document["components"]["schemas"];
     assert_eq!(schemas["Post"], plain["components"]["schemas"]["Post"]);
     let stars = &document["paths"]["/x/stars"]["post"]["requestBody"]["content"]["application/json"]
@@ -532,7 +532,8 @@ async fn a_get_with_side_effects_runs_neither_for_a_hidden_resource_nor_for_head
 
 #[test]
 fn the_document_has_the_statuses_of_an_operation_of_a_host() {
-    let (links, scope) = (Arc::new(Links::default()), Scope::THREADS_READ);
+    let links = Arc::new(Links::default());
+    let scope = Scope::THREADS_READ;
     let operations = vec![
         Operation::get("/x/newest", "getNewestLink", scope)
             .summary("Returns the newest link.")
@@ -707,7 +708,8 @@ struct LimitFilter {
 
 #[test]
 fn build_rejects_an_operation_whose_types_contradict_its_description() {
-    let (links, scope) = (Arc::new(Links::default()), Scope::THREADS_READ);
+    let links = Arc::new(Links::default());
+    let scope = Scope::THREADS_READ;
     let get = |path| Operation::get(path, "links", scope).summary("Reads links.");
     let put = |path| Operation::put(path, "links", scope).summary("Changes links.");
     let count = || Count { count: 1 };
@@ -816,7 +818,8 @@ impl PathParams for SamplePath {
 
 /// Operations that return their input.
 fn samples() -> Vec<Operation> {
-    let (links, scope) = (Arc::new(Links::default()), Scope::THREADS_READ);
+    let links = Arc::new(Links::default());
+    let scope = Scope::THREADS_READ;
     vec![
         Operation::post("/x/samples", "postSample", scope)
             .summary("Returns the body.")
@@ -855,7 +858,8 @@ fn samples() -> Vec<Operation> {
 }
 
 fn with_operations(operations: Vec<Operation>) -> Server {
-    let (board, stores) = (FullBoard::new(), Stores::in_memory());
+    let board = FullBoard::new();
+    let stores = Stores::in_memory();
     let environment = Environment::new(TokioRuntime);
     Server::with_operations(
         environment,
@@ -1030,11 +1034,9 @@ impl Board for TaggedBoard {
 
 #[tokio::test]
 async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
-    let (authorizer, board, stores) = (
-        FullBoard::new(),
-        Arc::<TaggedBoard>::default(),
-        Stores::in_memory(),
-    );
+    let authorizer = FullBoard::new();
+    let board = Arc::<TaggedBoard>::default();
+    let stores = Stores::in_memory();
     let host = Host::new(authorizer, board.clone());
     let api = ForumApi::builder(host, stores.clone())
         .settings(settings())

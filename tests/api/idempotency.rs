@@ -25,7 +25,8 @@ pub(crate) fn reply(body: &str) -> Request {
 
 fn fifty(server: &Server, request: &Request) -> JoinSet<TestResponse> {
     let sent = (0..50).map(|_| {
-        let (server, request) = (server.clone(), request.clone());
+        let server = server.clone();
+        let request = request.clone();
         async move { server.send(&request).await }
     });
     sent.collect()
@@ -80,7 +81,8 @@ async fn repeats_of_a_running_request_are_rejected_with_retry_after() {
 #[tokio::test]
 async fn a_key_belongs_to_its_token_and_its_request() {
     let server = Server::new();
-    let (alice, bob) = (server.token("alice").await, server.token("bob").await);
+    let alice = server.token("alice").await;
+    let bob = server.token("bob").await;
     let other = server.token("alice").await;
     let elsewhere = Request::post("/threads/open-2/posts", r#"{"body":"x"}"#).key("k");
     let spaced = Request::post("/threads/open-1/posts", r#"{"body": "x"}"#).key("k");
@@ -112,7 +114,8 @@ async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_only() {
     let server = Server::new();
     let alice = server.token("alice").await;
     let plain = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#).bearer(&alice);
-    let (longest, long) = ("~".repeat(64), "k".repeat(65));
+    let longest = "~".repeat(64);
+    let long = "k".repeat(65);
     for (key, is_valid) in [
         ("!", true),
         (&longest, true),

@@ -17,7 +17,8 @@ fn german() -> Server {
 async fn every_message_has_a_german_translation() {
     let server = german().listening().await;
     let german = ErrorMessages::for_language(Language::German);
-    let (alice, banned) = (server.token("alice").await, server.token("banned").await);
+    let alice = server.token("alice").await;
+    let banned = server.token("banned").await;
     let scopeless = server.token_with("alice", &[]).await;
     let exhausted = server.token("alice").await;
     server.exhaust(&exhausted, settings().token_budget).await;

@@ -30,7 +30,8 @@ async fn the_log_has_no_tokens_cookies_or_content() {
     let forged = format!("forum_pat_{MARK}");
     for (name, mode) in modes {
         for row in ROWS {
-            let (path, body) = (marked(row.path), marked(row.body));
+            let path = marked(row.path);
+            let body = marked(row.body);
             let request =
                 Request::new(row.method, &path).header("cookie", &format!("session={MARK}"));
             let request = if body.is_empty() {

@@ -117,7 +117,8 @@ async fn get(server: &Server, path: &str) -> TestResponse {
 
 async fn server() -> Server {
     let board = FullBoard::new();
-    let (environment, stores) = (Environment::new(TokioRuntime), Stores::in_memory());
+    let environment = Environment::new(TokioRuntime);
+    let stores = Stores::in_memory();
     let commands = Arc::new(MalformedBoard);
     let server = Server::over(environment, settings(), stores, &board, commands);
     server.listening().await

@@ -131,7 +131,8 @@ fn comparable(mut body: Value) -> Value {
 async fn a_tool_call_is_one_request_for_every_operation() {
     for surface in [Surface::Full, Surface::Compact] {
         for row in rows(surface) {
-            let (direct, other) = (Server::on(surface), Server::on(surface));
+            let direct = Server::on(surface);
+            let other = Server::on(surface);
             let token = other.token("alice").await;
             let agent = Agent::new(&other, Some(&token));
             let expected = direct.token("alice").await;
@@ -556,10 +557,8 @@ async fn requests_of_the_newest_version_describe_themselves() {
         json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } })
             .to_string()
     };
-    let (json, version) = (
-        ("content-type", "application/json"),
-        ("mcp-protocol-version", MODERN),
-    );
+    let json = ("content-type", "application/json");
+    let version = ("mcp-protocol-version", MODERN);
     let send = async |method: &str, name: &str, meta: &Value| {
         let headers = [json, version, ("mcp-method", name)];
         agent.send("POST", &headers, &message(method, meta)).await

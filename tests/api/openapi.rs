@@ -146,7 +146,8 @@ fn operations_with_the_field_subscribe_name_its_scope() {
 
 #[test]
 fn the_surfaces_have_13_and_8_scopes_and_15_and_8_codes() {
-    let (full, compact) = (document(Surface::Full), document(Surface::Compact));
+    let full = document(Surface::Full);
+    let compact = document(Surface::Compact);
     let full_codes: BTreeSet<_> = COMPACT_CODES.into_iter().chain(FULL_CODES).collect();
     for (document, scopes, codes) in [
         (&full, &FULL_SCOPES[..], full_codes),
@@ -479,8 +480,10 @@ fn search_pattern(name: &str) -> PikeVM {
 
 #[test]
 fn the_patterns_of_search_parameters_accept_the_same_ids_as_the_parsers() {
-    let (by, forum) = (search_pattern("by"), search_pattern("forum"));
-    let (mut by_cache, mut forum_cache) = (by.create_cache(), forum.create_cache());
+    let by = search_pattern("by");
+    let forum = search_pattern("forum");
+    let mut by_cache = by.create_cache();
+    let mut forum_cache = forum.create_cache();
     let long = "x".repeat(65);
     #[rustfmt::skip]
     let texts = ["17", "a_b-c", "@bob", "@jürgen", "@", "", " ", "a b", "é", &long, &long[1..]];
@@ -558,7 +561,8 @@ fn schemas_of_webhooks_accept_truncated_events_of_their_topic() {
     let document = document(Surface::Full);
     for (topic, operation) in webhooks(&document) {
         let content = &operation["requestBody"]["content"]["application/json"];
-        let (schema, example) = (&content["schema"], &content["example"]);
+        let schema = &content["schema"];
+        let example = &content["example"];
         assert_eq!(example["topic"], topic);
         let mut truncated = example.clone();
         truncated["data"] = json!({ "truncated": true, "thread": { "threadId": "16" } });
@@ -583,7 +587,8 @@ fn webhooks_have_no_field_that_depends_on_the_reader() {
             let field = Event::READER_FIELDS.iter().find(is_field);
             assert_eq!(field, None, "{part}");
         }
-        let (fields, items) = (part.as_object(), part.as_array());
+        let fields = part.as_object();
+        let items = part.as_array();
         parts.extend(fields.into_iter().flat_map(|fields| fields.values()));
         parts.extend(items.into_iter().flatten());
     }

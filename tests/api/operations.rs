@@ -69,8 +69,10 @@ fn documented<'a>(document: &'a Value, row: &Row) -> BTreeSet<(u16, Option<&'a s
 
 #[tokio::test]
 async fn every_operation_has_its_documented_responses_and_no_other() {
-    let (document, server) = (document(Surface::Full), Server::new());
-    let (alice, banned) = (server.token("alice").await, server.token("banned").await);
+    let document = document(Surface::Full);
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    let banned = server.token("banned").await;
     let scopeless = server.token_with("alice", &[]).await;
     let exhausted = server.token("alice").await;
     server.exhaust(&exhausted, settings().token_budget).await;
@@ -82,7 +84,8 @@ async fn every_operation_has_its_documented_responses_and_no_other() {
             row.path,
             if row.path.contains('?') { '&' } else { '?' }
         );
-        let (sound, panic) = (FailureMode::None, FailureMode::Panic);
+        let sound = FailureMode::None;
+        let panic = FailureMode::Panic;
         #[rustfmt::skip]
         let mut cases = vec![
             (sound.clone(), good.clone(), row.success),

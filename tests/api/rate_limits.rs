@@ -30,7 +30,8 @@ async fn concurrent_connections_with_one_token_get_exactly_its_budget() {
     let server = Server::with(ApiSettings::default()).listening().await;
     let request = Request::get("/forums").bearer(&server.token("alice").await);
     let clients = (0..64).map(|_| {
-        let (server, request) = (server.clone(), request.clone());
+        let server = server.clone();
+        let request = request.clone();
         tokio::spawn(async move {
             let mut connection = server.connection().await;
             let mut allowed = 0;
@@ -61,7 +62,8 @@ async fn concurrent_requests_of_a_fresh_token_share_one_window() {
     for window in 0..20 {
         let request = Request::get("/forums").bearer(&server.token("alice").await);
         let requests = (0..32).map(|_| {
-            let (server, request) = (server.clone(), request.clone());
+            let server = server.clone();
+            let request = request.clone();
             tokio::spawn(async move {
                 server.clock.advance(Duration::from_millis(1));
                 remaining_units(&server.send(&request).await)
@@ -154,10 +156,12 @@ async fn requests_that_fail_routing_or_authentication_are_charged_to_the_address
 #[tokio::test]
 async fn every_request_that_passes_the_rate_limit_is_charged() {
     let server = Server::new();
-    let (alice, banned) = (server.token("alice").await, server.token("banned").await);
+    let alice = server.token("alice").await;
+    let banned = server.token("banned").await;
     let scopeless = server.token_with("alice", &[]).await;
     let reply = |body| Request::post("/threads/open-1/posts", body);
-    let (x, y) = (r#"{"body":"x"}"#, r#"{"body":"y"}"#);
+    let x = r#"{"body":"x"}"#;
+    let y = r#"{"body":"y"}"#;
     for (token, request, status, cost) in [
         (
             &alice,

@@ -75,7 +75,8 @@ async fn a_token_stays_valid_without_a_retired_scope() {
             .map(|scope| scope.as_str().unwrap().to_owned())
             .collect::<BTreeSet<_>>()
     };
-    let (compact, full) = (over(Surface::Compact), over(Surface::Full));
+    let compact = over(Surface::Compact);
+    let full = over(Surface::Full);
     let token = compact
         .issue(Surface::Compact, &COMPACT_SCOPES, "")
         .await

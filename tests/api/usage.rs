@@ -30,7 +30,8 @@ async fn requests_with_a_token_are_counted_until_they_are_flushed() {
     assert_eq!((counts.errors, counts.forbidden), (0, 0));
     assert!(counts.units >= 2);
 
-    let (tokens, now) = (&server.stores.tokens, server.clock.now());
+    let tokens = &server.stores.tokens;
+    let now = server.clock.now();
     tokens
         .revoke(&lookup(&token), now, &audit_entry())
         .await

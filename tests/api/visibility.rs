@@ -111,7 +111,8 @@ async fn hidden_and_absent_resources_have_identical_responses() {
             assert_eq!(responses.len(), 1, "{row:?} {responses:?}");
         }
     }
-    let (alice, admin) = (tokens[1].2.as_ref(), tokens[3].2.as_ref());
+    let alice = tokens[1].2.as_ref();
+    let admin = tokens[3].2.as_ref();
     for (token, message) in [(alice, "bob-1"), (alice, "alice-99"), (admin, "alice-1")] {
         let request =
             |message: &str| Request::get(&format!("/messages/{message}")).maybe_bearer(token);

@@ -10,7 +10,8 @@ use crate::fixture::PanelFixture;
 #[tokio::test]
 async fn every_delivery_that_is_not_queued_can_be_retried() {
     let fixture = PanelFixture::with_content().await;
-    let (path, retry) = (fixture.delivery_path(""), fixture.delivery_path("/retry"));
+    let path = fixture.delivery_path("");
+    let retry = fixture.delivery_path("/retry");
     let button = format!("action=\"{retry}\"");
     let page = fixture.get(&path).await;
     assert!(page.contains("dead</span>") && page.contains("500") && page.contains("17\u{a0}ms"));
@@ -127,7 +128,8 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
 #[tokio::test]
 async fn a_removed_delivery_is_not_found() {
     let fixture = PanelFixture::with_content().await;
-    let (path, remove) = (fixture.delivery_path(""), fixture.delivery_path("/remove"));
+    let path = fixture.delivery_path("");
+    let remove = fixture.delivery_path("/remove");
     let removed = fixture.post(&remove, &[]).await;
     let location = "/panel/deliveries?done=delivery-removed";
     assert_eq!(removed.header("location"), location);

@@ -268,7 +268,8 @@ async fn results_that_cannot_be_loaded_are_unknown() {
 #[tokio::test]
 async fn an_endpoint_that_was_disabled_after_failures_is_marked() {
     let fixture = PanelFixture::with_content().await;
-    let (id, now) = (fixture.endpoint_id(), fixture.clock.now());
+    let id = fixture.endpoint_id();
+    let now = fixture.clock.now();
     let endpoints = &fixture.webhooks.endpoints;
     let disabled = endpoints.disable_if_failing(&id, now, &audit_entry()).await;
     assert!(disabled.unwrap());

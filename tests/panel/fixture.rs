@@ -232,7 +232,8 @@ impl PanelFixture {
 
     pub fn node_builder_in(&self, environment: Environment) -> PanelBuilder {
         let admin = WebhookAdmin::new(self.webhooks.clone(), &environment);
-        let (members, stores) = (self.members.clone(), self.stores.clone());
+        let members = self.members.clone();
+        let stores = self.stores.clone();
         Panel::builder(members, stores, admin, environment)
     }
 

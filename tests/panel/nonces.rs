@@ -53,8 +53,10 @@ async fn a_form_that_is_sent_twice_concurrently_succeeds_once() {
     let fixture = PanelFixture::new().await;
     let nonce = nonce(&fixture).await;
     let form = [("once", nonce.as_str())];
-    let (creating, permits) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-    let (started, may_end) = (creating.clone(), permits.clone());
+    let creating = Arc::new(Semaphore::new(0));
+    let permits = Arc::new(Semaphore::new(0));
+    let started = creating.clone();
+    let may_end = permits.clone();
     fixture.interceptor.on_call(move |method, _| {
         if method != "tokens.create" {
             return Intervention::Proceed;

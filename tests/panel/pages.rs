@@ -133,7 +133,8 @@ fn build_rejects_each_setting_out_of_bounds() {
         let mut settings = PanelSettings::default();
         change(&mut settings);
         let admin = WebhookAdmin::new(stores_in_memory().1, TokioRuntime);
-        let (members, stores) = (Arc::new(Members::default()), Stores::in_memory());
+        let members = Arc::new(Members::default());
+        let stores = Stores::in_memory();
         let panel = Panel::builder(members, stores, admin, TokioRuntime).settings(settings);
         assert_eq!(panel.build().unwrap_err().setting(), *setting);
     }

@@ -38,7 +38,8 @@ async fn main() -> Result<()> {
     })?;
     assert_eq!(database.schema_status().await?, SchemaStatus::UpToDate);
     let tokens = Stores::in_sqlite(&database).tokens;
-    let (owner, scopes) = (UserId::from(7), [Scope::POSTS_READ]);
+    let owner = UserId::from(7);
+    let scopes = [Scope::POSTS_READ];
     let request = TokenRequest::new(&owner, &scopes);
     let now = SystemClock.now();
     let (_, token) = issue_token(&*tokens, &OsRandom, Surface::Full, request, now).await?;

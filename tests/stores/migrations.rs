@@ -77,7 +77,8 @@ fn concurrent_processes_apply_each_migration_once() {
         apply_migrations(&connection, &notes(applied_before)).unwrap();
         let together = Arc::new(Barrier::new(2));
         let threads = [0, 1].map(|_| {
-            let (path, together) = (path(&directory), together.clone());
+            let path = path(&directory);
+            let together = together.clone();
             thread::spawn(move || {
                 let connection = Connection::open(path).unwrap();
                 together.wait();

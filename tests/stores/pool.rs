@@ -257,7 +257,8 @@ async fn the_log_stays_small_under_permanent_readers() {
     let (directory, database) = temp_database();
     let create = "CREATE TABLE pages (id INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT";
     execute(&database, create).await;
-    let (path, stop) = (path(&directory), Arc::new(AtomicBool::new(false)));
+    let path = path(&directory);
+    let stop = Arc::new(AtomicBool::new(false));
     let log = path.with_extension("db-wal");
     let stop_readers = Arc::clone(&stop);
     let readers = thread::spawn(move || overlapping_reads(&path, 64, &stop_readers));

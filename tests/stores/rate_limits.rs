@@ -90,7 +90,8 @@ fn a_charge_from_before_the_start_of_a_window_joins_it() {
 /// Each charge reads a clock that advances with every reading.
 #[test]
 fn threads_share_one_window_in_any_order_of_their_charges() {
-    let (store, clock) = (MemoryRateLimitStore::default(), AtomicI64::new(0));
+    let store = MemoryRateLimitStore::default();
+    let clock = AtomicI64::new(0);
     for number in 0..200 {
         let start = Barrier::new(4);
         let charge = || {

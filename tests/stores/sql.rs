@@ -65,7 +65,8 @@ async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) 
         .map(|one| (&*one.id, &*one.reason))
         .collect();
     let id = "expected 1 to 64 characters of A-Z, a-z, 0-9, _ and -";
-    let (forum, id) = (format!("column forum: {id}"), format!("column id: {id}"));
+    let forum = format!("column forum: {id}");
+    let id = format!("column id: {id}");
     assert_eq!(quarantine.count, 3);
     assert_eq!(latest, [("evt_c", &*forum), ("evt b", &*id)]);
     sql.run_unchecked(
@@ -95,7 +96,8 @@ async fn an_event_with_invalid_text_is_quarantined() {
 /// In Postgres and in `Event::INSERT_SQL`, an empty forum id means that the event has no forum.
 async fn an_invalid_event_is_rejected_when_it_is_inserted(sql: Sql) {
     let body = |length: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(length - 8));
-    let (largest, too_large) = (body(262_144), body(262_145));
+    let largest = body(262_144);
+    let too_large = body(262_145);
     for topic in ["badge.v2", "post", "post.", ".post", "post..created"] {
         assert!(
             !sql.accepts(["evt_1", topic, "0", "", "{}"]).await,

@@ -97,7 +97,8 @@ async fn a_forbidden_address_is_rejected_as_a_literal_and_by_name() {
 #[tokio::test]
 async fn an_address_has_its_class_in_every_notation() {
     let trap = ScriptedReceiver::new(OK).await;
-    let (sender, names) = (Sender::new(false), FakeResolver::resolving_to(&[]));
+    let sender = Sender::new(false);
+    let names = FakeResolver::resolving_to(&[]);
     for (kind, hosts) in NOTATIONS {
         for host in *hosts {
             let url = trap.url(&format!("http://{host}"));
@@ -119,10 +120,8 @@ async fn an_address_has_its_class_in_every_notation() {
 
 #[tokio::test]
 async fn an_invalid_url_is_rejected_without_resolution() {
-    let (sender, names) = (
-        Sender::new(true),
-        FakeResolver::resolving_to(&["127.0.0.1"]),
-    );
+    let sender = Sender::new(true);
+    let names = FakeResolver::resolving_to(&["127.0.0.1"]);
     for (reason, urls) in INVALID {
         for url in *urls {
             let error = sender.rejection(url, &names).await;
@@ -138,7 +137,8 @@ async fn an_invalid_url_is_rejected_without_resolution() {
 #[tokio::test]
 async fn public_addresses_and_names_are_accepted() {
     let names = FakeResolver::resolving_to(&["1.1.1.1"]);
-    let (strict, lenient) = (Sender::new(false), Sender::new(true));
+    let strict = Sender::new(false);
+    let lenient = Sender::new(true);
     let literals = PUBLIC
         .iter()
         .map(|address| host(address))

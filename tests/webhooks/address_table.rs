@@ -139,7 +139,8 @@ fn v4() -> impl Strategy<Value = Ipv4Addr> {
 fn ending_in(prefix: [u16; 6], v4: Ipv4Addr) -> IpAddr {
     let [a, b, c, d] = v4.octets();
     let [p, q, r, s, t, u] = prefix;
-    let (v, w) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+    let v = u16::from_be_bytes([a, b]);
+    let w = u16::from_be_bytes([c, d]);
     Ipv6Addr::new(p, q, r, s, t, u, v, w).into()
 }
 
@@ -153,7 +154,8 @@ proptest! {
     #[test]
     fn no_address_is_public_through_a_tunnel(v4 in v4(), network: [u16; 4]) {
         let [a, b, c, d] = v4.octets();
-        let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        let high = u16::from_be_bytes([a, b]);
+        let low = u16::from_be_bytes([c, d]);
         let [p, q, r, s] = network;
         for address in [
             ending_in([0; 6], v4),

@@ -77,7 +77,8 @@ fn topics(topics: &str) -> EndpointUpdate {
 #[tokio::test]
 async fn a_host_may_have_its_own_topics() {
     let webhooks = stores_in_memory().1;
-    let (admin, own) = (admin_without_key(&webhooks), "garden.path.opened");
+    let admin = admin_without_key(&webhooks);
+    let own = "garden.path.opened";
     let id = add_endpoint(&admin, "*").await.unwrap();
     let unknown = add_endpoint(&admin, own).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
@@ -162,7 +163,8 @@ async fn an_operation_without_effect_writes_nothing() {
 
 #[tokio::test]
 async fn an_endpoint_that_cannot_be_decoded_is_removed() {
-    let (webhooks, calls) = (stores_in_memory().1, StoreInterceptor::default());
+    let webhooks = stores_in_memory().1;
+    let calls = StoreInterceptor::default();
     let admin = admin_without_key(&calls.webhooks(&webhooks));
     let id = add_endpoint(&admin, "*").await.unwrap();
     calls.on_call(|method, _| match method {
@@ -256,10 +258,8 @@ const NEW: Option<&[u8]> = Some(&[8; 16]);
 async fn another_key_is_rejected_and_changes_nothing() {
     for (first, second) in [(OLD, NEW), (OLD, None), (None, OLD)] {
         let webhooks = stores_in_memory().1;
-        let (before, after) = (
-            admin_with_key(&webhooks, first),
-            admin_with_key(&webhooks, second),
-        );
+        let before = admin_with_key(&webhooks, first);
+        let after = admin_with_key(&webhooks, second);
         before.check_key().await.unwrap();
         let added = add_endpoint(&after, "*").await;
         assert!(matches!(added, Err(WebhookAdminError::Key(_))), "{added:?}");

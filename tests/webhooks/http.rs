@@ -228,10 +228,8 @@ async fn a_refused_connection_is_an_error() {
 
 #[tokio::test]
 async fn resolution_and_connection_have_their_own_time_limit() {
-    let (silent, late) = (
-        ScriptedReceiver::new(SendUnprompted(b"")).await,
-        "cannot connect within 300ms",
-    );
+    let silent = ScriptedReceiver::new(SendUnprompted(b"")).await;
+    let late = "cannot connect within 300ms";
     for (names, why) in [
         (
             FakeResolver::resolving_to(&[]),

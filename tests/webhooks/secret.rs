@@ -55,7 +55,8 @@ fn ids_and_secrets_are_random() {
 }
 
 fn delivery_id(event: &str, endpoint: &str) -> String {
-    let (event, endpoint) = (EventId::parse(event), EndpointId::parse(endpoint));
+    let event = EventId::parse(event);
+    let endpoint = EndpointId::parse(endpoint);
     DeliveryId::derive(&event.unwrap(), &endpoint.unwrap()).to_string()
 }
 
@@ -186,7 +187,8 @@ fn a_secret_is_decrypted_only_with_its_key_and_for_its_endpoint() {
 
 #[test]
 fn a_ciphertext_contains_no_part_of_the_secret_and_differs_each_time() {
-    let (cipher, secret) = (cipher(&[7; 16]), secret("S"));
+    let cipher = cipher(&[7; 16]);
+    let secret = secret("S");
     let encrypted = cipher.encrypt(&secret, &id("a")).unwrap();
     assert_ne!(encrypted, cipher.encrypt(&secret, &id("a")).unwrap());
     let mut parts = secret.expose_secret().as_bytes().windows(4);
@@ -218,7 +220,8 @@ fn a_key_has_at_least_16_bytes_and_an_id() {
     assert_ne!(id, cipher(&[7; 17]).key_id());
     assert_eq!(id.as_str().len(), 16);
     assert_eq!(PlaintextCipher.key_id(), KeyId::plaintext());
-    let (longest, longer) = ("x".repeat(64), "x".repeat(65));
+    let longest = "x".repeat(64);
+    let longer = "x".repeat(65);
     for (text, is_id) in [
         ("", false),
         ("a_Key-02", true),

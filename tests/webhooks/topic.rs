@@ -10,7 +10,8 @@ fn parse(text: &str) -> Result<TopicSet, UnknownTopicError> {
 #[test]
 #[rustfmt::skip]
 fn a_topic_is_words_separated_by_dots() {
-    let (longest, longer) = (format!("a.{}", "b".repeat(62)), format!("a.{}", "b".repeat(63)));
+    let longest = format!("a.{}", "b".repeat(62));
+    let longer = format!("a.{}", "b".repeat(63));
     for name in ["post.created", "ping", "a.b", "_._", "a.b.c_d", &longest] {
         assert_eq!(Topic::parse(name).unwrap().to_string(), name);
     }
@@ -45,7 +46,8 @@ fn a_star_includes_all_topics_except_private_messages_and_pings() {
 
 #[test]
 fn a_topic_set_is_parsed_and_formatted() {
-    let (long, cut) = ("x".repeat(99), "x".repeat(64));
+    let long = "x".repeat(99);
+    let cut = "x".repeat(64);
     for (text, expected) in [
         ("*", Ok("*")),
         ("post.created", Ok("post.created")),

@@ -126,7 +126,8 @@ impl Item for Owner {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let config: Config = serde_json::from_reader(io::stdin())?;
-    let (url, connections) = (&config.database, config.connections);
+    let url = &config.database;
+    let connections = config.connections;
     let pool = if url.starts_with("sqlite:") {
         let options = SqlitePoolOptions::new().max_connections(connections);
         Pool::Sqlite(options.connect(url).await?)

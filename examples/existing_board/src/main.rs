@@ -41,7 +41,8 @@ async fn main() -> Result<(), BoxError> {
 /// Issues a token of this member for all scopes.
 async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
     let scopes = added::environment().scopes();
-    let (owner, wanted) = (member.into(), Vec::from_iter(scopes.iter()));
+    let owner = member.into();
+    let wanted = Vec::from_iter(scopes.iter());
     let request = TokenRequest::new(&owner, &wanted)
         .label("first steps")
         .expiry(Expiry::from_days(1)?);

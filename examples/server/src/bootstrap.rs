@@ -51,7 +51,8 @@ pub async fn create(
     let Some(Password { text, given }) = password else {
         return board.migrate().await.map(|()| None);
     };
-    let (hash, empty) = (passwords::hash_new(text.clone()).await?, options.empty);
+    let hash = passwords::hash_new(text.clone()).await?;
+    let empty = options.empty;
     let begin = board
         .begin(move |tx, now| Box::pin(async move { demo::begin(tx, &hash, empty, now).await }));
     let Some(trial) = begin.await? else {
@@ -62,8 +63,10 @@ pub async fn create(
         example_calls: None,
     };
     if let Some(trial) = trial {
-        let (tokens, surface) = (database.stores().tokens, Surface::from(options.surface));
-        let (owner, scopes) = (UserId::from(trial.member), Vec::from_iter(surface.scopes()));
+        let tokens = database.stores().tokens;
+        let surface = Surface::from(options.surface);
+        let owner = UserId::from(trial.member);
+        let scopes = Vec::from_iter(surface.scopes());
         let wanted = TokenRequest::new(&owner, &scopes)
             .owner_name(trial.name)
             .label("first steps");

@@ -72,7 +72,8 @@ impl ServerLock {
         let Some(path) = sqlite_path(database) else {
             return Ok(None);
         };
-        let (address, mut other) = (address.to_string(), None);
+        let address = address.to_string();
+        let mut other = None;
         let registered = LockFile::lock(path, "server", |mut file| {
             other = match file.try_lock() {
                 Ok(()) => None,

@@ -245,7 +245,8 @@ fn start_worker(
     board: &ReferenceBoard,
     environment: &Environment,
 ) -> BoardResult<Option<WorkerHandle>> {
-    let (webhooks, retries) = (&options.webhooks, &options.retries);
+    let webhooks = &options.webhooks;
+    let retries = &options.retries;
     let start = || webhooks::start(database, board, environment, webhooks, retries);
     (!options.no_worker).then(start).transpose()
 }

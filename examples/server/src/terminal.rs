@@ -22,7 +22,8 @@ pub async fn read_hidden(prompt: String) -> io::Result<String> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let modes = tcgetattr(&terminal)?;
     for kind in END_SIGNALS {
-        let (signal, terminal) = (signal(kind)?, terminal.try_clone()?);
+        let signal = signal(kind)?;
+        let terminal = terminal.try_clone()?;
         tokio::spawn(exit_on(signal, kind, terminal, modes.clone()));
     }
     let line = spawn_blocking(move || {

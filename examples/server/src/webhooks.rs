@@ -81,7 +81,8 @@ pub fn start(
     options: &WebhookOptions,
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
-    let (timeout, keep) = (retries.webhook_timeout, retries.webhook_retention);
+    let timeout = retries.webhook_timeout;
+    let keep = retries.webhook_retention;
     let mut transport_settings = HttpTransportSettings::default();
     transport_settings.allow_private_addresses = options.allow_private_webhooks;
     transport_settings.attempt_timeout = timeout;

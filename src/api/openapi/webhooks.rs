@@ -47,7 +47,8 @@ const RESPONSES: &[ReceiverResponse] = &[
 /// Returns a webhook for each topic.
 pub(super) fn webhooks(schemas: &mut Schemas) -> Map<String, Value> {
     let mut webhook = |kind: &EventKind| {
-        let (name, mut schema) = (name(kind), (kind.schema)(&mut schemas.outputs));
+        let name = name(kind);
+        let mut schema = (kind.schema)(&mut schemas.outputs);
         schema.insert("description".into(), kind.description.into());
         let operation = operation(kind, &name);
         schemas

@@ -201,7 +201,8 @@ board_rules! {
     async fn a_moderator_moderates_only_their_forum(suite: &Suite) -> TestResult {
         suite.require(Capability::Moderators)?;
         let [here, elsewhere] = suite.two_forums().await?;
-        let (alice, max) = (suite.member("alice").await?, suite.moderator("max", &here).await?);
+        let alice = suite.member("alice").await?;
+        let max = suite.moderator("max", &here).await?;
         expect_moderation(suite, &alice, &max, &here, true).await?;
         expect_moderation(suite, &alice, &max, &elsewhere, false).await?;
         suite.fixture.set_moderator(&here, &max.id(), false).await?;
@@ -257,7 +258,8 @@ impl<'a> LoaderFixture<'a> {
 
     async fn issue_token(&self, owner: &UserId) -> TestResult<Lookup> {
         let request = TokenRequest::new(owner, &[Scope::FORUMS_READ]).label("a label");
-        let (tokens, now) = (&*self.stores.tokens, self.suite.now());
+        let tokens = &*self.stores.tokens;
+        let now = self.suite.now();
         let issued = issue_token(tokens, &self.random, Surface::Full, request, now).await;
         Ok(issued.map_err(BoxError::from)?.1.lookup)
     }

@@ -96,7 +96,8 @@ board_rules! {
     async fn a_members_post_count_omits_hidden_posts(suite: &Suite) -> TestResult {
         suite.require(Capability::PublicPostCounts)?;
         let hidden = suite.forum(Audience::Staff).await?;
-        let (sam, mia) = (suite.staff("sam").await?, suite.moderator("mia", &hidden).await?);
+        let sam = suite.staff("sam").await?;
+        let mia = suite.moderator("mia", &hidden).await?;
         let first = suite.thread(&sam, &hidden).await?;
         let reply = suite.post(&sam, &first.thread_id).await?;
         for deleted in [&reply, &first] {

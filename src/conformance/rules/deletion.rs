@@ -11,7 +11,8 @@ board_rules! {
     /// it.
     async fn only_moderators_see_a_deleted_post(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
-        let (bob, mia) = (suite.member("bob").await?, suite.moderator("mia", &forum).await?);
+        let bob = suite.member("bob").await?;
+        let mia = suite.moderator("mia", &forum).await?;
         alice.delete_post(&reply).await.expect_ok()?;
         for caller in [&alice, &bob] {
             let state = caller.post_state(&reply).await?;
@@ -76,7 +77,8 @@ board_rules! {
     /// agrees.
     async fn authors_and_moderators_delete_replies(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, first, .. } = ThreadFixture::new(suite).await?;
-        let (mia, ada) = (suite.moderator("mia", &forum).await?, suite.admin("ada").await?);
+        let mia = suite.moderator("mia", &forum).await?;
+        let ada = suite.admin("ada").await?;
         for (caller, permitted) in [(&otto, false), (&mia, true), (&ada, true), (&alice, true)] {
             let reply = suite.post(&alice, &first.thread_id).await?;
             check_eq!(caller.fetch_post(&reply).await?.can_delete, permitted, "canDelete of {reply:?} for {caller:?}")?;

@@ -48,7 +48,8 @@ board_rules! {
         suite.require(Capability::Versions)?;
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let edits = (0..8).map(|_| {
-            let (alice, reply) = (alice.clone(), reply.clone());
+            let alice = alice.clone();
+            let reply = reply.clone();
             let edit = with(post_update("Mine"), |edit| edit.expected_version = Some(1));
             async move { alice.update_post(&reply, &edit).await }
         });

@@ -127,7 +127,8 @@ board_rules! {
     /// An event has its forum, so that only endpoints whose owners see the forum receive it.
     async fn an_event_names_its_forum(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
-        let (sam, sue) = (suite.staff("sam").await?, suite.staff("sue").await?);
+        let sam = suite.staff("sam").await?;
+        let sue = suite.staff("sue").await?;
         let thread = sam.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?;
         let rating = new_rating(1, Some(&thread.first_post_id));
         sue.rate_member(&sam.id_ref(), &rating).await.expect_ok()?;

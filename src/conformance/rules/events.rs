@@ -143,7 +143,9 @@ board_rules! {
         let poll = PollFixture::new(suite, new_poll()).await?;
         suite.recorded().await?;
         let votes = (0..16).map(|number| {
-            let (bob, id, vote) = (poll.bob.clone(), poll.id.clone(), poll.new_vote(&[number % 3]));
+            let bob = poll.bob.clone();
+            let id = poll.id.clone();
+            let vote = poll.new_vote(&[number % 3]);
             async move { bob.vote(&id, &vote).await }
         });
         suite.race_for_one(votes).await?;

@@ -52,7 +52,8 @@ board_rules! {
         let seen = suite.sub_forum(&hidden, Audience::Guests).await?;
         let hidden_top = suite.forum(Audience::Staff).await?;
         let orphan = suite.sub_forum(&hidden_top, Audience::Guests).await?;
-        let (alice, sam) = (suite.member("alice").await?, suite.staff("sam").await?);
+        let alice = suite.member("alice").await?;
+        let sam = suite.staff("sam").await?;
         for (caller, forum, above) in [
             (&sam, &seen, Some(&hidden)),
             (&sam, &orphan, Some(&hidden_top)),

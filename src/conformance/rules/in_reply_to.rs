@@ -96,7 +96,8 @@ board_rules! {
     /// moderators, until the post is approved.
     async fn an_answered_post_awaiting_approval_is_null(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, reply, .. } = thread_with_reply(suite).await?;
-        let (nora, ada) = (suite.newcomer("nora").await?, suite.admin("ada").await?);
+        let nora = suite.newcomer("nora").await?;
+        let ada = suite.admin("ada").await?;
         let pending = suite.post(&nora, &reply.thread_id).await?;
         otto.answer(&pending).await.expect_not_found()?;
         let answer = ada.answer(&pending).await.expect_ok()?.path();

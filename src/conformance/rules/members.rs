@@ -47,7 +47,8 @@ board_rules! {
     async fn post_counts_exclude_hidden_forums(suite: &Suite) -> TestResult {
         suite.require(Capability::PublicPostCounts)?;
         let sam = suite.staff("sam").await?;
-        let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
+        let alice = suite.member("alice").await?;
+        let ada = suite.admin("ada").await?;
         let mut posts = 0;
         for (readers, are_counted) in
             [(Audience::Guests, true), (Audience::Members, true), (Audience::Staff, false)]
@@ -70,7 +71,8 @@ board_rules! {
     /// A post count is equal for every caller, whether or not the caller sees the posts.
     async fn a_post_count_is_equal_for_every_caller(suite: &Suite) -> TestResult {
         let sam = suite.staff("sam").await?;
-        let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
+        let alice = suite.member("alice").await?;
+        let ada = suite.admin("ada").await?;
         for readers in [Audience::Guests, Audience::Staff] {
             let forum = suite.forum(readers).await?;
             suite.thread(&sam, &forum).await?;

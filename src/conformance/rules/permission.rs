@@ -8,7 +8,8 @@ board_rules! {
     /// A new thread without permission in a visible forum is forbidden. `canStartThread` agrees.
     async fn can_start_thread_matches_permissions(suite: &Suite) -> TestResult {
         suite.require(Capability::StartingThreads)?;
-        let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
+        let sam = suite.staff("sam").await?;
+        let alice = suite.member("alice").await?;
         let open = suite.forum(Audience::Guests).await?;
         let notices = suite.add_forum(None, Audience::Guests, Audience::Staff).await?;
         for (caller, forum, permitted) in [
@@ -36,7 +37,8 @@ board_rules! {
     /// A reply without permission in a visible forum is forbidden, unless read-only forums restrict new threads only.
     /// `canReply` agrees.
     async fn a_caller_without_permission_is_forbidden(suite: &Suite) -> TestResult {
-        let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
+        let sam = suite.staff("sam").await?;
+        let alice = suite.member("alice").await?;
         let notices = suite.add_forum(None, Audience::Guests, Audience::Staff).await?;
         let thread = suite.thread(&sam, &notices).await?.thread_id;
         let by_everyone = suite.require(Capability::RestrictedReplies).is_err();

@@ -103,7 +103,8 @@ board_rules! {
     async fn an_invisible_post_cannot_be_rated(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
-        let (sam, sue) = (suite.staff("sam").await?, suite.staff("sue").await?);
+        let sam = suite.staff("sam").await?;
+        let sue = suite.staff("sue").await?;
         let hidden = new_rating(1, Some(&suite.thread(&sam, &forum).await?.post_id));
         let cached = alice.cache_access().await?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;

@@ -139,7 +139,8 @@ board_rules! {
     /// A forum filter includes sub-forums.
     async fn a_forum_filter_includes_sub_forums(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
-        let (top, alice) = (&fixture.forum, &fixture.alice);
+        let top = &fixture.forum;
+        let alice = &fixture.alice;
         let below = &suite.sub_forum(top, Audience::Guests).await?;
         let deeper = &suite.sub_forum(below, Audience::Guests).await?;
         let other = &suite.forum(Audience::Guests).await?;

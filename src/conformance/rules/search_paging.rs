@@ -45,7 +45,8 @@ board_rules! {
         let posts = fixture.posts(texts).await?;
         let [PostPath { thread_id, .. }, ..] = &posts;
         for sort in SORTS {
-            let (search, mut pager) = (posts_by(sort)?, Pager::new(2));
+            let search = posts_by(sort)?;
+            let mut pager = Pager::new(2);
             while pager.has_next() {
                 pager.read(&fixture.alice, &search).await?;
                 if pager.pages < texts.len() {
@@ -134,7 +135,8 @@ board_rules! {
         let fixture = SearchFixture::new(suite).await?;
         let mia = suite.moderator("mia", &fixture.forum).await?;
         for sort in SORTS {
-            let (search, mut pager) = (threads_by(sort)?, Pager::new(1));
+            let search = threads_by(sort)?;
+            let mut pager = Pager::new(1);
             let mut matches = Vec::new();
             for _ in 0..4 {
                 matches.push(fixture.posts(["tea"; 5]).await?.to_vec());

@@ -18,7 +18,8 @@ board_rules! {
     /// Only callers who see a forum find its posts, even if the search names the forum.
     async fn search_omits_hidden_content(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
-        let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
+        let sam = suite.staff("sam").await?;
+        let alice = suite.member("alice").await?;
         let first = suite.write_thread(&sam, &forum, "Tea", "tea").await?;
         for within in [None, Some(&forum)] {
             let search = with(newest("tea")?, |search| search.forum.extend(within.cloned()));
@@ -31,8 +32,10 @@ board_rules! {
 
     /// Guests find only posts that guests see.
     async fn guests_find_only_visible_posts(suite: &Suite) -> TestResult {
-        let (guest, fixture) = (suite.guest()?, SearchFixture::new(suite).await?);
-        let (sam, staff) = (suite.staff("sam").await?, suite.forum(Audience::Staff).await?);
+        let guest = suite.guest()?;
+        let fixture = SearchFixture::new(suite).await?;
+        let sam = suite.staff("sam").await?;
+        let staff = suite.forum(Audience::Staff).await?;
         let seen = fixture.thread("x", "tea").await?;
         let unseen = suite.write_thread(&sam, &staff, "x", "tea").await?;
         sam.expect_hits(&newest("tea")?, &[&unseen, &seen]).await?;
@@ -77,7 +80,8 @@ board_rules! {
 
     /// A post that awaits approval is found once it is approved.
     async fn search_finds_approved_content(suite: &Suite) -> TestResult {
-        let (nora, fixture) = (suite.newcomer("nora").await?, SearchFixture::new(suite).await?);
+        let nora = suite.newcomer("nora").await?;
+        let fixture = SearchFixture::new(suite).await?;
         let thread = fixture.thread("x", "y").await?.thread_id;
         let pending = suite.write_thread(&nora, &fixture.forum, "Tea", "x").await?;
         let answer = suite.write_reply(&nora, &thread, "tea").await?;

@@ -38,7 +38,8 @@ board_rules! {
     /// The responses for a hidden and for a missing thread are identical.
     async fn hidden_and_missing_resources_have_equal_responses(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
-        let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
+        let sam = suite.staff("sam").await?;
+        let alice = suite.member("alice").await?;
         let hidden = suite.thread(&sam, &forum).await?.thread_id;
         let absent = ThreadId::from(987_654_321);
         let api = suite.api();
@@ -87,7 +88,8 @@ board_rules! {
     async fn an_offline_board_serves_only_administrators(suite: &Suite) -> TestResult {
         suite.require(Capability::Offline)?;
         suite.require_operation("listForums", Capability::Threads)?;
-        let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
+        let alice = suite.member("alice").await?;
+        let ada = suite.admin("ada").await?;
         suite.fixture.set_offline(true).await?;
         let api = suite.api();
         for (caller, expected) in [(alice, (503, Some(ErrorCode::BoardOffline))), (ada, (200, None))] {
@@ -132,7 +134,8 @@ pub(super) fn comparable(response: &TestResponse) -> (u16, Vec<(HeaderName, Vec<
 
 /// Returns the number of items of a list, read in pages of two.
 async fn count_items(client: &TestClient<'_>, list: &str) -> TestResult<usize> {
-    let (mut count, mut path) = (0, format!("{list}?limit=2"));
+    let mut count = 0;
+    let mut path = format!("{list}?limit=2");
     for _ in 0..10 {
         let page = client.get(&path).await;
         check_eq!(page.status, 200, "GET {path}: {}", page.json())?;

@@ -98,7 +98,8 @@ board_rules! {
     /// A hidden or unknown target is not found.
     async fn hidden_targets_cannot_be_subscribed_to(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
-        let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
+        let sam = suite.staff("sam").await?;
+        let alice = suite.member("alice").await?;
         let thread = suite.thread(&sam, &forum).await?.thread_id;
         for target in [
             SubscriptionTarget::Thread(thread),
@@ -116,7 +117,8 @@ board_rules! {
     async fn hidden_targets_leave_the_subscription_list(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
-        let (thread, whole) = (SubscriptionTarget::Thread(reply.thread_id), SubscriptionTarget::Forum(forum.clone()));
+        let thread = SubscriptionTarget::Thread(reply.thread_id);
+        let whole = SubscriptionTarget::Forum(forum.clone());
         alice.subscribe(&thread).await.expect_ok()?;
         alice.subscribe(&whole).await.expect_ok()?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
@@ -175,7 +177,8 @@ board_rules! {
     /// who was banned, after the request began.
     async fn a_subscribe_in_progress_is_rejected_if_access_is_lost(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
-        let (target, cached) = (SubscriptionTarget::Thread(reply.thread_id), alice.cache_access().await?);
+        let target = SubscriptionTarget::Thread(reply.thread_id);
+        let cached = alice.cache_access().await?;
         suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         cached.subscribe(&target).await.expect_not_found()?;

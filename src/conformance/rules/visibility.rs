@@ -61,7 +61,8 @@ board_rules! {
     /// A write in a hidden forum returns `PathNotFound` instead of `Forbidden`, and changes nothing.
     async fn hidden_forums_take_no_writes(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
-        let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
+        let sam = suite.staff("sam").await?;
+        let alice = suite.member("alice").await?;
         let thread = suite.thread(&sam, &forum).await?.thread_id;
         let before = sam.fetch_forums().await?;
         alice.start_thread(&forum, "A title", "Some words").await.expect_path_not_found()?;

@@ -57,7 +57,9 @@ board_rules! {
         for indexes in [&[][..], &[1, 1], &[0, 1, 2]] {
             poll.vote(&poll.bob, indexes).await.expect_validation_error("optionIds")?;
         }
-        let (alice, bob, forum) = (poll.alice.clone(), poll.bob.clone(), poll.forum.clone());
+        let alice = poll.alice.clone();
+        let bob = poll.bob.clone();
+        let forum = poll.forum.clone();
         let other = PollFixture::create(alice, bob, forum, &thread_with_poll(suite, new_poll())?).await?;
         let [elsewhere, ..] = other.options;
         for unknown in [elsewhere, OptionId::from(i64::MAX), OptionId::empty()] {
@@ -71,7 +73,9 @@ board_rules! {
     async fn one_of_concurrent_votes_counts(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let votes = (0..50).map(|number| {
-            let (bob, id, vote) = (poll.bob.clone(), poll.id.clone(), poll.new_vote(&[number % 3]));
+            let bob = poll.bob.clone();
+            let id = poll.id.clone();
+            let vote = poll.new_vote(&[number % 3]);
             async move { bob.vote(&id, &vote).await }
         });
         let voted = suite.race_for_one(votes).await?.value;
@@ -92,7 +96,8 @@ board_rules! {
     /// A caller who sees a thread can vote in its poll, even without permission to write.
     async fn voting_requires_only_visibility(suite: &Suite) -> TestResult {
         let forum = suite.add_forum(None, Audience::Guests, Audience::Staff).await?;
-        let (sam, bob) = (suite.staff("sam").await?, suite.member("bob").await?);
+        let sam = suite.staff("sam").await?;
+        let bob = suite.member("bob").await?;
         let poll = PollFixture::create(sam, bob, forum, &thread_with_poll(suite, new_poll())?).await?;
         let voted = poll.vote(&poll.bob, &[0]).await.expect_ok()?;
         poll.check_counts(&voted, &[1, 0, 0], 1)

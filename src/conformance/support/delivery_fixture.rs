@@ -20,7 +20,8 @@ pub(crate) fn endpoint_id(number: u64) -> TestResult<EndpointId> {
 }
 
 pub(crate) fn endpoint(number: u64) -> TestResult<Endpoint> {
-    let (all, named) = (true, BTreeSet::new());
+    let all = true;
+    let named = BTreeSet::new();
     Ok(Endpoint {
         id: endpoint_id(number)?,
         url: format!("https://example.com/{number}"),
@@ -122,7 +123,8 @@ impl StoreFixture {
         endpoints: &[&Endpoint],
         now: i64,
     ) -> TestResult<Vec<DeliveryId>> {
-        let (outbox, fan_out) = (&self.webhooks.outbox, [fan_out(event, endpoints)]);
+        let outbox = &self.webhooks.outbox;
+        let fan_out = [fan_out(event, endpoints)];
         outbox.insert(event).await?;
         outbox.fan_out(&fan_out, instant(now)).await?;
         let id = |endpoint: &&Endpoint| DeliveryId::derive(&event.id, &endpoint.id);
@@ -157,7 +159,8 @@ impl StoreFixture {
         claimed: &ClaimedDelivery,
         now: i64,
     ) -> TestResult<bool> {
-        let (deliveries, batch) = (&self.webhooks.deliveries, std::slice::from_ref(claimed));
+        let deliveries = &self.webhooks.deliveries;
+        let batch = std::slice::from_ref(claimed);
         let begun = deliveries.begin_sending(batch, instant(now)).await?;
         Ok(begun.contains(&claimed.delivery.id))
     }

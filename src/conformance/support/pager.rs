@@ -78,7 +78,8 @@ impl<T: Debug> Pager<T> {
             .page(reader, self.limit, self.after.take())
             .await
             .expect_ok()?;
-        let (limit, count) = (self.limit.get(), page.items.len());
+        let limit = self.limit.get();
+        let count = page.items.len();
         check!(
             count <= limit,
             "a page has at most {limit} items, found {count}"

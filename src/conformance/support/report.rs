@@ -155,13 +155,16 @@ impl fmt::Display for Report {
                 Err(unsupported) => writeln!(f, "skipped  {name}: {unsupported}")?,
             }
         }
-        let (passed, skipped) = (self.passed().count(), self.skipped().count());
-        let (differing, failed) = (self.differing().count(), self.failed().count());
+        let passed = self.passed().count();
+        let skipped = self.skipped().count();
+        let differing = self.differing().count();
+        let failed = self.failed().count();
         writeln!(
             f,
             "{passed} passed, {skipped} skipped, {differing} differ as expected, {failed} failed"
         )?;
-        let (total, covered) = (self.results.len(), self.results.len() - skipped);
+        let total = self.results.len();
+        let covered = self.results.len() - skipped;
         write!(f, "coverage: ")?;
         if !self.methods.is_empty() {
             write!(f, "{} of {} methods, ", self.methods.len(), METHODS.len())?;

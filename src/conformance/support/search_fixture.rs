@@ -23,7 +23,8 @@ impl<'a> SearchFixture<'a> {
     }
 
     pub(crate) async fn thread(&self, title: &str, body: &str) -> TestResult<PostPath> {
-        let (alice, forum) = (&self.alice, &self.forum);
+        let alice = &self.alice;
+        let forum = &self.forum;
         self.suite.write_thread(alice, forum, title, body).await
     }
 

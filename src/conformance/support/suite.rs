@@ -303,7 +303,8 @@ impl Suite {
         forum: &ForumId,
     ) -> TestResult<PostPath> {
         self.require(Capability::Threads)?;
-        let (title, body) = (self.text("Thread"), self.text("Words about"));
+        let title = self.text("Thread");
+        let body = self.text("Words about");
         self.write_thread(author, forum, &title, &body).await
     }
 
@@ -315,7 +316,8 @@ impl Suite {
         body: &str,
     ) -> TestResult<PostPath> {
         self.advance(MINUTE);
-        let (author, new) = (author.id(), new_thread(title, body));
+        let author = author.id();
+        let new = new_thread(title, body);
         let (thread_id, post_id) = self.fixture.write_thread(&author, forum, new).await?;
         Ok(PostPath::new(thread_id, post_id))
     }
@@ -354,7 +356,9 @@ impl Suite {
         body: &str,
     ) -> TestResult<PostPath> {
         self.advance(MINUTE);
-        let (author, new, thread_id) = (author.id(), new_post(body), thread.clone());
+        let author = author.id();
+        let new = new_post(body);
+        let thread_id = thread.clone();
         let post_id = self.fixture.write_reply(&author, thread, new).await?;
         Ok(PostPath::new(thread_id, post_id))
     }

@@ -228,7 +228,8 @@ impl TestCaller {
 
     /// Returns the current access; `None` if the account is banned or removed.
     pub(crate) async fn access(&self) -> TestResult<Option<Access>> {
-        let (authorizer, request) = (&self.inner.authorizer, self.request());
+        let authorizer = &self.inner.authorizer;
+        let request = self.request();
         Ok(match (&self.cached, &self.user) {
             (Some(cached), _) => Some(cached.clone()),
             (None, Some(user)) => authorizer.member_access(user, &request).await?,

@@ -50,7 +50,8 @@ impl TestFailure {
         actual: impl Display,
         expected: impl Display,
     ) -> Self {
-        let (actual, expected) = (actual.to_string(), expected.to_string());
+        let actual = actual.to_string();
+        let expected = expected.to_string();
         let common = actual
             .chars()
             .zip(expected.chars())
@@ -117,7 +118,8 @@ pub(crate) fn check_eq<T: PartialEq<U> + Debug, U: Debug>(
     if actual == expected {
         Ok(())
     } else {
-        let (actual, expected) = (format!("{actual:?}"), format!("{expected:?}"));
+        let actual = format!("{actual:?}");
+        let expected = format!("{expected:?}");
         Err(TestFailure::mismatch(subject, actual, expected))
     }
 }

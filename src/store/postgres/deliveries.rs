@@ -124,7 +124,8 @@ impl DeliveryStore for PostgresExecutor {
             .iter()
             .map(|one| one.previous_lease_expired)
             .collect();
-        let (now, delay) = (self.clock.time(now), millis(delay));
+        let now = self.clock.time(now);
+        let delay = millis(delay);
         self.execute(RELEASE, &[&ids, &leases, &expired, &now, &delay])
             .await?;
         Ok(())

@@ -33,7 +33,8 @@ impl SqlExecutor for PostgresExecutor {
 
     /// Hides the states from the planner, which otherwise scans an index of other deliveries in a rare state.
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
-        let (states, scan) = (states.join("', '"), scan("listed.state"));
+        let states = states.join("', '");
+        let scan = scan("listed.state");
         format!(
             "SELECT page.* FROM unnest(ARRAY['{states}']) AS listed (state) CROSS JOIN LATERAL ({scan}) AS page"
         )

@@ -119,7 +119,8 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     let pool = Pool::builder(manager)
         .max_size(size)
         .pre_recycle(Hook::async_fn(move |client, metrics| {
-            let (check, metrics) = (Arc::clone(&check), *metrics);
+            let check = Arc::clone(&check);
+            let metrics = *metrics;
             Box::pin(async move { check.run(client, metrics).await })
         }))
         .runtime(Runtime::Tokio1)

@@ -110,7 +110,8 @@ impl TlsMode {
 /// Returns a verifier that trusts the certificates in the PEM file `path`. If `path` is `None`, it trusts the roots of
 /// the system.
 fn verifier(path: Option<&str>) -> Result<Verifier, PostgresError> {
-    let (mut roots, mut pinned) = (RootCertStore::empty(), Vec::new());
+    let mut roots = RootCertStore::empty();
+    let mut pinned = Vec::new();
     match path {
         Some(path) => {
             let pem = tls::read_roots(path).map_err(PostgresError::unusable)?;

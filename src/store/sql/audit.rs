@@ -24,7 +24,8 @@ impl<E: SqlExecutor> AuditStore for SqlStore<E> {
         list.and("action =", filter.action.as_ref());
         list.and("target =", filter.target.as_deref());
         if let Some((occurred_at, id)) = &filter.after {
-            let (occurred_at, id) = (list.bind(*occurred_at), list.bind(id));
+            let occurred_at = list.bind(*occurred_at);
+            let id = list.bind(id);
             list.push(&format!(" AND (occurred_at, id) < ({occurred_at}, {id})"));
         }
         list.push(" ORDER BY occurred_at DESC, id DESC LIMIT ?1");

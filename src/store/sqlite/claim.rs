@@ -51,7 +51,8 @@ pub(super) fn find_claimable(
         .flatten()
         .collect();
     endpoints.retain(|endpoint| endpoint.enabled);
-    let (mut pending, mut failing) = (Vec::new(), Vec::new());
+    let mut pending = Vec::new();
+    let mut failing = Vec::new();
     for endpoint in &endpoints {
         let first = params![endpoint.id, request.capacity_for(&endpoint.id)];
         let positions = all(connection, PENDING, first, read_position)?;

@@ -41,7 +41,8 @@ impl<'a> NamedColumns<'a> {
     }
 
     fn index(&self, name: &str) -> Result<usize> {
-        let (columns, next) = (self.row.as_ref(), self.next.get());
+        let columns = self.row.as_ref();
+        let next = self.next.get();
         let is_next = columns.column_name(next).is_ok_and(|found| found == name);
         let index = if is_next {
             next

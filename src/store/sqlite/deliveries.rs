@@ -145,7 +145,8 @@ impl DeliveryStore for SqliteExecutor {
         delay: Duration,
         now: Timestamp,
     ) -> BackendResult<()> {
-        let (claimed, due_at) = (claimed.to_vec(), now.saturating_add(delay));
+        let claimed = claimed.to_vec();
+        let due_at = now.saturating_add(delay);
         self.write(move |connection| {
             for one in &claimed {
                 let row = params![
@@ -204,7 +205,8 @@ impl DeliveryStore for SqliteExecutor {
         endpoint: &EndpointId,
         now: Timestamp,
     ) -> BackendResult<Option<DeliveryId>> {
-        let (event, endpoint) = (event.clone(), endpoint.clone());
+        let event = event.clone();
+        let endpoint = endpoint.clone();
         self.write(move |connection| {
             if first(connection, IS_ENABLED, [&endpoint], |_| Ok(()))?.is_none() {
                 return Ok(None);
@@ -224,7 +226,8 @@ impl DeliveryStore for SqliteExecutor {
         now: Timestamp,
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
-        let (id, audit) = (id.clone(), audit.clone());
+        let id = id.clone();
+        let audit = audit.clone();
         self.write(move |connection| {
             let delivery = first(connection, FIND, [&id], read_delivery)?;
             let Some(progress) = delivery.and_then(|delivery| delivery.progress.requeued(now))
@@ -249,7 +252,8 @@ impl DeliveryStore for SqliteExecutor {
         limit: u32,
         audit: &AuditEntry,
     ) -> BackendResult<u64> {
-        let (endpoint, audit) = (endpoint.clone(), audit.clone());
+        let endpoint = endpoint.clone();
+        let audit = audit.clone();
         let DeliveryProgress {
             state,
             attempts,
@@ -270,7 +274,8 @@ impl DeliveryStore for SqliteExecutor {
     }
 
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool> {
-        let (id, audit) = (id.clone(), audit.clone());
+        let id = id.clone();
+        let audit = audit.clone();
         self.write(move |connection| Ok(change_audited(connection, REMOVE, [id], &audit)? > 0))
             .await
     }

@@ -163,7 +163,9 @@ impl SqlExecutor for SqliteExecutor {
         endpoints: &[Endpoint],
         audit: Option<&AuditEntry>,
     ) -> BackendResult<bool> {
-        let (former, key, endpoints) = (former.cloned(), key.clone(), endpoints.to_vec());
+        let former = former.cloned();
+        let key = key.clone();
+        let endpoints = endpoints.to_vec();
         let audit = audit.cloned();
         self.write(move |connection| {
             webhook_key::replace(

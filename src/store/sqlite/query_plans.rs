@@ -136,7 +136,8 @@ fn a_period_restricts_the_scan_of_a_list() {
 /// the selected rows, in the order of the list.
 #[test]
 fn a_list_scans_the_rows_that_its_filter_selects() {
-    let (to, topic) = (EndpointId::parse("whe_1").ok(), Some(Topic::PING));
+    let to = EndpointId::parse("whe_1").ok();
+    let topic = Some(Topic::PING);
     for (endpoint, topic, index) in [
         (None, None, "by_state (state=?"),
         (to.clone(), None, "by_endpoint (endpoint=? AND state=?"),

@@ -102,7 +102,8 @@ impl Lookups {
         let (sender, receiver) = watch::channel(None);
         running.insert(name.into(), receiver.clone());
         drop(running);
-        let (lookups, name) = (Arc::clone(self), name.to_owned());
+        let lookups = Arc::clone(self);
+        let name = name.to_owned();
         tokio::spawn(async move {
             let permit = Arc::clone(&lookups.threads).acquire_owned().await;
             let look_up = spawn_blocking(move || {
@@ -141,7 +142,8 @@ mod tests {
         started: &Sender<&'static str>,
     ) -> (Sender<()>, JoinHandle<io::Result<Vec<IpAddr>>>) {
         let (end, ended): (Sender<()>, Receiver<()>) = channel();
-        let (lookups, started) = (Arc::clone(lookups), started.clone());
+        let lookups = Arc::clone(lookups);
+        let started = started.clone();
         let resolved = tokio::spawn(async move {
             let look_up = move |_: &str| {
                 started.send(name).unwrap();

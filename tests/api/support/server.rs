@@ -75,7 +75,8 @@ impl Server {
 
     /// Creates a server with a token loader, and returns the interceptor of its stores.
     pub(crate) fn with_token_loader() -> (Self, StoreInterceptor) {
-        let (board, stores) = (FullBoard::new(), Stores::in_memory());
+        let board = FullBoard::new();
+        let stores = Stores::in_memory();
         let loader = FullBoardLoader {
             board: board.clone(),
             tokens: stores.tokens.clone(),
@@ -85,7 +86,8 @@ impl Server {
             ..stores
         };
         let interceptor = StoreInterceptor::default();
-        let (environment, stores) = (Environment::new(TokioRuntime), interceptor.stores(&stores));
+        let environment = Environment::new(TokioRuntime);
+        let stores = interceptor.stores(&stores);
         let server = Self::over(environment, settings(), stores, &board, board.clone());
         (server, interceptor)
     }
@@ -96,7 +98,8 @@ impl Server {
         store: &'static str,
         failure: fn() -> Intervention,
     ) -> (Self, Self) {
-        let (board, stores) = (FullBoard::new(), Stores::in_memory());
+        let board = FullBoard::new();
+        let stores = Stores::in_memory();
         let interceptor = StoreInterceptor::default();
         interceptor.on_call(move |method, _| {
             if method.starts_with(store) {
@@ -153,13 +156,15 @@ impl Server {
 
     /// Starts to listen on a socket, which [`send`](Self::send) then uses.
     pub(crate) async fn listening(mut self) -> Self {
-        let (api, connections) = (self.api.clone(), self.connections.clone());
+        let api = self.api.clone();
+        let connections = self.connections.clone();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         self.address = Some(listener.local_addr().unwrap());
         tokio::spawn(async move {
             while let Ok((socket, peer)) = listener.accept().await {
                 connections.send_modify(|open| *open += 1);
-                let (api, connections) = (api.clone(), connections.clone());
+                let api = api.clone();
+                let connections = connections.clone();
                 tokio::spawn(async move {
                     serve(api, socket, peer).await;
                     connections.send_modify(|open| *open -= 1);

@@ -56,7 +56,8 @@ impl Server {
     /// Returns a revoked, an expired, an unknown and a wrong token. Advances the clock by a day.
     pub(crate) async fn invalid_tokens(&self) -> [String; 4] {
         let revoked = self.token("alice").await;
-        let (tokens, now) = (&self.stores.tokens, self.clock.now());
+        let tokens = &self.stores.tokens;
+        let now = self.clock.now();
         let is_revoked = tokens
             .revoke(&lookup(&revoked), now, &audit_entry())
             .await

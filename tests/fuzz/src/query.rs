@@ -50,6 +50,7 @@ fn percent_encode_all(pair: &[u8]) -> String {
         let said: Vec<_> = percent_decode(&spaced).collect();
         percent_encode(&said, NON_ALPHANUMERIC).to_string()
     });
-    let (name, value) = (sides.next().unwrap_or_default(), sides.next());
+    let name = sides.next().unwrap_or_default();
+    let value = sides.next();
     value.map_or(name.clone(), |value| format!("{name}={value}"))
 }

@@ -19,7 +19,8 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
     let deliveries = &webhooks.deliveries;
     add(&webhooks, &[endpoint(1)]).await;
     let now = SystemClock.now();
-    let (ahead, behind) = (now.saturating_add(YEAR), now.saturating_sub(YEAR));
+    let ahead = now.saturating_add(YEAR);
+    let behind = now.saturating_sub(YEAR);
     queue(&webhooks, [event(1)], &[endpoint(1)]).await;
 
     let claimed = claim_all(&webhooks, behind).await.deliveries;
@@ -66,7 +67,8 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
 async fn a_wrong_clock_does_not_end_idempotency_keys() {
     let store = Stores::in_postgres(&tables().await).idempotency;
     let now = SystemClock.now();
-    let (ahead, behind) = (now.saturating_add(YEAR), now.saturating_sub(YEAR));
+    let ahead = now.saturating_add(YEAR);
+    let behind = now.saturating_sub(YEAR);
     let begun = store.begin(&keyed_request("first"), behind).await.unwrap();
     let BeginOutcome::Reserved(reservation) = begun else {
         panic!("{begun:?}");

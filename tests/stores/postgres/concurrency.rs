@@ -37,7 +37,8 @@ async fn an_event_that_is_committed_late_is_fanned_out() {
     let pool = tables().await;
     let webhooks = webhooks(&pool);
     add(&webhooks, &[endpoint(1)]).await;
-    let (mut one, mut other) = (pool.get().await.unwrap(), pool.get().await.unwrap());
+    let mut one = pool.get().await.unwrap();
+    let mut other = pool.get().await.unwrap();
     let first = one.transaction().await.unwrap();
     insert(&*first, &event(1)).await;
     let second = other.transaction().await.unwrap();
@@ -165,7 +166,8 @@ async fn concurrent_operations_do_not_deadlock() {
     add(&webhooks(&pool), &[1, 2, 3].map(endpoint)).await;
     let barrier = Arc::new(Barrier::new(8));
     let workers = (0..8).map(|worker| {
-        let (webhooks, barrier) = (webhooks(&pool), barrier.clone());
+        let webhooks = webhooks(&pool);
+        let barrier = barrier.clone();
         async move {
             for round in 0..ROUNDS {
                 barrier.wait().await;
@@ -203,7 +205,8 @@ async fn events_are_locked_in_the_order_of_their_ids() {
     let lock = "SELECT FROM forum_api_events WHERE id = 'evt_3' FOR UPDATE";
     transaction.execute(lock, &[]).await.unwrap();
 
-    let (one, another) = (webhooks.clone(), webhooks.clone());
+    let one = webhooks.clone();
+    let another = webhooks.clone();
     let one = tokio::spawn(async move { insert_and_fan_out(&one, 1..6, false).await });
     let another = tokio::spawn(async move { insert_and_fan_out(&another, 1..6, true).await });
     let deadline = Instant::now() + Duration::from_secs(60);

@@ -75,7 +75,8 @@ async fn a_newer_or_changed_schema_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_deletions_delete_the_event() {
     let pool = tables().await;
-    let (mut one, mut other) = (pool.get().await.unwrap(), pool.get().await.unwrap());
+    let mut one = pool.get().await.unwrap();
+    let mut other = pool.get().await.unwrap();
     let rows = "
         INSERT INTO forum_api_events (id, topic, occurred_at, body, fanned_out_at)
         VALUES ('evt_1', 'post.created', 0, '{}', 0);

@@ -59,8 +59,11 @@ fn claimed() -> ClaimedDelivery {
 
 /// Runs each operation, which prepares its statement on the only connection of the pool.
 async fn run_each_operation(pool: &Pool) {
-    let (stores, webhooks) = (Stores::in_postgres(pool), WebhookStores::in_postgres(pool));
-    let (deliveries, now, id) = (webhooks.deliveries, at(0), claimed().delivery.id);
+    let stores = Stores::in_postgres(pool);
+    let webhooks = WebhookStores::in_postgres(pool);
+    let deliveries = webhooks.deliveries;
+    let now = at(0);
+    let id = claimed().delivery.id;
     let settlement = Settlement::new(&claimed(), DeliveryProgress::queued(now), None);
     deliveries.claim(&claim(64, 4), now).await.unwrap();
     deliveries.begin_sending(&[claimed()], now).await.unwrap();
@@ -97,7 +100,8 @@ async fn run_each_operation(pool: &Pool) {
 
 /// Returns each combination of filters for the first page and a later one, each with the index that the list scans.
 fn lists() -> Vec<(DeliveryFilter, &'static str)> {
-    let (to, topic) = (Some(endpoint(1).id), Some(Topic::PING));
+    let to = Some(endpoint(1).id);
+    let topic = Some(Topic::PING);
     let mut lists = Vec::new();
     for (endpoint, topic, index) in [
         (None, None, "by_state"),
@@ -203,10 +207,8 @@ async fn each_statement_searches_an_index() {
     run_each_operation(&pool).await;
     let mut statements = take_statements(&pool).await;
     assert_eq!(statements.len(), 20);
-    let (stores, webhooks) = (
-        Stores::in_postgres(&pool),
-        WebhookStores::in_postgres(&pool),
-    );
+    let stores = Stores::in_postgres(&pool);
+    let webhooks = WebhookStores::in_postgres(&pool);
     let mut scans = Vec::new();
     for (filter, index) in lists() {
         webhooks.deliveries.list(&filter).await.unwrap();

@@ -21,13 +21,12 @@ async fn is_encrypted(url: &str) -> Result<bool, String> {
 #[tokio::test]
 async fn certificates_are_verified_according_to_the_mode() {
     let mut server = TlsPostgres::stopped();
-    let (root, other_root) = (server.certificates.root(), server.certificates.other_root());
+    let root = server.certificates.root();
+    let other_root = server.certificates.other_root();
     let with_root = |mode: &str| format!("sslmode={mode}&{root}");
     let as_root = |certificate| server.certificates.as_root(certificate);
-    let (self_signed, self_signed_expired) = (
-        as_root(Certificate::SelfSigned),
-        as_root(Certificate::SelfSignedExpired),
-    );
+    let self_signed = as_root(Certificate::SelfSigned);
+    let self_signed_expired = as_root(Certificate::SelfSignedExpired);
     let cases = [
         (
             Certificate::Valid,

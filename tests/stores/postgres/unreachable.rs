@@ -39,7 +39,8 @@ async fn an_unreachable_server_is_an_error() {
         let address = listener.local_addr().unwrap();
         connect(&format!("postgres://forum:secret@{address}/forum"), 2).unwrap()
     };
-    let (closed_pool, silent_pool) = (pool_of(&closed), pool_of(&silent));
+    let closed_pool = pool_of(&closed);
+    let silent_pool = pool_of(&silent);
     drop(closed);
     let error = look_up_error(&closed_pool).await;
     assert!(
@@ -216,7 +217,8 @@ async fn start_proxy(server: String, silence: Arc<Notify>) -> SocketAddr {
     tokio::spawn(async move {
         loop {
             let (mut client, _) = listener.accept().await.unwrap();
-            let (server, silence) = (server.clone(), silence.clone());
+            let server = server.clone();
+            let silence = silence.clone();
             tokio::spawn(async move {
                 let mut server = TcpStream::connect(server).await.unwrap();
                 tokio::select! {
@@ -232,14 +234,16 @@ async fn start_proxy(server: String, silence: Arc<Notify>) -> SocketAddr {
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_stop_responding_are_replaced_together() {
     let address = schema().await;
-    let (server, silence) = (server_of(&address), Arc::new(Notify::new()));
+    let server = server_of(&address);
+    let silence = Arc::new(Notify::new());
     let proxy = start_proxy(server.clone(), silence.clone()).await;
     let behind_proxy = address.replace(&format!("@{server}/"), &format!("@{proxy}/"));
     assert_ne!(behind_proxy, address);
     let tables = pool(&behind_proxy, 4);
     forum_api::store::postgres::migrate(&tables).await.unwrap();
     let tokens = Stores::in_postgres(&tables).tokens;
-    let (wanted, limit) = (lookup(1), Duration::from_secs(6));
+    let wanted = lookup(1);
+    let limit = Duration::from_secs(6);
     let find = || tokens.find(&wanted);
     assert_eq!(find().await.unwrap(), None);
     let get = || tables.get();

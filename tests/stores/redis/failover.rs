@@ -81,7 +81,8 @@ async fn a_cluster_replaces_failed_masters() {
     let ports = nodes.map(|(port, _)| port);
     let [masters @ .., first_replica, second_replica] = ports;
     for (place, master) in masters.into_iter().enumerate() {
-        let (first, last) = (place * 6_000, (place * 6_000 + 5_999).min(16_383));
+        let first = place * 6_000;
+        let last = (place * 6_000 + 5_999).min(16_383);
         group.run(master, &format!("cluster addslotsrange {first} {last}"));
         group.run(master, &format!("cluster set-config-epoch {}", place + 1));
     }

@@ -17,7 +17,8 @@ fn token() -> RateLimitKey {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_restarts_empty_receives_the_known_windows() {
     let mut server = RedisServer::new();
-    let (one, other) = (server.store().await, server.store().await);
+    let one = server.store().await;
+    let other = server.store().await;
     let spent = charge(&one, token(), 100).await;
     server.kill();
     assert_eq!(charge(&one, token(), 5).await.remaining, 15);
@@ -38,7 +39,8 @@ async fn a_redis_that_restarts_empty_receives_the_known_windows() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flush_grants_no_unit_twice() {
     let server = RedisServer::new();
-    let (one, other) = (server.store().await, server.store().await);
+    let one = server.store().await;
+    let other = server.store().await;
     charge(&one, token(), 120).await;
     server.command(&["flushall"]);
     assert!(!charge(&one, token(), 1).await.allowed);
@@ -49,7 +51,8 @@ async fn a_flush_grants_no_unit_twice() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_of_a_wrong_type_is_replaced() {
     let server = RedisServer::new();
-    let (one, other) = (server.store().await, server.store().await);
+    let one = server.store().await;
+    let other = server.store().await;
     let key = RateLimitKey::UnknownAddress;
     server.command(&["lpush", "forum_api:budget:no_address", "x"]);
     charge(&one, key, 20).await;
@@ -60,7 +63,8 @@ async fn a_key_of_a_wrong_type_is_replaced() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_greater_of_two_local_counts_is_valid() {
     let mut server = RedisServer::stopped();
-    let (one, other) = (server.store().await, server.store().await);
+    let one = server.store().await;
+    let other = server.store().await;
     charge(&one, token(), 30).await;
     let later = charge(&other, token(), 50).await;
     server.start();

@@ -43,7 +43,8 @@ async fn two_nodes_grant_exactly_one_budget() {
 #[tokio::test(flavor = "multi_thread")]
 async fn windows_follow_the_clock_of_redis() {
     let prefix = prefix();
-    let (one, other) = (node(&prefix).await, node(&prefix).await);
+    let one = node(&prefix).await;
+    let other = node(&prefix).await;
     let before = SystemClock.now();
     let mut last = None;
     for (node, now) in [(&one, at(0)), (&other, at(1_000_000_000_000))] {
@@ -71,7 +72,8 @@ async fn a_window_of_a_clock_that_was_set_back_counts_as_ended() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn boards_with_different_prefixes_are_separate() {
-    let (one, other) = (node(&prefix()).await, node(&prefix()).await);
+    let one = node(&prefix()).await;
+    let other = node(&prefix()).await;
     charge(&one, GUESTS, 100).await;
     assert_eq!(remaining(&other, GUESTS).await, 120);
 }

@@ -16,7 +16,8 @@ async fn store(url: &str) -> RedisRateLimitStore {
 #[tokio::test]
 async fn only_a_trusted_certificate_for_the_host_name_is_accepted() {
     let mut server = TlsRedis::stopped();
-    let (root, other_root) = (server.certificates.root(), server.certificates.other_root());
+    let root = server.certificates.root();
+    let other_root = server.certificates.other_root();
     for (certificate, host, roots, accepted) in [
         (Certificate::Valid, "localhost", &root, true),
         (Certificate::Valid, "127.0.0.1", &root, false),
@@ -40,7 +41,9 @@ async fn sentinels_and_nodes_of_a_cluster_need_a_trusted_certificate() {
     let path = |name: &str| certificates.path(name).display().to_string();
     let ports = [(); 3].map(|()| free_port());
     let [master, sentinel, node] = ports.map(|port| {
-        let (certificate, key, root) = (path("Valid.pem"), path("Valid.key"), path("root.pem"));
+        let certificate = path("Valid.pem");
+        let key = path("Valid.key");
+        let root = path("root.pem");
         format!(
             "tls-port {port}\ntls-auth-clients no\ntls-cert-file {certificate}\ntls-key-file {key}\n\
              tls-ca-cert-file {root}\n"
@@ -64,7 +67,8 @@ async fn sentinels_and_nodes_of_a_cluster_need_a_trusted_certificate() {
     group
         .wait_for(node, "cluster info", "cluster_state:ok")
         .await;
-    let (root, other_root) = (certificates.root(), certificates.other_root());
+    let root = certificates.root();
+    let other_root = certificates.other_root();
     for (host, roots, accepted) in [
         ("localhost", &root, true),
         ("127.0.0.1", &root, false),

@@ -69,7 +69,8 @@ impl Receiver {
         let status = Arc::new(status);
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (status, sender) = (status.clone(), sender.clone());
+                let status = status.clone();
+                let sender = sender.clone();
                 thread::spawn(move || {
                     let mut reader = BufReader::new(stream);
                     while handle_request(&mut reader, &*status, &sender).is_some() {}

@@ -119,7 +119,8 @@ fn the_next_attempt_follows_after_the_backoff() {
 #[test]
 fn a_rotated_secret_signs_from_its_activation() {
     let fixture = WorkerFixture::with_replies([Status(500)]);
-    let (new, now) = ("whsec_the-one-after-it", fixture.now());
+    let new = "whsec_the-one-after-it";
+    let now = fixture.now();
     let id = EndpointId::parse("whe_a").unwrap();
     fixture.update(&id, |endpoint| {
         let secret = WebhookSecret::parse(new).unwrap();

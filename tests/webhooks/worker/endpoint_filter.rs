@@ -257,7 +257,8 @@ fn while_the_authorizer_fails_deliveries_wait_and_other_owners_do_not() {
             assert_eq!(fixture.sent().len(), attempts as usize);
         }
         let fixture = WorkerFixture::new();
-        let (stuck, other) = (fixture.add("stuck"), fixture.add_for_owner(2, "other"));
+        let stuck = fixture.add("stuck");
+        let other = fixture.add_for_owner(2, "other");
         fixture.owners.set(1, access);
         for _ in 0..50 {
             fixture.queue(&stuck, 1);

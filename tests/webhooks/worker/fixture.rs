@@ -90,7 +90,8 @@ impl WorkerFixture {
             .clock(self.clock.clone())
             .random(Arc::new(self.jitter));
         let stores = self.calls.webhooks(&self.stores);
-        let (owners, transport) = (self.owners.clone(), self.transport.clone());
+        let owners = self.owners.clone();
+        let transport = self.transport.clone();
         let mut worker =
             Worker::builder(stores, owners, transport, environment).settings(self.settings.clone());
         if let Some(events) = &self.pending_events {

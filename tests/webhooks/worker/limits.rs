@@ -163,7 +163,8 @@ fn build_rejects_each_setting_out_of_bounds() {
         let fixture = WorkerFixture::new();
         let mut settings = WorkerSettings::default();
         change(&mut settings);
-        let (owners, transport) = (fixture.owners, fixture.transport);
+        let owners = fixture.owners;
+        let transport = fixture.transport;
         let worker = Worker::builder(fixture.stores, owners, transport, TokioRuntime);
         let error = worker.settings(settings).build().unwrap_err();
         assert_eq!(error.setting(), setting);

@@ -41,7 +41,8 @@ impl Sent {
 
     /// Returns whether the request is signed with this secret at its time.
     pub(crate) fn is_signed(&self, secret: &str) -> bool {
-        let (secret, request) = (WebhookSecret::parse(secret).unwrap(), &self.request);
+        let secret = WebhookSecret::parse(secret).unwrap();
+        let request = &self.request;
         verify(&[secret], &request.headers, &request.body, self.at).is_ok()
     }
 }

@@ -89,9 +89,11 @@ impl Board for Club {
         forum: ForumId,
         list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
-        let (section, rank) = (forum.to_i64()?, rank(caller)?);
+        let section = forum.to_i64()?;
+        let rank = rank(caller)?;
         let [active_at, id] = list.after_or([i64::MAX; 2])?;
-        let (since, rows) = (millis(list.filter.since), list.limit.plus_one());
+        let since = millis(list.filter.since);
+        let rows = list.limit.plus_one();
         let rows = self
             .rows(THREADS, &[&section, &active_at, &id, &since, &rows])
             .await?;
@@ -122,7 +124,8 @@ impl Board for Club {
             Some(from) => [self.number(topic.id, from).await? - 1],
             None => list.after_or([0])?,
         };
-        let (since, rows) = (millis(list.filter.since), list.limit.plus_one());
+        let since = millis(list.filter.since);
+        let rows = list.limit.plus_one();
         let rows = self
             .rows(POSTS, &[&topic.id, &after, &since, &rows])
             .await?;
@@ -140,7 +143,8 @@ impl Board for Club {
         thread: ThreadId,
         new: NewPost,
     ) -> BoardResult<InForum<Post>> {
-        let (member, topic) = (member.user_id().to_i64()?, thread.to_i64()?);
+        let member = member.user_id().to_i64()?;
+        let topic = thread.to_i64()?;
         let (topic, entry) = reply::reply(self, member, topic, &new.body).await?;
         Ok(InForum::new(
             topic.section.into(),

@@ -57,7 +57,8 @@ async fn vote(
 ) -> BoardResult<InForum<PostVotes>> {
     let mut client = club.pool.get().await?;
     let transaction = client.transaction().await?;
-    let (entry, voter) = (post.post_id.to_i64()?, member.user_id().to_i64()?);
+    let entry = post.post_id.to_i64()?;
+    let voter = member.user_id().to_i64()?;
     let row = transaction.query_one(VOTE, &[&entry, &voter]).await?;
     let (section, vote_count): (i64, _) = (row.get("section"), row.get("vote_count"));
     let votes = InForum::new(section.into(), PostVotes { vote_count });

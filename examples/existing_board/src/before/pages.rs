@@ -24,7 +24,8 @@ async fn index(State(club): State<Club>, headers: HeaderMap) -> Result<Html<Stri
     let rank = rank(&club, &headers).await?;
     let topics = topics::all(&club.pool.get().await?, rank).await?;
     let lines = topics.iter().map(|topic| {
-        let (section, subject) = (escaped(&topic.section_title), escaped(&topic.subject));
+        let section = escaped(&topic.section_title);
+        let subject = escaped(&topic.subject);
         format!(
             "<li>{section}: <a href=\"/topics/{}\">{subject}</a>",
             topic.id
@@ -49,7 +50,8 @@ async fn topic(
         .ok_or(ReplyError::NoTopic)?;
     let entries = topics::entries(&client, id).await?;
     let entries = entries.iter().map(|entry| {
-        let (name, body) = (escaped(&entry.writer.name), html(&entry.body));
+        let name = escaped(&entry.writer.name);
+        let body = html(&entry.body);
         format!(
             "<article id=\"{}\"><h2>{name}</h2>{body}</article>",
             entry.number

@@ -19,7 +19,8 @@ struct Case {
 }
 
 fn case(setup: &'static str, status: u16, code: &'static str, message: &'static str) -> Case {
-    let (topic, body) = (TOPIC, "Green.".into());
+    let topic = TOPIC;
+    let body = "Green.".into();
     Case {
         setup,
         topic,
@@ -73,7 +74,8 @@ fn the_form_and_the_api_return_the_same_errors() {
 #[test]
 fn the_form_and_the_api_share_the_pause_between_replies() {
     run_with_postgres(async {
-        let (site, other) = (Site::new(PAUSE).await, Site::new(PAUSE).await);
+        let site = Site::new(PAUSE).await;
+        let other = Site::new(PAUSE).await;
         assert_eq!(site.submit_reply(TOPIC, "Green.").await.status, 303);
         assert_eq!(site.post_reply(TOPIC, "Black.").await.status, 429);
         assert_eq!(other.post_reply(TOPIC, "Green.").await.status, 201);

@@ -55,7 +55,8 @@ impl Site {
         let owner = alice.into();
         let scopes = [Scope::POSTS_READ, Scope::POSTS_WRITE, VOTES_WRITE];
         let request = TokenRequest::new(&owner, &scopes);
-        let (tokens, now) = (Stores::in_postgres(&club.pool).tokens, SystemClock.now());
+        let tokens = Stores::in_postgres(&club.pool).tokens;
+        let now = SystemClock.now();
         let issued = issue_token(
             &tokens,
             &OsRandom,

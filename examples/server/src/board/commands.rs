@@ -32,7 +32,8 @@ impl host::Board for ReferenceBoard {
         caller: &Caller,
         place: ResourceRef<'_>,
     ) -> BoardResult<ForumId> {
-        let (actor, named) = (actor(caller)?, ContentRef::try_from(place)?);
+        let actor = actor(caller)?;
+        let named = ContentRef::try_from(place)?;
         let forum = self.read_short(move |connection| {
             Box::pin(async move { visibility::forum(connection, &actor, named).await })
         });
@@ -64,7 +65,8 @@ impl host::Board for ReferenceBoard {
         forum: ForumId,
         list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
-        let (actor, forum) = (actor(caller)?, forum.to_i64()?);
+        let actor = actor(caller)?;
+        let forum = forum.to_i64()?;
         self.read_at(actor.position, move |connection| {
             Box::pin(async move { threads::list(connection, &actor, forum, &list).await })
         })
@@ -77,7 +79,8 @@ impl host::Board for ReferenceBoard {
         forum: ForumId,
         new: NewThread,
     ) -> BoardResult<Thread> {
-        let (forum, html) = (forum.to_i64()?, render(by, &new.body).await?);
+        let forum = forum.to_i64()?;
+        let html = render(by, &new.body).await?;
         self.act(by, LockTarget::Nothing, move |command| {
             Box::pin(threads::start(command, forum, new, html))
         })
@@ -90,7 +93,8 @@ impl host::Board for ReferenceBoard {
         thread: ThreadId,
         _: GetThreadParams,
     ) -> BoardResult<Thread> {
-        let (actor, thread) = (actor(caller)?, thread.to_i64()?);
+        let actor = actor(caller)?;
+        let thread = thread.to_i64()?;
         self.read_at(actor.position, move |connection| {
             Box::pin(async move { threads::load(connection, &actor, thread).await })
         })
@@ -103,7 +107,9 @@ impl host::Board for ReferenceBoard {
         thread: ThreadId,
         list: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
-        let (actor, thread, now) = (actor(caller)?, thread.to_i64()?, self.clock.now());
+        let actor = actor(caller)?;
+        let thread = thread.to_i64()?;
+        let now = self.clock.now();
         self.read_at(actor.position, move |connection| {
             Box::pin(async move { posts::list(connection, &actor, thread, &list, now).await })
         })
@@ -116,7 +122,8 @@ impl host::Board for ReferenceBoard {
         thread: ThreadId,
         reply: NewPost,
     ) -> BoardResult<InForum<Post>> {
-        let (thread, html) = (thread.to_i64()?, render(by, &reply.body).await?);
+        let thread = thread.to_i64()?;
+        let html = render(by, &reply.body).await?;
         self.run_with_locks(
             by,
             LockTarget::Thread(thread),
@@ -221,7 +228,9 @@ impl host::Board for ReferenceBoard {
         thread: ThreadId,
         _: GetPollParams,
     ) -> BoardResult<InForum<Poll>> {
-        let (actor, thread, now) = (actor(caller)?, thread.to_i64()?, self.clock.now());
+        let actor = actor(caller)?;
+        let thread = thread.to_i64()?;
+        let now = self.clock.now();
         self.read_at(actor.position, move |connection| {
             Box::pin(async move { polls::of_thread(connection, &actor, thread, now).await })
         })
@@ -294,7 +303,8 @@ impl host::Board for ReferenceBoard {
         caller: &Caller,
         search: List<SearchFilter>,
     ) -> BoardResult<Page<SearchHit>> {
-        let (actor, now) = (actor(caller)?, self.clock.now());
+        let actor = actor(caller)?;
+        let now = self.clock.now();
         let find = self.search_at(actor.position, move |connection| {
             Box::pin(async move { search::page(connection, &actor, &search, now).await })
         });

@@ -129,10 +129,8 @@ pub async fn begin(
         accounts::set_banned(tx, find(&writer.members, name)?, true).await?;
     }
     for (name, ignored) in content.ignored {
-        let (member, ignored) = (
-            find(&writer.members, name)?,
-            find(&writer.members, ignored)?,
-        );
+        let member = find(&writer.members, name)?;
+        let ignored = find(&writer.members, ignored)?;
         accounts::ignore(tx, member, ignored).await?;
     }
     writer.send(&content.message).await?;
@@ -241,7 +239,8 @@ impl<'a> DemoWriter<'a> {
         title: &'static str,
         (name, _, body): &DemoPost,
     ) -> BoardResult<()> {
-        let (author, forum) = (find(&self.members, name)?, find(&self.forums, forum)?);
+        let author = find(&self.members, name)?;
+        let forum = find(&self.forums, forum)?;
         let actor = Actor::load(self.tx, Some(author))
             .await?
             .ok_or(BoardError::PathNotFound)?;

@@ -172,7 +172,8 @@ async fn rating_scope(
     let found = connection
         .one(query, parameters, |row| {
             let actor = row.author()?;
-            let (forum_id, title) = (row.maybe_id()?, row.value::<Option<String>>()?);
+            let forum_id = row.maybe_id()?;
+            let title = row.value::<Option<String>>()?;
             let forum = forum_id.zip(title);
             Ok((
                 actor,

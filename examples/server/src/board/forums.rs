@@ -22,7 +22,8 @@ const LIST: &str = "
 pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec<Forum>> {
     let mut children = BTreeMap::<Option<i64>, Vec<(i64, Forum)>>::new();
     let read = |row: &mut RowReader<'_>| {
-        let (id, parent) = (row.value()?, row.value()?);
+        let id = row.value()?;
+        let parent = row.value()?;
         let forum = Forum {
             forum_id: ForumId::from(id),
             parent_id: None,

@@ -227,7 +227,8 @@ fn check_comment<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResul
     if limits.empty_comment && is_blank(text) {
         return Ok("");
     }
-    let (missing, too_long) = (texts.comment_missing, texts.comment_too_long);
+    let missing = texts.comment_missing;
+    let too_long = texts.comment_too_long;
     let text = text.trim();
     check_text("comment", text, limits.comment, missing, too_long)?;
     Ok(text)

@@ -295,7 +295,9 @@ impl ReferenceBoard {
         + Send
         + 'static,
     ) -> BoardResult<T> {
-        let (member, texts, clock) = (by.user_id().to_i64()?, self.texts, self.clock.clone());
+        let member = by.user_id().to_i64()?;
+        let texts = self.texts;
+        let clock = self.clock.clone();
         let act = self.write(move |tx, events| {
             Box::pin(async move {
                 let members = target.members(tx, Some(member)).await?;

@@ -78,7 +78,8 @@ pub fn base_url(text: &str) -> Result<String, &'static str> {
 /// Parses an origin as a browser sends it, or `*`.
 pub fn origin(text: &str) -> Result<HeaderValue, &'static str> {
     let parsed = text.parse().unwrap_or_else(|_| http::Uri::default());
-    let (scheme, host) = (parsed.scheme_str().unwrap_or_default(), parsed.authority());
+    let scheme = parsed.scheme_str().unwrap_or_default();
+    let host = parsed.authority();
     let written = host.map(|host| format!("{scheme}://{host}"));
     let is_origin = text == "*" || written.as_deref() == Some(text) && !text.contains('@');
     let value = HeaderValue::from_str(text).ok().filter(|_| is_origin);

@@ -53,7 +53,8 @@ impl AuditCommand {
             limit: PAGE,
             ..AuditFilter::default()
         };
-        let (audit, mut all) = (database.stores().audit, Vec::new());
+        let audit = database.stores().audit;
+        let mut all = Vec::new();
         loop {
             let page = audit.list(&filter).await?;
             let Some(last) = page.last() else {

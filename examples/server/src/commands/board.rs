@@ -137,7 +137,8 @@ impl AddForumArgs {
 
 /// Formats the values of a new forum for the audit log.
 fn details(forum: &ForumInsert) -> String {
-    let (title, lists) = (forum.title.trim(), &forum.lists);
+    let title = forum.title.trim();
+    let lists = &forum.lists;
     let parent = forum
         .parent
         .map_or("none".into(), |parent| parent.to_string());

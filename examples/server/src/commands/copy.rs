@@ -219,7 +219,8 @@ impl WebhookKey {
     }
 
     fn for_sqlite(&self, path: &Path, exists: bool) -> String {
-        let (id, path) = (&self.id, path.display());
+        let id = &self.id;
+        let path = path.display();
         if exists {
             format!(
                 "Its webhook secrets are encrypted with the key {id} in the file \"{path}\", which the server reads."

@@ -315,7 +315,8 @@ fn format_attempt(attempt: &AttemptRecord) -> String {
         (None, Some(error)) => error.clone(),
         (None, None) => "no response".into(),
     };
-    let (number, took) = (attempt.attempt, attempt.duration_ms);
+    let number = attempt.attempt;
+    let took = attempt.duration_ms;
     let title = format!("#{number}  {}  {took} ms  {outcome}", attempt.started_at);
     let parts = [
         ("Request headers", &attempt.request_headers),

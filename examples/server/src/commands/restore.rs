@@ -67,7 +67,8 @@ impl RestoreCommand {
                 ));
             }
         };
-        let (backup, shown) = (self.path.display(), database.display());
+        let backup = self.path.display();
+        let shown = database.display();
         let failed = |error: io::Error| {
             BoardError::internal(format!(
                 "cannot restore the backup \"{backup}\" to \"{shown}\": {error}"

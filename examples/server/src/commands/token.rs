@@ -197,7 +197,8 @@ impl IssueArgs {
             .owner_name(&owner_name)
             .label(&self.label)
             .issuer(&issuer);
-        let (wanted, now) = (wanted.expiry(expiry), SystemClock.now());
+        let wanted = wanted.expiry(expiry);
+        let now = SystemClock.now();
         let issued = issue_token(tokens, &OsRandom, surface, wanted, now).await;
         let (token, record) = issued.map_err(invalid)?;
         let names = HashMap::from([(owner.clone(), owner_name)]);

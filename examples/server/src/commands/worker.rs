@@ -48,7 +48,8 @@ impl WorkerCommand {
         webhook_admin.check_key().await.map_err(refusal)?;
         cipher.warn_about_plaintext(url);
         keys::warn_about_weakness(url, &self.webhooks);
-        let (options, retries) = (&self.webhooks, &self.retries);
+        let options = &self.webhooks;
+        let retries = &self.retries;
         let worker = webhooks::start(&database, &board, &environment, options, retries)?;
         tracing::info!(
             version = VERSION,

@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn time_between_responses_is_not_limited() {
-        let (start, mut allowance) = (Instant::now(), Allowance::new(TIMEOUT));
+        let start = Instant::now();
+        let mut allowance = Allowance::new(TIMEOUT);
         for hour in 0..100 {
             let now = start + Duration::from_secs(hour * 3600);
             assert_eq!(allowance.ends_at(now), now + allowance.left);

@@ -92,7 +92,8 @@ impl ServerRouter {
     /// Builds the router. The API receives paths as they were sent, and reports malformed requests itself.
     pub fn build(self) -> Router {
         let has_mcp = self.mcp.is_some();
-        let (name, missing) = (Arc::clone(&self.board_name), self.board_name);
+        let name = Arc::clone(&self.board_name);
+        let missing = self.board_name;
         let unknown = move |request| unknown_path(missing, request);
         let rest = mount(Router::new(), PANEL, self.panel);
         let rest = DOCS_FILES.iter().fold(rest, |rest, file| {

@@ -214,7 +214,9 @@ impl SignIn {
         let delay = self.0.throttle.delay(&attempt, SystemClock.now()).await;
         sleep(delay.map_err(BoardError::from)?).await;
         let place = Place::take(&self.0, client.map(network)).ok_or(SignInError::Busy)?;
-        let (sign_in, name, password) = (self.clone(), form.name.clone(), form.password.clone());
+        let sign_in = self.clone();
+        let name = form.name.clone();
+        let password = form.password.clone();
         // The check runs in a separate task. If the client disconnects, the check keeps its place in the queue until it
         // ends, and still refunds an attempt that did not fail.
         let check =

@@ -97,7 +97,8 @@ pub async fn begin(
     previous: &[SessionId],
 ) -> BoardResult<SessionId> {
     let id = SessionId::generate()?;
-    let (hash, previous) = (id.hash(), hashes(previous));
+    let hash = id.hash();
+    let previous = hashes(previous);
     let begin = board.write(move |tx, events| {
         Box::pin(async move {
             sessions::end(tx, &previous).await?;

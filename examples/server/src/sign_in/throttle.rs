@@ -147,7 +147,8 @@ mod tests {
         prefix: Option<u128>,
         second: i64,
     ) -> Option<Duration> {
-        let (attempt, now) = (Attempt::new(name, prefix), at(second));
+        let attempt = Attempt::new(name, prefix);
+        let now = at(second);
         let wait = throttle.wait(&attempt, now).await.unwrap();
         let charged = throttle.charge(&attempt, now).await.unwrap();
         assert_eq!(wait, charged);

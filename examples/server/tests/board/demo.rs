@@ -69,7 +69,8 @@ impl Demo {
     /// Creates the API of another node on the same Postgres.
     pub fn another_node(&self) -> TestApi {
         let board = ReferenceBoard::new(self.pool(), self.clock.clone(), Language::English);
-        let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
+        let stores = Stores::in_memory();
+        let settings = ApiSettings::default();
         api_of(Arc::new(board), stores, settings, &self.clock)
     }
 
@@ -105,7 +106,8 @@ impl Demo {
 
     /// Returns all pages of a list. `path` has a query.
     pub async fn pages(&self, name: &'static str, path: &str) -> Vec<Value> {
-        let (mut pages, mut after) = (Vec::new(), String::new());
+        let mut pages = Vec::new();
+        let mut after = String::new();
         loop {
             let (status, page) = self.get(name, &format!("{path}{after}")).await;
             assert_eq!(status, 200, "{page}");

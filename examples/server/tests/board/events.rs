@@ -125,10 +125,8 @@ async fn generated_content_has_no_events() {
 #[tokio::test]
 async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
     let woken = Arc::new(AtomicUsize::new(0));
-    let (storage, count) = (
-        Backend::Memory.or_from_environment().create_storage().await,
-        woken.clone(),
-    );
+    let storage = Backend::Memory.or_from_environment().create_storage().await;
+    let count = woken.clone();
     let board = storage
         .demo(Arc::new(SystemClock), Language::English)
         .await

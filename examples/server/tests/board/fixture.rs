@@ -101,7 +101,8 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     }
 
     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
-        let (readers, writers) = (Some(audience(new.readers)), Some(audience(new.writers)));
+        let readers = Some(audience(new.readers));
+        let writers = Some(audience(new.writers));
         let forum = forums::ForumInsert {
             title: new.title.clone(),
             parent: new.parent_id.as_ref().map(ForumId::to_i64).transpose()?,
@@ -119,7 +120,8 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     }
 
     async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {
-        let (forum, readers) = (forum.to_i64()?, audience(readers));
+        let forum = forum.to_i64()?;
+        let readers = audience(readers);
         self.change(move |tx| {
             Box::pin(async move {
                 let set = "UPDATE forum SET read_groups = ?2 WHERE id = ?1";
@@ -137,7 +139,8 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
         member: &UserId,
         is_one: bool,
     ) -> FixtureResult<()> {
-        let (forum, member) = (forum.to_i64()?, member.to_i64()?);
+        let forum = forum.to_i64()?;
+        let member = member.to_i64()?;
         self.change(move |tx| {
             Box::pin(async move {
                 if is_one {
@@ -198,7 +201,8 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     }
 
     async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {
-        let (member, ignored) = (member.to_i64()?, ignored.to_i64()?);
+        let member = member.to_i64()?;
+        let ignored = ignored.to_i64()?;
         self.change(move |tx| {
             Box::pin(async move { Ok(accounts::ignore(tx, member, ignored).await?) })
         })

@@ -14,10 +14,8 @@ const DAY: u64 = 24 * 60 * 60;
 #[tokio::test]
 async fn a_member_waits_the_post_interval_between_two_posts() {
     let demo = Demo::new().await;
-    let (tea, general) = (
-        demo.tea_posts_path().await,
-        demo.threads_path("General").await,
-    );
+    let tea = demo.tea_posts_path().await;
+    let general = demo.threads_path("General").await;
     let thread = json!({ "title": "x", "body": "x" });
     assert_eq!(demo.post("alice", &general, thread.clone()).await.0, 201);
     demo.advance(14);

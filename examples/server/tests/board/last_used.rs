@@ -52,7 +52,8 @@ fn last_used_times_do_not_wait_for_commands() {
         let members = see_all_members(&demo).await;
         let [begun, end] = [(); 2].map(|()| Arc::new(Notify::new()));
         let board = demo.board.clone();
-        let (begins, ends) = (begun.clone(), end.clone());
+        let begins = begun.clone();
+        let ends = end.clone();
         let writing = tokio::spawn(async move {
             let write = board.write(move |tx, _| {
                 Box::pin(async move {

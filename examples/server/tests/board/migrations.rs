@@ -37,7 +37,8 @@ fn a_migration_does_not_wait_for_writes() {
         let made = postgres::Database::new();
         let board = board(connect(&made.url(), 4).unwrap());
         let [begun, end] = [(); 2].map(|()| Arc::new(Notify::new()));
-        let (begins, ends) = (begun.clone(), end.clone());
+        let begins = begun.clone();
+        let ends = end.clone();
         let writer = board.clone();
         let writing = tokio::spawn(async move {
             let write = writer.write(move |_, _| {

@@ -20,7 +20,8 @@ const SEEN: &str = "SELECT count(*) FROM member WHERE last_seen_at IS NOT NULL";
 #[tokio::test]
 async fn only_accepted_requests_are_recorded_as_last_seen() {
     let demo = Demo::new().await;
-    let (stores, mut settings) = (demo.board.stores(), ApiSettings::default());
+    let stores = demo.board.stores();
+    let mut settings = ApiSettings::default();
     settings.token_budget.units = 1;
     let host = Arc::new(demo.board.clone());
     let api = api_of(host, stores.clone(), settings, &demo.clock);
@@ -40,7 +41,8 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
         })
     });
     forget.await.unwrap();
-    let (now, entry) = (demo.clock.now(), audit_entry());
+    let now = demo.clock.now();
+    let entry = audit_entry();
     assert!(stores.tokens.revoke(&lookup, now, &entry).await.unwrap());
     assert_eq!(client.get("/forums").await.status, 401);
     demo.board.flush_last_used().await;

@@ -79,7 +79,10 @@ async fn run(scenario: &str, language: Language) -> String {
 async fn send(demo: &Demo, line: &str) -> TestResponse {
     let mut words = line.splitn(4, ' ');
     let mut word = || words.next().unwrap_or_default();
-    let (name, method, path, body) = (word(), word(), word(), word());
+    let name = word();
+    let method = word();
+    let path = word();
+    let body = word();
     let client = match name {
         "guest" => demo.api.as_guest(),
         name => demo.as_member(name).await,

@@ -83,7 +83,8 @@ async fn run_with_failovers(urls: BackendUrls) {
     let posts = check_posts(&cluster.database, &sent).await;
     cluster.database.end_leases().await;
     check_deliveries(&receiver, &secret, &posts).await;
-    let (requests, acknowledged) = (sent.len(), acknowledged.len());
+    let requests = sent.len();
+    let acknowledged = acknowledged.len();
     println!(
         "{requests} requests, {} failed, {acknowledged} replies acknowledged, {unrecorded} without a recorded outcome",
         failures.len()

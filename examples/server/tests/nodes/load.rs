@@ -58,7 +58,9 @@ impl Load {
         let tokens = tokens.iter().cycle().take(CLIENTS).enumerate();
         let clients = tokens
             .map(|(number, token)| {
-                let (nodes, token, stop) = (nodes.clone(), token.clone(), stop.clone());
+                let nodes = nodes.clone();
+                let token = token.clone();
+                let stop = stop.clone();
                 tokio::spawn(async move { send_until(&stop, &nodes, number, &token).await })
             })
             .collect();

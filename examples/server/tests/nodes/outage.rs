@@ -33,7 +33,8 @@ fn nodes_recover_from_outages_within_two_seconds() {
 pub type RemainingUnits = Vec<(u64, u64)>;
 
 async fn run_with_outages() {
-    let (mut postgres, mut redis) = (Postgres::new(), Redis::new());
+    let mut postgres = Postgres::new();
+    let mut redis = Redis::new();
     let addresses = BackendUrls {
         postgres: postgres.url.clone(),
         redis: redis.url(),

@@ -197,7 +197,8 @@ impl Board {
             &json!(null),
         );
         assert_eq!(self.send_to(0, &delete).await.status, 204);
-        let (served, lagging) = (self.count("replica"), self.count("primary_lagging"));
+        let served = self.count("replica");
+        let lagging = self.count("primary_lagging");
         let read_thread = ApiRequest::get(&self.member, &thread);
         for _ in 0..READS {
             assert_eq!(self.read(&post).await, [400, 400]);

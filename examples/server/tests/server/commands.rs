@@ -511,7 +511,8 @@ fn run_at_terminal(directory: &ServerDirectory, line: &str, inputs: &[(&str, &st
         .stdout(Stdio::piped())
         .spawn()
         .expect("`script` of util-linux is installed");
-    let (mut output, mut keyboard) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    let mut output = child.stdout.take().unwrap();
+    let mut keyboard = child.stdin.take().unwrap();
     for (prompt, input) in inputs {
         let mut read = Vec::new();
         while !read.ends_with(prompt.as_bytes()) {

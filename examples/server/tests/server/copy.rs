@@ -293,7 +293,8 @@ fn reads(server: &Server, token: &str, ids: i64) -> Vec<(String, u16, String)> {
     paths.extend(each("threads", "/poll"));
     paths.extend(each("members", ""));
     let own = Regex::new(r#""(lastSeenAt|requestId)":(null|"[^"]*")"#).unwrap();
-    let (mut reads, mut next) = (Vec::new(), 0);
+    let mut reads = Vec::new();
+    let mut next = 0;
     while let Some(path) = paths.get(next).cloned() {
         next += 1;
         let read = match token {
@@ -595,7 +596,8 @@ impl Proxy {
         let (sender, stopped) = mpsc::channel();
         let forwarded: Arc<AtomicU64> = Arc::default();
         let streams: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
-        let (counted, opened) = (forwarded.clone(), streams.clone());
+        let counted = forwarded.clone();
+        let opened = streams.clone();
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let server = TcpStream::connect(&server).unwrap();
@@ -606,7 +608,8 @@ impl Proxy {
                 opened.lock().unwrap().extend(clones());
                 let [from_client, from_server] = clones();
                 for (from, to) in [(from_client, server), (from_server, client)] {
-                    let (counted, sender) = (counted.clone(), sender.clone());
+                    let counted = counted.clone();
+                    let sender = sender.clone();
                     thread::spawn(move || forward(from, to, limit, &counted, &sender));
                 }
             }
@@ -670,7 +673,8 @@ impl CopiedBoard {
         let directory = server.stop();
         let postgres = Database::new();
         let proxy = || Proxy::start(&postgres.url(), u64::MAX);
-        let (there, back) = (proxy(), proxy());
+        let there = proxy();
+        let back = proxy();
         let checksums = checksums(&copy(&directory, SOURCE, &there.url));
         // The board is offline, so that the option has no effect.
         let online = ["copy", "--online", "--database", &back.url, "--to", BACK];
@@ -813,7 +817,8 @@ fn a_lost_connection_leaves_no_board() {
 #[test]
 fn a_second_copy_into_the_same_target_is_refused() {
     let board = CopiedBoard::create();
-    let (target, source) = (Database::new(), &board.postgres);
+    let target = Database::new();
+    let source = &board.postgres;
     let lock = "SELECT pg_advisory_lock(hashtextextended('forum_api_migrations', 0))";
     let refused = "another copy writes the target";
     let lock_source = "BEGIN; LOCK TABLE post";

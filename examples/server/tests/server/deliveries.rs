@@ -112,7 +112,8 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
 
 #[test]
 fn a_worker_sends_the_deliveries_of_a_server_without_worker() {
-    let (server, receiver) = (Server::new(&["--no-worker"]), Receiver::new());
+    let server = Server::new(&["--no-worker"]);
+    let receiver = Receiver::new();
     add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Who brings this?");
     let waiting = server.run_ok("delivery list --json").json();
@@ -163,7 +164,8 @@ fn an_attempt_fails_after_the_timeout() {
 
 #[test]
 fn a_shown_delivery_has_the_response_of_the_receiver() {
-    let (server, receiver) = (server(), Receiver::new());
+    let server = server();
+    let receiver = Receiver::new();
     let endpoint = add_endpoint(&server, &receiver, "");
     let ping = format!("webhook ping {}", endpoint_id(&endpoint));
     let delivery = server.run_ok(&ping).stdout;

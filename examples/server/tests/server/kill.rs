@@ -46,7 +46,8 @@ fn acknowledged_writes_survive_kill_9() {
         let server = Server::start(directory, &arguments);
         let (done, committed) = mpsc::channel();
         for token in tokens.clone() {
-            let (url, done) = (server.api_url("/threads/1/posts"), done.clone());
+            let url = server.api_url("/threads/1/posts");
+            let done = done.clone();
             thread::spawn(move || post_until_the_server_is_gone(&url, &token, &done));
         }
         drop(done);
@@ -80,7 +81,8 @@ fn acknowledged_writes_survive_kill_9() {
     }
     assert!(delivered.keys().eq(&committed));
     assert!(delivered.values().all(|deliveries| deliveries.len() == 1));
-    let (posts, repeated) = (committed.len(), taken - committed.len());
+    let posts = committed.len();
+    let repeated = taken - committed.len();
     println!("{kills} kills: {posts} posts, {repeated} repeated and {refused} refused requests");
 }
 

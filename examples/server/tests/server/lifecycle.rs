@@ -128,7 +128,8 @@ fn a_worker_has_health_and_metrics() {
     let metrics = get(&format!("http://{operator}/metrics")).body;
     assert!(metrics.contains("forum_server_tasks"), "{metrics}");
     signal(&child, "TERM");
-    let (ended, log) = (wait(child), log.join().unwrap());
+    let ended = wait(child);
+    let log = log.join().unwrap();
     assert_eq!(ended.status, 0, "{log}");
     for line in ["stopping signal=\"SIGTERM\"", "webhook worker stopped"] {
         assert!(log.contains(line), "{line}: {log}");

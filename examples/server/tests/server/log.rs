@@ -231,7 +231,8 @@ impl Scenario {
         let receiver = self.use_webhooks();
         self.command("setting post.interval_seconds 0", "");
         for (method, path, body, status) in REQUESTS {
-            let (bearer, cookie) = (format!("Bearer {alice}"), format!("session={MARK}"));
+            let bearer = format!("Bearer {alice}");
+            let cookie = format!("session={MARK}");
             let headers = [
                 ("authorization", &*bearer),
                 ("cookie", &*cookie),

@@ -90,7 +90,10 @@ fn run_curl(line: &str) -> u16 {
             .skip(usize::from(part == 0))
             .collect(),
     });
-    let (mut method, mut headers, mut body, mut url) = ("GET", Vec::new(), "", "");
+    let mut method = "GET";
+    let mut headers = Vec::new();
+    let mut body = "";
+    let mut url = "";
     while let Some(word) = words.next() {
         match word {
             "-H" => headers.extend(words.next().unwrap().split_once(": ")),
@@ -138,7 +141,8 @@ fn a_second_server_of_a_database_logs_a_warning() {
 
 #[test]
 fn servers_that_start_together_create_one_board() {
-    let (database, directory) = (Database::new(), TempDir::new().unwrap());
+    let database = Database::new();
+    let directory = TempDir::new().unwrap();
     let url = database.url();
     let serve = |number: usize| {
         let log = directory.path().join(number.to_string());
@@ -349,7 +353,8 @@ fn requests_in_flight_are_finished_and_no_new_ones_are_accepted() {
     let url = server.api_url("/forums/2/threads");
     let (host, path) = split_url(&url);
     let token = server.token("alice");
-    let (begin, end) = (r#"{"title":"In flight","#, r#""body":"Landed."}"#);
+    let begin = r#"{"title":"In flight","#;
+    let end = r#""body":"Landed."}"#;
     let length = begin.len() + end.len();
     let mut stream = TcpStream::connect(host).unwrap();
     let head = format!(

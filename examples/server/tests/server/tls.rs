@@ -7,7 +7,8 @@ use crate::program::{Server, ServerDirectory};
 
 #[test]
 fn a_server_uses_postgres_and_redis_over_verified_tls() {
-    let (mut postgres, mut redis) = (TlsPostgres::stopped(), TlsRedis::stopped());
+    let mut postgres = TlsPostgres::stopped();
+    let mut redis = TlsRedis::stopped();
     postgres.start(Some(Certificate::Valid));
     redis.start(Certificate::Valid);
     let url = |host: &str| {
@@ -15,7 +16,8 @@ fn a_server_uses_postgres_and_redis_over_verified_tls() {
         postgres.url(host, &format!("sslmode=verify-full&{root}"))
     };
     let redis_url = |host: &str| format!("{}?{}", redis.url(host), redis.certificates.root());
-    let (database, budgets) = (url("localhost"), redis_url("localhost"));
+    let database = url("localhost");
+    let budgets = redis_url("localhost");
     let environment = [("FORUM_DATABASE", &*database), ("FORUM_REDIS", &*budgets)];
     let server = Server::start_with(ServerDirectory::in_sqlite(), &["--empty"], &environment, "");
     assert_eq!(get(&server.url("/ready")).status, 200);

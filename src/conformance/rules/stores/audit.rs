@@ -87,7 +87,8 @@ store_rules! {
     /// Changes of tokens and of endpoints are in one list, ordered by their times and then by their ids, also if the stores
     /// of tokens and of webhooks are in different databases. Pages have neither gaps nor overlaps.
     async fn changes_of_tokens_and_endpoints_are_listed_in_their_order(fixture: &StoreFixture) -> TestResult {
-        let (tokens, endpoints) = (&fixture.stores.tokens, &fixture.webhooks.endpoints);
+        let tokens = &fixture.stores.tokens;
+        let endpoints = &fixture.webhooks.endpoints;
         check!(tokens.create(&token()?, &entry(0)).await?)?;
         let mut expected = vec![100];
         for number in 1..10 {
@@ -139,7 +140,8 @@ store_rules! {
 
     /// Changes of endpoints and of the key write their entries. Rejected changes write no entries.
     async fn changes_of_endpoints_write_their_entries(fixture: &StoreFixture) -> TestResult {
-        let (endpoints, endpoint) = (&fixture.webhooks.endpoints, endpoint(1)?);
+        let endpoints = &fixture.webhooks.endpoints;
+        let endpoint = endpoint(1)?;
         check!(endpoints.add(&endpoint, &entry(1)).await?)?;
         check!(!endpoints.add(&endpoint, &entry(2)).await?)?;
         check!(endpoints.update(&endpoint, &entry(3)).await?)?;
@@ -154,7 +156,8 @@ store_rules! {
 
     /// Retries and removals of deliveries write their entries, with the number of deliveries of all batches.
     async fn changes_of_deliveries_write_their_entries(fixture: &StoreFixture) -> TestResult {
-        let (deliveries, endpoint) = (&fixture.webhooks.deliveries, fixture.add_endpoint(1).await?);
+        let deliveries = &fixture.webhooks.deliveries;
+        let endpoint = fixture.add_endpoint(1).await?;
         let mut dead = Vec::new();
         for number in 0..4 {
             dead.push(fixture.finish(number, &endpoint, DeliveryState::Dead, 0).await?);

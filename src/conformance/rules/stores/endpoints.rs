@@ -192,7 +192,8 @@ store_rules! {
     /// The key id is `None` at first. A call replaces it only if it names the current one.
     async fn a_key_id_replaces_only_the_expected_one(fixture: &StoreFixture) -> TestResult {
         let endpoints = &fixture.webhooks.endpoints;
-        let (first, second) = (key("plaintext")?, key("a_Key-02")?);
+        let first = key("plaintext")?;
+        let second = key("a_Key-02")?;
         check_eq!(endpoints.key_id().await?, None)?;
         for (former, new, expected) in [
             (Some(&first), &second, false),
@@ -212,10 +213,12 @@ store_rules! {
     /// The key id and the secrets of all given endpoints are replaced together, or not at all if a version differs.
     async fn a_key_and_its_secrets_are_replaced_together(fixture: &StoreFixture) -> TestResult {
         let endpoints = &fixture.webhooks.endpoints;
-        let (first, second) = (key("first")?, key("second")?);
+        let first = key("first")?;
+        let second = key("second")?;
         let pending = PendingSecret { secret: EncryptedSecret::new(vec![0xff; 3]), activates_at: instant(9) };
         let pending = Endpoint { pending_secret: Some(pending), ..endpoint(2)? };
-        let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(3).await?);
+        let one = fixture.add_endpoint(1).await?;
+        let other = fixture.add_endpoint(3).await?;
         endpoints.add(&pending, &audit_entry()).await?;
         let changed = |endpoint: &Endpoint| {
             with(endpoint.clone(), |endpoint| {
@@ -254,7 +257,8 @@ async fn attempt(
     fixture.enqueue(number, endpoint, now).await?;
     let claimed = fixture.claim_one(now).await?;
     let due = (state == DeliveryState::Retrying).then_some(1_000);
-    let (progress, record) = (progress(state, 1, due), attempt_record(1));
+    let progress = progress(state, 1, due);
+    let record = attempt_record(1);
     check!(
         fixture
             .settle_attempt(&claimed, progress, Some(&record), now)

@@ -23,7 +23,8 @@ store_rules! {
         let request = request()?;
         let requests = repeat_n((fixture.stores.idempotency.clone(), request.clone()), 50)
             .map(|(idempotency, request)| async move { idempotency.begin(&request, instant(0)).await });
-        let (mut reserved, mut in_progress) = (0, 0);
+        let mut reserved = 0;
+        let mut in_progress = 0;
         for begun in fixture.run_concurrently(requests).await {
             match begun? {
                 BeginOutcome::Reserved(_) => reserved += 1,
@@ -214,7 +215,8 @@ async fn reserve(
     match begin(fixture, request, now).await? {
         BeginOutcome::Reserved(reservation) => Ok(reservation),
         other => {
-            let (call, actual) = (format!("begin({request:?}) at {now}"), format!("{other:?}"));
+            let call = format!("begin({request:?}) at {now}");
+            let actual = format!("{other:?}");
             Err(TestFailure::mismatch(call, actual, "Reserved"))
         }
     }

@@ -34,7 +34,8 @@ store_rules! {
         let first = claim_new(fixture).await?;
         let second = fixture.claim_one(LEASE).await?;
         check!(!second.previous_lease_expired && first.lease_id != second.lease_id)?;
-        let (before, after) = (first.delivery.progress, second.delivery.progress);
+        let before = first.delivery.progress;
+        let after = second.delivery.progress;
         check_eq!((after.state, after.attempts), (before.state, before.attempts))
     }
 
@@ -86,7 +87,8 @@ store_rules! {
     async fn a_lost_lease_cannot_be_settled(fixture: &StoreFixture) -> TestResult {
         let first = claim_new(fixture).await?;
         let second = fixture.claim_one(LEASE).await?;
-        let (dead, log) = (progress(DeliveryState::Dead, 6, None), attempt_record(6));
+        let dead = progress(DeliveryState::Dead, 6, None);
+        let log = attempt_record(6);
         check!(!fixture.settle_attempt(&first, dead, Some(&log), LEASE).await?)?;
         let (delivery, attempts) = fixture.fetch_delivery(&first.delivery.id).await?;
         check_eq!((delivery.progress.state, attempts), (DeliveryState::Queued, vec![]))?;
@@ -225,7 +227,8 @@ store_rules! {
         let id = fixture.enqueue(1, &endpoint, 0).await?;
         for number in 1..=MAX_STORED_ATTEMPTS + 7 {
             let claimed = fixture.claim_one(0).await?;
-            let (retrying, log) = (progress(DeliveryState::Retrying, 1, Some(0)), attempt_record(number));
+            let retrying = progress(DeliveryState::Retrying, 1, Some(0));
+            let log = attempt_record(number);
             fixture.settle_attempt(&claimed, retrying, Some(&log), 0).await?;
         }
         let (_, attempts) = fixture.fetch_delivery(&id).await?;
@@ -242,7 +245,8 @@ async fn claim_new(fixture: &StoreFixture) -> TestResult<ClaimedDelivery> {
 }
 
 async fn release(fixture: &StoreFixture, claimed: &ClaimedDelivery, due: i64) -> TestResult {
-    let (claimed, wait) = (slice::from_ref(claimed), Duration::from_millis(3));
+    let claimed = slice::from_ref(claimed);
+    let wait = Duration::from_millis(3);
     let deliveries = &fixture.webhooks.deliveries;
     Ok(deliveries.release(claimed, wait, instant(due - 3)).await?)
 }

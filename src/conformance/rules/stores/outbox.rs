@@ -69,7 +69,8 @@ store_rules! {
 
     /// The body of an event is stored until its last delivery is removed.
     async fn the_body_of_an_event_is_found(fixture: &StoreFixture) -> TestResult {
-        let (endpoint, event) = (fixture.add_endpoint(1).await?, event(1)?);
+        let endpoint = fixture.add_endpoint(1).await?;
+        let event = event(1)?;
         let outbox = &fixture.webhooks.outbox;
         check_eq!(outbox.body(&event.id).await?, None)?;
         insert(fixture, &[&event]).await?;
@@ -82,7 +83,8 @@ store_rules! {
 
     /// Removing a delivery that was enqueued directly keeps its event in the outbox.
     async fn removing_a_delivery_keeps_pending_events(fixture: &StoreFixture) -> TestResult {
-        let (endpoint, event) = (fixture.add_endpoint(1).await?, event(1)?);
+        let endpoint = fixture.add_endpoint(1).await?;
+        let event = event(1)?;
         insert(fixture, &[&event]).await?;
         let deliveries = &fixture.webhooks.deliveries;
         deliveries.enqueue(&event, &endpoint.id, instant(0)).await?;
@@ -109,7 +111,8 @@ store_rules! {
             fan_outs.push(fan_out(&event(number)?, &[&endpoint]));
         }
         let workers = (0..8).map(|worker| {
-            let (outbox, fan_outs) = (fixture.webhooks.outbox.clone(), fan_outs.clone());
+            let outbox = fixture.webhooks.outbox.clone();
+            let fan_outs = fan_outs.clone();
             async move { outbox.fan_out(&fan_outs, instant(worker)).await }
         });
         for result in fixture.run_concurrently(workers).await {

@@ -99,7 +99,8 @@ store_rules! {
         }
         let mut workers = Vec::new();
         for _ in 0..4 {
-            let (worker, endpoints) = (Worker::new(fixture, u32::MAX)?, endpoints.clone());
+            let worker = Worker::new(fixture, u32::MAX)?;
+            let endpoints = endpoints.clone();
             workers.push(async move { worker.run(&endpoints).await });
         }
         for result in fixture.run_concurrently(workers).await {

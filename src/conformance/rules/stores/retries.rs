@@ -20,7 +20,8 @@ store_rules! {
         for (number, state) in (1..).zip(FINISHED) {
             let id = fixture.enqueue(number, &endpoint, 0).await?;
             let claimed = fixture.claim_one(0).await?;
-            let (finished, log) = (progress(state, 6, None), attempt_record(6));
+            let finished = progress(state, 6, None);
+            let log = attempt_record(6);
             fixture.settle_attempt(&claimed, finished, Some(&log), 0).await?;
             expect_retry(fixture, &id, 9, true).await?;
             let (delivery, attempts) = fixture.fetch_delivery(&id).await?;

@@ -225,14 +225,16 @@ store_rules! {
     /// A search finds a token if its label contains the text in any case of ASCII letters, if its lookup begins with
     /// the text, or if it belongs to the given owner. Characters that are wildcards in SQL have no special meaning.
     async fn tokens_are_found_by_label_lookup_and_owner(fixture: &StoreFixture) -> TestResult {
-        let (number, bob) = (UserId::from(3), UserId::from(4));
+        let number = UserId::from(3);
+        let bob = UserId::from(4);
         for (lookup, label, owner) in [
             ("AAAAAAAAAAAAAAA1", "Deploy bot", &number),
             ("aaaaaaaaaaaaaaa2", "deploy_bot É", &number),
             ("BAAAAAAAAAAAAAA3", "100% 'quoted'", &bob),
             ("C000000000000004", "", &bob),
         ] {
-            let (lookup, label) = (Lookup::parse(lookup)?, label.to_owned());
+            let lookup = Lookup::parse(lookup)?;
+            let label = label.to_owned();
             create(fixture, &TokenRecord { lookup, label, owner: owner.clone(), ..token(1)? }).await?;
         }
         for (text, owner, expected) in [

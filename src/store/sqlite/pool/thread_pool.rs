@@ -139,7 +139,8 @@ fn start_readers(
         settings.readers.max(1).saturating_add(1)
     };
     let start_one = |_| {
-        let (connection, queue) = (connection::reader(path, settings)?, Arc::clone(queue));
+        let connection = connection::reader(path, settings)?;
+        let queue = Arc::clone(queue);
         start("forum-api reader", move || {
             reader::work(&connection, &queue)
         })

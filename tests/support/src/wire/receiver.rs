@@ -65,7 +65,8 @@ impl ScriptedReceiver {
                 let (socket, _) = listener.accept().await.unwrap();
                 sender.send_modify(|recorded| recorded.push(RecordedRequest::default()));
                 let behavior = behaviors.get(number).or(behaviors.last()).copied().unwrap();
-                let (recorder, tls) = (Recorder(sender.clone(), number), tls.clone());
+                let recorder = Recorder(sender.clone(), number);
+                let tls = tls.clone();
                 tokio::spawn(async move {
                     drop(handle_connection(socket, behavior, tls, &recorder).await);
                     recorder.update(|recorded| recorded.is_closed = true);

@@ -17,7 +17,8 @@ use crate::board::{ReferenceBoard, accounts};
 #[async_trait]
 impl TokenLoader for ReferenceBoard {
     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
-        let (lookup, with_position) = (*lookup, self.database.has_replicas());
+        let lookup = *lookup;
+        let with_position = self.database.has_replicas();
         let load = self.read_short(move |connection| {
             Box::pin(
                 async move { Ok(ActorRows::load_token(connection, lookup, with_position).await?) },

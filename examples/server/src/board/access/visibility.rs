@@ -56,7 +56,8 @@ pub fn sees_forum(forum: &str) -> String {
 
 /// Returns an SQL condition: the caller sees the row `thread`.
 pub fn sees_thread() -> String {
-    let (forum, state) = (sees_forum("thread.forum_id"), sees_state("thread"));
+    let forum = sees_forum("thread.forum_id");
+    let state = sees_state("thread");
     format!("{forum} AND {state}")
 }
 

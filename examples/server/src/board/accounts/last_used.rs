@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn a_time_is_stored_once_and_the_number_of_times_is_bounded() {
-        let (times, time) = (LastUsedTimes::default(), Timestamp::from_millis);
+        let times = LastUsedTimes::default();
+        let time = Timestamp::from_millis;
         for member in 0..MAX as i64 + 5 {
             times.record_last_seen(member, time(1));
             times.record_last_seen(member, time(2));

@@ -176,7 +176,8 @@ async fn rows(
     tx: &Transaction<'_>,
     table: &Table,
 ) -> DbResult<impl Stream<Item = Result<Row, tokio_postgres::Error>>> {
-    let (name, columns) = (table.quoted_name(), table.column_list());
+    let name = table.quoted_name();
+    let columns = table.column_list();
     let copy = format!("COPY {name} ({columns}) TO STDOUT (FORMAT binary)");
     let stream = tx.copy_out(&copy).await?;
     let rows = BinaryCopyOutStream::new(stream, &types(table));
@@ -191,7 +192,8 @@ pub async fn read_batches(
     sender: mpsc::Sender<Vec<Row>>,
     progress: &dyn Progress,
 ) -> DbResult<Checksum> {
-    let (mut rows, mut batches) = (pin!(rows(tx, table).await?), Batches::default());
+    let mut rows = pin!(rows(tx, table).await?);
+    let mut batches = Batches::default();
     while let Some(row) = rows.try_next().await? {
         progress.advance(1);
         if let Some(batch) = batches.add(row)
@@ -211,7 +213,8 @@ pub async fn checksum(
     table: &Table,
     progress: &dyn Progress,
 ) -> DbResult<Checksum> {
-    let (mut rows, mut checksum) = (pin!(rows(tx, table).await?), Checksum::default());
+    let mut rows = pin!(rows(tx, table).await?);
+    let mut checksum = Checksum::default();
     while let Some(row) = rows.try_next().await? {
         checksum.add(&row);
         progress.advance(1);
@@ -226,7 +229,8 @@ pub async fn write(
     mut batches: mpsc::Receiver<Vec<Row>>,
     progress: &dyn Progress,
 ) -> DbResult<()> {
-    let (name, columns) = (table.quoted_name(), table.column_list());
+    let name = table.quoted_name();
+    let columns = table.column_list();
     let copy = format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary, FREEZE)");
     let sink = tx.copy_in(&copy).await?;
     let mut copy = pin!(BinaryCopyInWriter::new(sink, &types(table)));

@@ -159,7 +159,8 @@ pub fn write(
     mut batches: mpsc::Receiver<Vec<Row>>,
     last_id: Option<i64>,
 ) -> DbResult<()> {
-    let (name, columns) = (table.quoted_name(), table.column_list());
+    let name = table.quoted_name();
+    let columns = table.column_list();
     let places = vec!["?"; table.columns.len()].join(", ");
     let insert = format!("INSERT INTO {name} ({columns}) VALUES ({places})");
     let mut insert = connection.prepare(&insert)?;

@@ -46,8 +46,11 @@ fn join(statements: &[&str]) -> String {
 
 /// A parameter is `:` or `?` and a name, outside of a quoted text. `::` is a cast.
 fn parse(text: &str) -> NamedParams {
-    let (mut sql, mut names) = (String::with_capacity(text.len()), Vec::new());
-    let (mut rest, mut before, mut quoted) = (text, ' ', false);
+    let mut sql = String::with_capacity(text.len());
+    let mut names = Vec::new();
+    let mut rest = text;
+    let mut before = ' ';
+    let mut quoted = false;
     while let Some(letter) = rest.chars().next() {
         let is_end = |letter: char| !(letter.is_ascii_alphanumeric() || letter == '_');
         let after = rest.get(letter.len_utf8()..).unwrap_or_default();

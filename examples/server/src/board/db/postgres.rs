@@ -141,7 +141,8 @@ impl Statements {
                 query(&connection.for_one_statement()).await
             }
             Self::Several => {
-                let (statements, failure) = (client.statement_cache.clone(), Failure::new());
+                let statements = client.statement_cache.clone();
+                let failure = Failure::new();
                 let tx = PostgresTransaction::of(client, statements, &failure, None);
                 let connection = Connection::postgres(Postgres::Transaction(&tx));
                 let begin = async { Ok(tx.execute_batch(BEGIN_READ).await?) };
@@ -216,7 +217,8 @@ impl PostgresDatabase {
         let run = async {
             let tx = PostgresTransaction::of(&client, statements, failure, None);
             let connection = Connection::postgres(Postgres::Transaction(&tx));
-            let (tx, transaction) = (&tx, &Transaction::of(connection));
+            let tx = &tx;
+            let transaction = &Transaction::of(connection);
             let begin = async { Ok(tx.execute_batch(BEGIN).await?) };
             let ((), done) = tokio::try_join!(biased; begin, change(transaction))?;
             tx.commit().await?;

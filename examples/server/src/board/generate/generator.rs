@@ -106,8 +106,10 @@ impl ContentGenerator {
 
     /// Writes one post. Threads start at even intervals, and the first post starts a thread.
     fn write(&mut self, batch: &mut Batch) {
-        let (body, author) = (self.random.text(), self.random.choose(&self.members));
-        let (started, amount) = (self.threads.len() as u64, self.amount);
+        let body = self.random.text();
+        let author = self.random.choose(&self.members);
+        let started = self.threads.len() as u64;
+        let amount = self.amount;
         let due = ((self.posts + 1) * amount.threads).div_ceil(amount.posts);
         let thread = match self.threads.split_first() {
             Some((first, others)) if started >= due => {
@@ -116,7 +118,8 @@ impl ContentGenerator {
                 other.filter(|_| !is_for_first).unwrap_or(*first)
             }
             _ => {
-                let (forum, title) = (self.forum().id, self.random.title());
+                let forum = self.forum().id;
+                let title = self.random.title();
                 let thread = batch.thread(forum, title, author, self.time());
                 self.threads.push(thread);
                 thread

@@ -12,9 +12,11 @@ const VOWELS: [char; 5] = ['a', 'e', 'i', 'o', 'u'];
 
 /// Returns the word of a rank: 1 is the most common one. Common words are short.
 pub fn word(rank: u64) -> String {
-    let (mut word, mut rest) = (String::new(), rank as usize);
+    let mut word = String::new();
+    let mut rest = rank as usize;
     while rest > 0 || word.is_empty() {
-        let (consonant, vowel) = (rest % CONSONANTS.len(), rest / CONSONANTS.len());
+        let consonant = rest % CONSONANTS.len();
+        let vowel = rest / CONSONANTS.len();
         word.extend(CONSONANTS.get(consonant));
         word.extend(VOWELS.get(vowel % VOWELS.len()));
         rest = vowel / VOWELS.len();

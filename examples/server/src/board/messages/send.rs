@@ -136,7 +136,8 @@ pub async fn recipients(connection: &Connection<'_>, to: &[UserRef]) -> db::DbRe
     if names.len() > most_names(most) {
         return Ok(Vec::new());
     }
-    let (names, no_sender) = (Value::from(names).to_string(), 0_i64);
+    let names = Value::from(names).to_string();
+    let no_sender = 0_i64;
     let parameters = bind! { ":named": names, ":sender": no_sender };
     let found = connection.all(FIND, parameters, recipient).await?;
     Ok(found

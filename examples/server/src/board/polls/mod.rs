@@ -188,7 +188,9 @@ async fn find(
 /// Reads the columns that are the same in each row.
 fn read_poll(row: &mut RowReader<'_>, now: Timestamp) -> db::DbResult<PollRow> {
     let poll_id = row.id()?;
-    let (forum, state, locked) = (row.value()?, row.state()?, row.value()?);
+    let forum = row.value()?;
+    let state = row.state()?;
+    let locked = row.value()?;
     let mut poll = Poll {
         poll_id,
         thread_id: row.id()?,

@@ -96,7 +96,8 @@ pub fn apply_update<'a>(
 }
 
 fn question<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResult<&'a str> {
-    let (missing, too_long) = (texts.question_missing, texts.question_too_long);
+    let missing = texts.question_missing;
+    let too_long = texts.question_too_long;
     check_single_line("question", text, limits.text, (missing, too_long), texts)
 }
 
@@ -118,7 +119,8 @@ fn choices<'a>(
     limits: Limits,
     texts: &Texts,
 ) -> BoardResult<Vec<PollChoice<'a>>> {
-    let (missing, too_long) = (texts.option_missing, texts.option_too_long);
+    let missing = texts.option_missing;
+    let too_long = texts.option_too_long;
     let trimmed = choices.map(|choice| {
         let PollChoice { id, text } = choice?;
         let text = check_single_line("options", text, limits.text, (missing, too_long), texts)?;
@@ -388,7 +390,8 @@ mod tests {
                 Some(TEXTS.unknown_option.into()),
             ),
         ] {
-            let (poll, parsed) = (poll(), from_value(edit.clone()).unwrap());
+            let poll = poll();
+            let parsed = from_value(edit.clone()).unwrap();
             assert_eq!(
                 text(apply_update(&poll, &parsed, LIMITS, TEXTS)),
                 expected,

@@ -153,7 +153,8 @@ mod tests {
         let awaiting = PostFacts { state, ..OWN };
         let state = ContentState::Deleted;
         let deleted = PostFacts { state, ..OWN };
-        let (half_hour, closed) = (EditWindow::Minutes(30), EditWindow::Minutes(1));
+        let half_hour = EditWindow::Minutes(30);
+        let closed = EditWindow::Minutes(1);
         for (post, change, window, for_author, for_moderator) in [
             (OWN, Edit, half_hour, None, None),
             (OWN, Delete, half_hour, None, None),

@@ -163,7 +163,9 @@ fn links<'a>(text: &str) -> Vec<Event<'a>> {
 /// Returns an upper bound of the number of cells. A table ends before a blank line. The number of its columns exceeds
 /// the number of bars in one of its lines by at most one.
 fn max_cells(source: &str) -> usize {
-    let (mut cells, mut lines, mut columns) = (0, 0, 0);
+    let mut cells = 0;
+    let mut lines = 0;
+    let mut columns = 0;
     for line in source.lines().flat_map(|line| line.split('\r')) {
         if line.bytes().all(|byte| b" \t".contains(&byte)) {
             cells += lines * columns;

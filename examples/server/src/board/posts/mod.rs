@@ -343,7 +343,9 @@ impl PublicPost {
             extra: None,
             can_read_deleted: false,
         };
-        let (id, state, author) = (row.maybe_id()?, row.maybe_state()?, row.maybe_id()?);
+        let id = row.maybe_id()?;
+        let state = row.maybe_state()?;
+        let author = row.maybe_id()?;
         let answered = id.zip(state).map(|(post_id, state)| AnsweredPost {
             post_id,
             state,
@@ -430,7 +432,8 @@ pub async fn reply(
     reply: NewPost,
     html: BodyHtml,
 ) -> BoardResult<InForum<Post>> {
-    let (now, thread) = (events.now, &scope.thread);
+    let now = events.now;
+    let thread = &scope.thread;
     let view = PostView::of(thread, actor, settings.of(&EDIT_WINDOW), now)?;
     let author = thread.author.as_ref().map(|author| &author.user_id);
     let is_own = author.is_some() && author == view.member.as_ref();
@@ -597,7 +600,8 @@ async fn changeable(
     let item = PostRow::load(tx, post)
         .await?
         .ok_or(BoardError::PathNotFound)?;
-    let (access, facts) = (actor.access(forum), item.facts(actor.member));
+    let access = actor.access(forum);
+    let facts = item.facts(actor.member);
     match edit_rules::check(access, facts, change, window, now) {
         Some((refusal, text)) => Err(refusal(text(texts).into())),
         None => Ok(item),

@@ -113,7 +113,9 @@ impl ActionRunner {
             ..
         } = *action;
         let id = |kind| self.ids.get(kind, index);
-        let (forum, thread, post) = (id("forum"), id("thread"), id("post"));
+        let forum = id("forum");
+        let thread = id("thread");
+        let post = id("post");
         let post_path = || {
             let thread = self
                 .ids
@@ -240,12 +242,14 @@ impl ActionRunner {
             flag,
             ..
         } = *action;
-        let (fixture, ids) = (&self.fixture, &self.ids);
+        let fixture = &self.fixture;
+        let ids = &self.ids;
         let user = |index| UserId::parse(ids.get("member", index)).unwrap();
         let forum = forum_id(ids.get("forum", index));
         let thread = ThreadId::parse(ids.get("thread", index))?;
         let post = PostId::parse(ids.get("post", index))?;
-        let (has_threads, has_posts) = (ids.count("thread") > 0, ids.count("post") > 0);
+        let has_threads = ids.count("thread") > 0;
+        let has_posts = ids.count("post") > 0;
         match action.kind {
             Kind::Ban if !index.is_multiple_of(MEMBERS.len()) => {
                 fixture.set_banned(&user(index), flag).await

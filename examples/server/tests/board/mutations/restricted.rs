@@ -374,7 +374,8 @@ impl State {
 
     fn add_thread(&mut self, thread: &Thread, by: &Caller) {
         let author = by.user_id().unwrap().clone();
-        let (id, first) = (thread.thread_id.clone(), thread.first_post_id.clone());
+        let id = thread.thread_id.clone();
+        let first = thread.first_post_id.clone();
         let poll = thread.poll_id.clone();
         self.polls
             .extend(poll.map(|poll| (poll, (id.clone(), author.clone()))));
