@@ -339,7 +339,7 @@ fn a_search_does_not_show_a_text_that_was_written_after_it_began() {
             let nodes = nodes.clone();
             async move { nodes.demo.get("guest", "/search?q=zebrafish").await }
         });
-        wait_for_lock(&first, "is_long", &search).await;
+        wait_for_lock(&first, "matches(", &search).await;
         second
             .batch_execute("BEGIN; LOCK TABLE member")
             .await

@@ -35,9 +35,9 @@ const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
     ("GET", "/threads/16/posts", "", [2, 0]),
     ("GET", "/members/@bob", "", [2, 0]),
     ("GET", "/subscriptions", "", [2, 0]),
-    ("GET", "/search?q=tea", "", [7, 0]),
-    ("GET", "/search?q=tea&sort=newest&show=threads", "", [5, 0]),
-    ("GET", "/search?q=tea&forum=2&by=@bob&when=7d", "", [9, 0]),
+    ("GET", "/search?q=tea", "", [5, 0]),
+    ("GET", "/search?q=tea&sort=newest&show=threads", "", [4, 0]),
+    ("GET", "/search?q=tea&forum=2&by=@bob&when=7d", "", [8, 0]),
     (
         "POST",
         "/forums/2/threads",

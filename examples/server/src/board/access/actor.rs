@@ -207,6 +207,11 @@ impl Actor {
         self.those(|access| access.read)
     }
 
+    /// Returns whether the actor sees all forums of the board.
+    pub fn sees_all(&self) -> bool {
+        self.forums.iter().all(|(_, access)| access.read)
+    }
+
     pub fn moderates(&self) -> impl Iterator<Item = i64> {
         self.those(|access| access.moderate)
     }

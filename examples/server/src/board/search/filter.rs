@@ -20,12 +20,9 @@ pub struct MatchCondition {
     /// Words to score, as a query of Postgres.
     pub words: String,
     pub scorer: Scorer,
-    /// Condition on forums and excluded threads, appended to the text.
+    /// Condition on the forums: in FTS5 appended to the text, for Postgres a JSON list.
     pub place: String,
-    /// Condition on excluded threads only, appended to the text.
-    pub place_without_forums: String,
-    /// `None` for all forums of the board.
-    pub forums: Option<BTreeSet<i64>>,
+    pub forums: BTreeSet<i64>,
     pub posts: RangeInclusive<i64>,
 }
 
@@ -53,29 +50,15 @@ impl MatchCondition {
             None => i64::MIN..=i64::MAX,
         };
         let dialect: &QueryDialect = connection.dialect(&FTS5, &TSQUERY);
-        let excluded_threads = hidden_long_threads(connection).await?;
-        let is_whole_board =
-            filter.forum.is_empty() && forums.len() == count_forums(connection).await?;
+        let is_whole_board = filter.forum.is_empty() && actor.sees_all();
         Ok(Some(Self {
             text: dialect.text(filter, author.flatten()),
             words: words_to_score(filter),
             scorer: Scorer::of(filter),
-            place: (dialect.place)(&forums, is_whole_board, &excluded_threads),
-            place_without_forums: (dialect.place)(&forums, true, &excluded_threads),
-            forums: match is_whole_board {
-                true => None,
-                false => Some(forums),
-            },
+            place: (dialect.place)(&forums, is_whole_board),
+            forums,
             posts,
         }))
-    }
-}
-
-impl MatchCondition {
-    /// Returns whether the search includes a forum.
-    pub fn contains(&self, forum: i64) -> bool {
-        let forums = self.forums.as_ref();
-        forums.is_none_or(|forums| forums.contains(&forum))
     }
 }
 
@@ -98,19 +81,6 @@ async fn with_descendants(
         .all(find, bind![named], |row| row.value())
         .await?;
     Ok(&BTreeSet::from_iter(found) & visible)
-}
-
-/// Returns hidden threads whose posts are still in the index because they are too many to remove. Such threads are few.
-async fn hidden_long_threads(connection: &Connection<'_>) -> BoardResult<BTreeSet<i64>> {
-    let threads = connection.all(HIDDEN_LONG_THREADS, &[], |row| row.value());
-    Ok(BTreeSet::from_iter(threads.await?))
-}
-
-const HIDDEN_LONG_THREADS: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
-
-async fn count_forums(connection: &Connection<'_>) -> BoardResult<usize> {
-    let count = connection.one("SELECT count(*) FROM forum", &[], |row| row.count());
-    Ok(count.await?)
 }
 
 /// Returns the range of posts written in a time span.
@@ -142,12 +112,7 @@ pub struct QueryDialect {
     without: &'static str,
     phrase: fn(column: SearchField, words: &str) -> String,
     author: fn(i64) -> String,
-    /// Condition on forums and excluded threads, appended to the text.
-    pub place: fn(
-        forums: &BTreeSet<i64>,
-        is_whole_board: bool,
-        excluded_threads: &BTreeSet<i64>,
-    ) -> String,
+    place: fn(forums: &BTreeSet<i64>, is_whole_board: bool) -> String,
 }
 
 /// FTS5 of SQLite. Quoted words are not operators.
@@ -162,20 +127,16 @@ pub const FTS5: QueryDialect = QueryDialect {
     },
     author: |id| format!("place : m{id}"),
     // FTS5 looks up each forum for each match.
-    place: |forums, is_whole_board, excluded_threads| {
-        let one_of = |operator, letter, ids: &BTreeSet<i64>| {
-            let words = ids.iter().map(|id| format!("place : {letter}{id}"));
-            let words = group(&words.collect::<Vec<_>>(), FTS5.or);
-            format!("{operator}{words}")
-        };
-        let within = (!is_whole_board).then(|| one_of(FTS5.and, 'f', forums));
-        let without =
-            (!excluded_threads.is_empty()).then(|| one_of(FTS5.without, 't', excluded_threads));
-        within.into_iter().chain(without).collect()
+    place: |forums, is_whole_board| match is_whole_board {
+        true => String::new(),
+        false => {
+            let words: Vec<_> = forums.iter().map(|id| format!("place : f{id}")).collect();
+            format!("{}{}", FTS5.and, group(&words, FTS5.or))
+        }
     },
 };
 
-/// Queries of Postgres, with the place as JSON. A prefix marks the kind of a word: `=` for titles, `#` for authors.
+/// Queries of Postgres. A prefix marks the kind of a word: `=` for titles, `#` for authors.
 /// Words of bodies have no prefix. Words contain neither these characters nor quotes. The index has only the beginning
 /// of long words.
 pub const TSQUERY: QueryDialect = QueryDialect {
@@ -192,9 +153,7 @@ pub const TSQUERY: QueryDialect = QueryDialect {
         SearchField::Posts => adjacent("", words),
     },
     author: |id| format!("'#{id}'"),
-    place: |forums, _, excluded_threads| {
-        serde_json::json!({ "forums": forums, "leftOut": excluded_threads }).to_string()
-    },
+    place: |forums, _| serde_json::json!(forums).to_string(),
 };
 
 /// Maximum length in characters of a word in Postgres's index.
@@ -324,29 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn places_contain_forums_and_exclude_threads() {
-        let (forums, threads) = (BTreeSet::from([3, 2]), BTreeSet::from([17]));
-        let none = BTreeSet::new();
-        for (dialect, is_whole_board, place, place_without) in [
-            (
-                FTS5,
-                false,
-                " AND (place : f2 OR place : f3)",
-                " AND (place : f2 OR place : f3) NOT place : t17",
-            ),
-            (FTS5, true, "", " NOT place : t17"),
-            (
-                TSQUERY,
-                true,
-                r#"{"forums":[2,3],"leftOut":[]}"#,
-                r#"{"forums":[2,3],"leftOut":[17]}"#,
-            ),
+    fn places_contain_forums() {
+        let forums = BTreeSet::from([3, 2]);
+        for (dialect, is_whole_board, place) in [
+            (FTS5, false, " AND (place : f2 OR place : f3)"),
+            (FTS5, true, ""),
+            (TSQUERY, true, "[2,3]"),
         ] {
-            assert_eq!((dialect.place)(&forums, is_whole_board, &none), place);
-            assert_eq!(
-                (dialect.place)(&forums, is_whole_board, &threads),
-                place_without
-            );
+            assert_eq!((dialect.place)(&forums, is_whole_board), place);
         }
     }
 }

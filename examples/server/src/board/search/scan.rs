@@ -61,19 +61,13 @@ impl ScanDirection {
         ahead: &RangeInclusive<i64>,
         rows: i64,
     ) -> db::DbResult<Vec<Match>> {
-        match (&connection.driver, &filter.forums) {
-            (Driver::Postgres(_), _) => {
+        match &connection.driver {
+            Driver::Postgres(_) => {
                 self.matches_on_postgres(connection, filter, ahead, rows)
                     .await
             }
-            (Driver::Sqlite(_), None) => {
-                let (found, _) = self
-                    .matches_on_sqlite(connection, filter, &filter.place, ahead, [rows; 2])
-                    .await?;
-                Ok(found)
-            }
-            (Driver::Sqlite(_), Some(_)) => {
-                self.matches_in_forums(connection, filter, ahead, rows)
+            Driver::Sqlite(_) => {
+                self.matches_on_sqlite(connection, filter, ahead, rows)
                     .await
             }
         }
@@ -104,9 +98,8 @@ impl ScanDirection {
         connection.all(ON_POSTGRES, parameters, read).await
     }
 
-    /// Reads matches in some forums: first those among the matches of all forums, then with an index that is restricted
-    /// to the forums.
-    async fn matches_in_forums(
+    /// Reads matches: first those among the matches of all forums, then with an index that is restricted to the forums.
+    async fn matches_on_sqlite(
         self,
         connection: &Connection<'_>,
         filter: &MatchCondition,
@@ -115,18 +108,12 @@ impl ScanDirection {
     ) -> db::DbResult<Vec<Match>> {
         let most = rows.max(MIN_CANDIDATES) * MAX_CANDIDATES_FACTOR;
         let (mut found, rest) = self
-            .matches_on_sqlite(
-                connection,
-                filter,
-                &filter.place_without_forums,
-                ahead,
-                [rows, most],
-            )
+            .matches_in_place(connection, filter, "", ahead, [rows, most])
             .await?;
         if let Some(rest) = rest {
             let missing = rows - found.len() as i64;
             let (others, _) = self
-                .matches_on_sqlite(connection, filter, &filter.place, &rest, [missing; 2])
+                .matches_in_place(connection, filter, &filter.place, &rest, [missing; 2])
                 .await?;
             found.extend(others);
         }
@@ -135,7 +122,7 @@ impl ScanDirection {
 
     /// Reads the first `rows` of the first `most` matches in `place`. Returns the posts that are ahead if all `most`
     /// were read and there are fewer rows.
-    async fn matches_on_sqlite(
+    async fn matches_in_place(
         self,
         connection: &Connection<'_>,
         filter: &MatchCondition,
@@ -154,7 +141,7 @@ impl ScanDirection {
             if candidates == most {
                 rest = Some(self.ahead(ahead, self.next(post)));
             }
-            if filter.contains(row.value()?) {
+            if filter.forums.contains(&row.value()?) {
                 let mut words = || row.text().map(Option::unwrap_or_default);
                 let score = filter.scorer.score(words()?, words()?);
                 found.push(Match {
@@ -212,14 +199,20 @@ fn on_sqlite(order: &str) -> String {
         FROM post_text
         CROSS JOIN post ON post.id = post_text.rowid
         CROSS JOIN thread ON thread.id = post.thread_id
-        WHERE post_text MATCH :text || :place AND post_text.rowid BETWEEN :first AND :last
+        WHERE post_text MATCH :text || :place || ({WITHOUT_HIDDEN})
+            AND post_text.rowid BETWEEN :first AND :last
         ORDER BY post_text.rowid {order} LIMIT :rows"
     )
 }
 
+/// Selects the condition of FTS5 on hidden threads whose posts are still in the index because they are too many to remove.
+/// Such threads are few.
+const WITHOUT_HIDDEN: &str = "
+    SELECT coalesce(' NOT (' || group_concat('place : t' || id, ' OR ') || ')', '')
+    FROM thread WHERE is_long AND state <> 'visible'";
+
 const ON_POSTGRES: &str = "
-    SELECT post_id, thread_id, score
-    FROM matches(:text, :words, CAST(:place AS TEXT)::jsonb, :first, :last, :rows, :way)";
+    SELECT post_id, thread_id, score FROM matches(:text, :words, :place, :first, :last, :rows, :way)";
 
 /// Maximum number of threads that a page checks before it ends short, as a multiple of its limit.
 const MAX_THREADS_FACTOR: usize = 10;
@@ -304,7 +297,7 @@ const EARLIER_ON_SQLITE: &str = "
     )";
 
 const EARLIER_ON_POSTGRES: &str =
-    "SELECT thread_id FROM threads_with_match(CAST(:threads AS TEXT)::jsonb, :text, :first, :last)";
+    "SELECT thread_id FROM threads_with_match(:threads, :text, :first, :last)";
 
 #[cfg(test)]
 mod tests {
@@ -344,8 +337,7 @@ mod tests {
             words: String::new(),
             scorer: Scorer::of(&SearchFilter::new(SearchQuery::parse("tea").unwrap())),
             place: place.into(),
-            place_without_forums: String::new(),
-            forums: Some(BTreeSet::from([2])),
+            forums: BTreeSet::from([2]),
             posts: i64::MIN..=i64::MAX,
         }
     }

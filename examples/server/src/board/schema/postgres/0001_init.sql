@@ -249,11 +249,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION ids (list JSONB) RETURNS BIGINT []
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT coalesce(array_agg(id::BIGINT), '{}') FROM jsonb_array_elements_text(list) AS id
-$$;
-
 -- The index also holds words for the position of a post: its forum, and its spans of ids. Spans have 2 to the power of 7,
 -- 10, 13 or 16 ids: each is eight times as long as the one before. Forum 0 means all forums.
 CREATE FUNCTION spans (forum BIGINT, post BIGINT) RETURNS TEXT
@@ -337,14 +332,14 @@ FOR EACH ROW WHEN (
 )
 EXECUTE FUNCTION index_thread();
 
--- Selects the threads that have a match among these posts.
-CREATE FUNCTION threads_with_match (threads JSONB, query TEXT, first BIGINT, last BIGINT)
+-- Selects the threads of a JSON list that have a match among these posts.
+CREATE FUNCTION threads_with_match (threads TEXT, query TEXT, first BIGINT, last BIGINT)
 RETURNS TABLE (thread_id BIGINT) LANGUAGE plpgsql STABLE
 SET seq_page_cost = 0.1 SET random_page_cost = 0.1 SET jit = off AS $$
 DECLARE
     has_match BOOLEAN;
 BEGIN
-    FOREACH thread_id IN ARRAY ids(threads) LOOP
+    FOREACH thread_id IN ARRAY translate(threads, '[]', '{}')::BIGINT [] LOOP
         EXECUTE
             'SELECT EXISTS (
                 SELECT FROM post_text WHERE thread_id = $1 AND words @@ $2 AND post_id BETWEEN $3 AND $4
@@ -365,32 +360,32 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT floor(ts_rank('{0.2, 0, 0, 1}', post, words) * 1e6::FLOAT8 / sqrt(1 + length / 400::FLOAT8))::BIGINT
 $$;
 
--- The first matches in a direction: from the newest backwards if `way` is -1, from the oldest forwards if it is 1.
+-- The first matches in the forums of a JSON list in a direction: from the newest backwards if `way` is -1, from the oldest
+-- forwards if it is 1.
 --
 -- Searches one span after the other in the index, and takes longer spans while few matches are found. Naming forums is
 -- cheaper than all forums if most posts are in other forums. One generic plan serves all searches, on the index of words:
 -- the arithmetic in the conditions keeps the planner from other indexes. The conditions on words and spans are separate:
--- the index skips the matches before a span.
+-- the index skips the matches before a span. The pages of a bitmap are in memory or next to each other, so prefetching them
+-- costs more than it saves.
 CREATE FUNCTION matches (
-    query TEXT, scored TEXT, place JSONB, first BIGINT, last BIGINT, rows BIGINT, way BIGINT
+    query TEXT, scored TEXT, place TEXT, first BIGINT, last BIGINT, rows BIGINT, way BIGINT
 ) RETURNS TABLE (post_id BIGINT, thread_id BIGINT, score BIGINT) LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan SET random_page_cost = 0.1 SET enable_seqscan = off SET jit = off AS $$
+SET plan_cache_mode = force_generic_plan SET random_page_cost = 0.1 SET enable_seqscan = off SET jit = off
+SET effective_io_concurrency = 0 AS $$
 DECLARE
     wanted CONSTANT TSQUERY := query;
     scored_words CONSTANT TSQUERY := scored;
-    forums CONSTANT BIGINT [] := ids(place -> 'forums');
-    left_out CONSTANT BIGINT [] := ids(place -> 'leftOut');
+    forums CONSTANT BIGINT [] := translate(place, '[]', '{}');
     -- The spans of the searched forums, with % for the power and the number of a span.
     spans TEXT;
-    oldest BIGINT;
-    newest BIGINT;
-    here BIGINT;
     power INTEGER := CASE WHEN rows > 100 THEN 10 ELSE 7 END;
+    span BIGINT;
     in_span TSQUERY;
     found BIGINT;
 BEGIN
-    SELECT min(post.post_id), max(post.post_id) INTO oldest, newest FROM post_text AS post;
-    here := CASE way WHEN 1 THEN greatest(first, oldest) ELSE least(last, newest) END;
+    SELECT greatest(first, coalesce(min(post.post_id), 1)), least(last, coalesce(max(post.post_id), 0))
+    INTO first, last FROM post_text AS post;
     SELECT
         CASE
             WHEN sum(post_count) > 2 * coalesce(sum(post_count) FILTER (WHERE is_named), 0)
@@ -398,18 +393,23 @@ BEGIN
         END
     INTO spans
     FROM (SELECT id, post_count, id = ANY (forums) AS is_named FROM forum WHERE post_count > 0) AS forum;
-    WHILE rows > 0 AND here BETWEEN oldest AND newest AND here BETWEEN first AND last LOOP
-        in_span := replace(spans, '%', power || '.' || (here >> power));
+    WHILE rows > 0 AND first <= last LOOP
+        span := CASE way WHEN 1 THEN first ELSE last END >> power;
+        in_span := replace(spans, '%', power || '.' || span);
         RETURN QUERY
         SELECT post.post_id, post.thread_id, score(post.words, post.length, scored_words)
         FROM post_text AS post
         WHERE post.words @@ wanted AND post.words @@ in_span
-            AND post.forum_id = ANY (forums) AND post.thread_id <> ALL (left_out)
-            AND post.post_id + 0 BETWEEN first AND last AND way * (post.post_id - here) >= 0
+            AND post.forum_id = ANY (forums) AND post.post_id + 0 BETWEEN first AND last
+            AND post.thread_id NOT IN (SELECT thread.id FROM thread WHERE thread.is_long AND thread.state <> 'visible')
         ORDER BY way * post.post_id LIMIT rows;
         GET DIAGNOSTICS found = ROW_COUNT;
         rows := rows - found;
-        here := CASE way WHEN 1 THEN ((here >> power) + 1) << power ELSE ((here >> power) << power) - 1 END;
+        IF way = 1 THEN
+            first := (span + 1) << power;
+        ELSE
+            last := (span << power) - 1;
+        END IF;
         IF 8 * found < rows THEN
             power := least(power + 3, 16);
         END IF;
