@@ -53,6 +53,15 @@ impl<'a> RowReader<'a> {
         }
     }
 
+    /// Reads a list of numbers of Postgres.
+    pub fn numbers(&mut self) -> DbResult<Vec<i64>> {
+        let column = self.advance();
+        match self.row {
+            Row::Sqlite(_) => Err(DbError::Invalid("SQLite has no lists")),
+            Row::Postgres(row) => Ok(row.try_get(column)?),
+        }
+    }
+
     fn advance(&mut self) -> usize {
         self.next += 1;
         self.next - 1

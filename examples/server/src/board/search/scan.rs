@@ -1,6 +1,7 @@
 //! Scans of matches by age.
 
 use std::collections::HashSet;
+use std::iter::zip;
 use std::ops::ControlFlow::{Break, Continue};
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -88,14 +89,21 @@ impl ScanDirection {
             ":text": filter.text, ":words": filter.words, ":place": filter.place,
             ":first": ahead.start(), ":last": ahead.end(), ":rows": rows, ":way": way,
         };
+        let mut found = Vec::new();
         let read = |row: &mut RowReader<'_>| {
-            Ok(Match {
-                post: row.value()?,
-                thread: row.value()?,
-                score: row.value()?,
-            })
+            let (posts, threads) = (row.numbers()?, row.numbers()?);
+            let matches = zip(zip(posts, threads), row.numbers()?);
+            found.extend(matches.map(|((post, thread), score)| Match {
+                score,
+                post,
+                thread,
+            }));
+            Ok(Continue(()))
         };
-        connection.all(ON_POSTGRES, parameters, read).await
+        connection.each_row(ON_POSTGRES, parameters, read).await?;
+        found.sort_unstable_by_key(|found| way * found.post);
+        found.truncate(rows as usize);
+        Ok(found)
     }
 
     /// Reads matches: first those among the matches of all forums, then with an index that is restricted to the forums.
@@ -212,7 +220,7 @@ const WITHOUT_HIDDEN: &str = "
     FROM thread WHERE is_long AND state <> 'visible'";
 
 const ON_POSTGRES: &str = "
-    SELECT post_id, thread_id, score FROM matches(:text, :words, :place, :first, :last, :rows, :way)";
+    SELECT posts, threads, scores FROM matches(:text, :words, :place, :first, :last, :rows, :way)";
 
 /// Maximum number of threads that a page checks before it ends short, as a multiple of its limit.
 const MAX_THREADS_FACTOR: usize = 10;

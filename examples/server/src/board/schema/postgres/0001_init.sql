@@ -215,8 +215,8 @@ CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'v
 
 -- Search index: a row for each post that is visible to all who see its forum, and for each visible post of a long
 -- thread that is hidden: a search excludes such threads by id. The words of a title begin with = and are in the row of
--- the thread's first post, with the weight A. The word of # and the author's id identifies the author. The length is
--- that of the body's words in bytes.
+-- the thread's first post, with the weight A. Words of bodies have the weight C. The word of # and the author's id
+-- identifies the author. The length is that of the body's words in bytes.
 CREATE TABLE post_text (
     post_id BIGINT PRIMARY KEY REFERENCES post ON DELETE CASCADE,
     thread_id BIGINT NOT NULL,
@@ -273,7 +273,7 @@ BEGIN
     RETURN concat_ws(
         ' ',
         CASE WHEN number = 1 THEN placed(title_words, '=', 'A') END,
-        placed(body_words, '', ''),
+        placed(body_words, '', 'C'),
         '#' || author_id,
         spans(forum_id, post_id)
     )::TSVECTOR;
@@ -357,20 +357,20 @@ $$;
 -- a title five times as much as in a body.
 CREATE FUNCTION score (post TSVECTOR, length INTEGER, words TSQUERY) RETURNS BIGINT
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT floor(ts_rank('{0.2, 0, 0, 1}', post, words) * 1e6::FLOAT8 / sqrt(1 + length / 400::FLOAT8))::BIGINT
+    SELECT floor(ts_rank(post, words) * 1e6::FLOAT8 / sqrt(1 + length / 400::FLOAT8))::BIGINT
 $$;
 
--- The first matches in the forums of a JSON list in a direction: from the newest backwards if `way` is -1, from the oldest
--- forwards if it is 1.
+-- The first matches in the forums of a JSON list, in lists without an order, possibly with further matches. `way` is the
+-- direction: from the newest backwards if it is -1, from the oldest forwards if it is 1.
 --
--- Searches one span after the other in the index, and takes longer spans while few matches are found. Naming forums is
--- cheaper than all forums if most posts are in other forums. One generic plan serves all searches, on the index of words:
--- the arithmetic in the conditions keeps the planner from other indexes. The conditions on words and spans are separate:
--- the index skips the matches before a span. The pages of a bitmap are in memory or next to each other, so prefetching them
--- costs more than it saves.
+-- Searches one span after the other in the index. Takes longer spans while few matches are found, and shorter spans from one
+-- on that has many more matches than the remaining rows. Naming forums is cheaper than all forums if most posts are in other
+-- forums. One generic plan serves all searches, on the index of words: the arithmetic in the conditions keeps the planner
+-- from other indexes. The conditions on words and spans are separate: the index skips the matches before a span. Prefetching
+-- of pages costs more than it saves.
 CREATE FUNCTION matches (
     query TEXT, scored TEXT, place TEXT, first BIGINT, last BIGINT, rows BIGINT, way BIGINT
-) RETURNS TABLE (post_id BIGINT, thread_id BIGINT, score BIGINT) LANGUAGE plpgsql STABLE
+) RETURNS TABLE (posts BIGINT [], threads BIGINT [], scores BIGINT []) LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET random_page_cost = 0.1 SET enable_seqscan = off SET jit = off
 SET effective_io_concurrency = 0 AS $$
 DECLARE
@@ -380,6 +380,8 @@ DECLARE
     -- The spans of the searched forums, with % for the power and the number of a span.
     spans TEXT;
     power INTEGER := CASE WHEN rows > 100 THEN 10 ELSE 7 END;
+    max_power INTEGER := 16;
+    max_matches CONSTANT BIGINT := greatest(1024, 8 * rows) + 1;
     span BIGINT;
     in_span TSQUERY;
     found BIGINT;
@@ -396,14 +398,26 @@ BEGIN
     WHILE rows > 0 AND first <= last LOOP
         span := CASE way WHEN 1 THEN first ELSE last END >> power;
         in_span := replace(spans, '%', power || '.' || span);
-        RETURN QUERY
-        SELECT post.post_id, post.thread_id, score(post.words, post.length, scored_words)
-        FROM post_text AS post
-        WHERE post.words @@ wanted AND post.words @@ in_span
-            AND post.forum_id = ANY (forums) AND post.post_id + 0 BETWEEN first AND last
-            AND post.thread_id NOT IN (SELECT thread.id FROM thread WHERE thread.is_long AND thread.state <> 'visible')
-        ORDER BY way * post.post_id LIMIT rows;
-        GET DIAGNOSTICS found = ROW_COUNT;
+        SELECT array_agg(post_id), array_agg(thread_id), array_agg(score(words, length, scored_words))
+        INTO posts, threads, scores
+        FROM (
+            SELECT * FROM post_text AS post
+            WHERE post.words @@ wanted AND post.words @@ in_span
+                AND post.forum_id = ANY (forums) AND post.post_id + 0 BETWEEN first AND last
+                AND post.thread_id NOT IN (
+                    SELECT thread.id FROM thread WHERE thread.is_long AND thread.state <> 'visible'
+                )
+            LIMIT max_matches
+        ) AS post;
+        found := coalesce(cardinality(posts), 0);
+        IF found = max_matches THEN
+            power := power - 3;
+            max_power := power;
+            CONTINUE;
+        END IF;
+        IF found > 0 THEN
+            RETURN NEXT;
+        END IF;
         rows := rows - found;
         IF way = 1 THEN
             first := (span + 1) << power;
@@ -411,7 +425,7 @@ BEGIN
             last := (span << power) - 1;
         END IF;
         IF 8 * found < rows THEN
-            power := least(power + 3, 16);
+            power := least(power + 3, max_power);
         END IF;
     END LOOP;
 END
