@@ -7,7 +7,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::{DateRange, ForumId, SearchField, SearchFilter, SearchQuery, Timestamp};
 
 use super::index::fold_words;
-use super::score::{Scorer, TITLE_MARK, marked_words};
+use super::score::{Scorer, required_words};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::between_commas;
 use crate::board::accounts;
@@ -54,7 +54,7 @@ impl MatchCondition {
         Ok(Some(Self {
             text: dialect.text(filter, author.flatten()),
             words: words_to_score(filter),
-            scorer: Scorer::of(filter),
+            scorer: Scorer::of(&filter.q),
             place: (dialect.place)(&forums, is_whole_board),
             forums,
             posts,
@@ -136,21 +136,20 @@ pub const FTS5: QueryDialect = QueryDialect {
     },
 };
 
-/// Queries of Postgres. A prefix marks the kind of a word: `=` for titles, `#` for authors.
-/// Words of bodies have no prefix. Words contain neither these characters nor quotes. The index has only the beginning
-/// of long words.
+/// Queries of Postgres. A prefix marks the kind of a word: `=` for titles, `#` for authors. Words without a prefix are
+/// those of titles and bodies; those of bodies have the weight C. Words contain neither these characters nor quotes. The
+/// index has only the beginning of long words.
 pub const TSQUERY: QueryDialect = QueryDialect {
     and: " & ",
     or: " | ",
     without: " & !",
-    phrase: |column, words| match column {
-        SearchField::All => format!(
-            "({} | {})",
-            adjacent(TITLE_MARK, words),
-            adjacent("", words)
-        ),
-        SearchField::Titles => adjacent(TITLE_MARK, words),
-        SearchField::Posts => adjacent("", words),
+    phrase: |column, words| {
+        let words = words.split(' ').map(|word| match column {
+            SearchField::All => lexeme("", word),
+            SearchField::Titles => lexeme("=", word),
+            SearchField::Posts => lexeme("", word) + ":C",
+        });
+        group(&words.collect::<Vec<_>>(), " <-> ")
     },
     author: |id| format!("'#{id}'"),
     place: |forums, _| serde_json::json!(forums).to_string(),
@@ -199,18 +198,13 @@ fn group(parts: &[String], by: &str) -> String {
     }
 }
 
-fn adjacent(mark: &str, words: &str) -> String {
-    let words = words.split(' ').map(|word| lexeme(mark, word));
-    group(&words.collect::<Vec<_>>(), " <-> ")
-}
-
 fn lexeme(mark: &str, word: &str) -> String {
     let known: String = word.chars().take(MAX_WORD_LENGTH).collect();
     format!("'{mark}{known}'")
 }
 
 fn words_to_score(filter: &SearchFilter) -> String {
-    let words = marked_words(filter);
+    let words = required_words(&filter.q);
     let words: Vec<_> = words.iter().map(|word| lexeme("", word)).collect();
     words.join(TSQUERY.or)
 }
@@ -258,7 +252,7 @@ mod tests {
                 SearchField::All,
                 None,
                 r#"{title body} : "tea""#,
-                "('=tea' | 'tea')",
+                "'tea'",
             ),
             (
                 "Tea AND tea",
@@ -272,7 +266,7 @@ mod tests {
                 SearchField::Posts,
                 None,
                 r#"((body : "green leaf" AND body : "tea") NOT (body : "bag" OR body : "tea cup"))"#,
-                "((('green' <-> 'leaf') & 'tea') & !('bag' | ('tea' <-> 'cup')))",
+                "((('green':C <-> 'leaf':C) & 'tea':C) & !('bag':C | ('tea':C <-> 'cup':C)))",
             ),
         ] {
             let mut filter = SearchFilter::new(SearchQuery::parse(query).unwrap());

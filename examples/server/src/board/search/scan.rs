@@ -314,7 +314,7 @@ mod tests {
     use forum_api::model::SearchQuery;
 
     use super::super::score::Scorer;
-    use super::{Connection, MatchCondition, ScanDirection, SearchFilter};
+    use super::{Connection, MatchCondition, ScanDirection};
     use crate::board::schema;
 
     /// Creates a board with this number of posts, which all contain "tea". Of each `every` posts, one is in thread 2 of
@@ -343,7 +343,7 @@ mod tests {
         MatchCondition {
             text: "body : \"tea\"".into(),
             words: String::new(),
-            scorer: Scorer::of(&SearchFilter::new(SearchQuery::parse("tea").unwrap())),
+            scorer: Scorer::of(&SearchQuery::parse("tea").unwrap()),
             place: place.into(),
             forums: BTreeSet::from([2]),
             posts: i64::MIN..=i64::MAX,

@@ -214,9 +214,10 @@ CREATE INDEX message_copy_in_inboxes ON message_copy (message_id) WHERE folder =
 CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'visible';
 
 -- Search index: a row for each post that is visible to all who see its forum, and for each visible post of a long
--- thread that is hidden: a search excludes such threads by id. The words of a title begin with = and are in the row of
--- the thread's first post, with the weight A. Words of bodies have the weight C. The word of # and the author's id
--- identifies the author. The length is that of the body's words in bytes.
+-- thread that is hidden: a search excludes such threads by id. The words of a title are in the row of the thread's first
+-- post, before those of the body: once with = before each, and once like the words of the body. They have the weight A,
+-- and words of bodies the weight C. The word of # and the author's id identifies the author. The length is that of the
+-- body's words in bytes.
 CREATE TABLE post_text (
     post_id BIGINT PRIMARY KEY REFERENCES post ON DELETE CASCADE,
     thread_id BIGINT NOT NULL,
@@ -232,16 +233,17 @@ ALTER TABLE post_text ALTER words SET STATISTICS 1000;
 CREATE INDEX post_text_by_word ON post_text USING gin (words) WITH (gin_pending_list_limit = 256);
 CREATE INDEX post_text_by_thread ON post_text (thread_id, post_id);
 
--- Folded words as a TSVECTOR literal, with this mark before each, and its places with this weight. A TSVECTOR holds words of
--- at most 2,046 bytes and less than a megabyte in all, so words and texts are cut. It holds places up to 16,383, and 256 for
--- each word: words beyond these limits are found, phrases are not. A function in plpgsql keeps its plan; one in SQL is
--- planned for each post.
-CREATE FUNCTION placed (words TEXT, mark TEXT, weight TEXT) RETURNS TEXT
+-- Folded words as a TSVECTOR literal, with this mark before each, and its places after a place with this weight. A TSVECTOR
+-- holds words of at most 2,046 bytes and less than a megabyte in all, so words and texts are cut. It holds places up to
+-- 16,383, which all later words have, and 256 for each word: words beyond these limits are found, phrases are not. A function
+-- in plpgsql keeps its plan; one in SQL is planned for each post.
+CREATE FUNCTION placed (words TEXT, mark TEXT, weight TEXT, before INTEGER) RETURNS TEXT
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN coalesce((
         SELECT string_agg(
-            '''' || mark || left(word, 500) || '''' || CASE WHEN place < 16383 THEN ':' || place || weight ELSE '' END,
+            '''' || mark || left(word, 500) || ''':'
+                || CASE WHEN before + place < 16382 THEN before + place ELSE 16383 END || weight,
             ' '
         )
         FROM unnest(string_to_array(left(words, 100000), ' ')) WITH ORDINALITY AS said (word, place)
@@ -269,11 +271,14 @@ CREATE FUNCTION index_words (
     number BIGINT, title_words TEXT, body_words TEXT, author_id BIGINT, forum_id BIGINT, post_id BIGINT
 ) RETURNS TSVECTOR
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+DECLARE
+    title CONSTANT TEXT := CASE number WHEN 1 THEN title_words ELSE '' END;
 BEGIN
     RETURN concat_ws(
         ' ',
-        CASE WHEN number = 1 THEN placed(title_words, '=', 'A') END,
-        placed(body_words, '', 'C'),
+        placed(title, '=', 'A', 0),
+        placed(title, '', 'A', 0),
+        placed(body_words, '', 'C', cardinality(string_to_array(title, ' ')) + 1),
         '#' || author_id,
         spans(forum_id, post_id)
     )::TSVECTOR;
@@ -353,8 +358,8 @@ BEGIN
 END
 $$;
 
--- The score in millionths of a post with these words: each word counts by its occurrences, of which the n-th adds 1/n², in
--- a title five times as much as in a body.
+-- The score in millionths of a post with these words: each word counts by its occurrences, in the title and then in the
+-- body, of which the n-th adds 1/n², in a title five times as much as in a body.
 CREATE FUNCTION score (post TSVECTOR, length INTEGER, words TSQUERY) RETURNS BIGINT
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT floor(ts_rank(post, words) * 1e6::FLOAT8 / sqrt(1 + length / 400::FLOAT8))::BIGINT
