@@ -271,14 +271,12 @@ CREATE FUNCTION index_words (
     number BIGINT, title_words TEXT, body_words TEXT, author_id BIGINT, forum_id BIGINT, post_id BIGINT
 ) RETURNS TSVECTOR
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
-DECLARE
-    title CONSTANT TEXT := CASE number WHEN 1 THEN title_words ELSE '' END;
 BEGIN
     RETURN concat_ws(
         ' ',
-        placed(title, '=', 'A', 0),
-        placed(title, '', 'A', 0),
-        placed(body_words, '', 'C', cardinality(string_to_array(title, ' ')) + 1),
+        CASE number WHEN 1 THEN placed(title_words, '=', 'A', 0) END,
+        CASE number WHEN 1 THEN placed(title_words, '', 'A', 0) END,
+        placed(body_words, '', 'C', CASE number WHEN 1 THEN cardinality(string_to_array(title_words, ' ')) + 1 ELSE 0 END),
         '#' || author_id,
         spans(forum_id, post_id)
     )::TSVECTOR;
