@@ -62,7 +62,8 @@ impl TwoNodes {
         demo.set(settings::POST_INTERVAL.key, "0").await;
         let add = demo.board.write(|tx, events| {
             Box::pin(async move {
-                let (mut members, groups) = (Vec::new(), Groups::of([Group::Members]));
+                let mut members = Vec::new();
+                let groups = Groups::of([Group::Members]);
                 for number in 0..12 {
                     let name = format!("racer{number}");
                     members.push(accounts::add(tx, &name, groups, events.now).await?);
@@ -232,10 +233,8 @@ fn concurrent_replies_are_numbered_in_the_order_of_their_ids() {
 fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_author() {
     run_with_postgres(async {
         let nodes = TwoNodes::new().await;
-        let (thread, member) = (
-            nodes.thread(nodes.members[0], "One").await,
-            nodes.members[1],
-        );
+        let thread = nodes.thread(nodes.members[0], "One").await;
+        let member = nodes.members[1];
         let id = thread.split('/').nth(2).unwrap();
         let reply = || post(member, &thread, body("x"));
         for (change, undo, expected) in [
@@ -376,7 +375,8 @@ async fn searches_leave_connections_for_other_reads() {
     let searching = Arc::new(AtomicUsize::new(0));
     let mut searches = JoinSet::new();
     for _ in 0..16 {
-        let (database, searching) = (storage.database.clone(), searching.clone());
+        let database = storage.database.clone();
+        let searching = searching.clone();
         searches.spawn(async move {
             let search = database.search::<()>(move |_| {
                 searching.fetch_add(1, Ordering::Relaxed);
@@ -388,9 +388,11 @@ async fn searches_leave_connections_for_other_reads() {
     while searching.load(Ordering::Relaxed) < 4 {
         tokio::task::yield_now().await;
     }
-    let (all, mut reads) = (Arc::new(Barrier::new(12)), JoinSet::new());
+    let all = Arc::new(Barrier::new(12));
+    let mut reads = JoinSet::new();
     for _ in 0..12 {
-        let (database, all) = (storage.database.clone(), all.clone());
+        let database = storage.database.clone();
+        let all = all.clone();
         reads.spawn(async move {
             let read = database.read_short(move |connection| {
                 Box::pin(async move {
@@ -467,7 +469,8 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
         let nodes = TwoNodes::new().await;
         let both = Arc::new(Barrier::new(2));
         let write = |[first, second]: [i64; 2]| {
-            let (both, is_repeated) = (both.clone(), Arc::new(AtomicBool::new(false)));
+            let both = both.clone();
+            let is_repeated = Arc::new(AtomicBool::new(false));
             let board = nodes.demo.board.clone();
             let write = async move {
                 let write = board.write(move |tx, _| {
@@ -503,7 +506,8 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
 fn counters_equal_a_recount_after_concurrent_writes() {
     run_with_postgres(async {
         let nodes = TwoNodes::new().await;
-        let (moderator, newbie) = (nodes.id("mod").await, nodes.id("newbie").await);
+        let moderator = nodes.id("mod").await;
+        let newbie = nodes.id("newbie").await;
         let general = nodes.demo.threads_path("General").await;
         let mut threads = Vec::new();
         for title in ["One", "Two", "Three"] {

@@ -219,10 +219,8 @@ async fn a_long_thread_is_not_found_while_it_is_deleted() {
     let demo = Demo::new().await;
     demo.sql("UPDATE thread SET last_number = last_number + 1000")
         .await;
-    let (before, indexed) = (
-        hits(&demo, "mod", "q=tea").await,
-        count_indexed(&demo).await,
-    );
+    let before = hits(&demo, "mod", "q=tea").await;
+    let indexed = count_indexed(&demo).await;
     let tea = demo.tea_posts_path().await;
     let posts = demo.get("mod", &tea).await.1;
     let thread = posts["items"][0]["threadId"].clone();
@@ -249,9 +247,7 @@ async fn a_long_thread_is_not_found_while_it_is_deleted() {
 
 /// Returns the number of posts in the index.
 async fn count_indexed(demo: &Demo) -> i64 {
-    let (sqlite, postgres) = (
-        "SELECT count(*) FROM post_text_docsize",
-        "SELECT count(*) FROM post_text",
-    );
+    let sqlite = "SELECT count(*) FROM post_text_docsize";
+    let postgres = "SELECT count(*) FROM post_text";
     demo.query_value(demo.for_backend(sqlite, postgres)).await
 }

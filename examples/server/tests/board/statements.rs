@@ -159,14 +159,16 @@ async fn demo() -> (Storage, Arc<ReferenceBoard>, TestApi) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     let storage = Backend::Memory.or_from_environment().create_storage().await;
     let board = Arc::new(storage.demo(clock.clone(), Language::English).await);
-    let (stores, settings) = (board.stores(), ApiSettings::default());
+    let stores = board.stores();
+    let settings = ApiSettings::default();
     let api = api_of(board.clone(), stores, settings, &clock);
     (storage, board, api)
 }
 
 /// Issues a token of mod with all scopes.
 pub async fn token(database: &BoardDatabase) -> String {
-    let (owner, scopes) = (UserId::from(2), Vec::from_iter(Surface::Full.scopes()));
+    let owner = UserId::from(2);
+    let scopes = Vec::from_iter(Surface::Full.scopes());
     let request = TokenRequest::new(&owner, &scopes).label("test");
     let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);

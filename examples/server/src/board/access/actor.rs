@@ -161,7 +161,8 @@ impl Actor {
         connection: &Connection<'_>,
         member: Option<i64>,
     ) -> DbResult<Option<Self>> {
-        let (mut rows, mut position) = (None, None);
+        let mut rows = None;
+        let mut position = None;
         let read = |row: &mut RowReader<'_>| {
             position = row.parsed()?;
             ActorRows::read(&mut rows, member, row)
@@ -242,7 +243,9 @@ impl ActorRows {
         with_position: bool,
     ) -> DbResult<Option<(TokenRecord, Option<Self>)>> {
         let [sqlite, postgres] = LOAD_TOKEN;
-        let (mut token, mut owner, mut position) = (None, None, None);
+        let mut token = None;
+        let mut owner = None;
+        let mut position = None;
         let read = |row: &mut RowReader<'_>| {
             if token.is_none() {
                 token = Some(row.token()?);

@@ -127,9 +127,10 @@ pub const FTS5: QueryDialect = QueryDialect {
     },
     author: |id| format!("place : m{id}"),
     // FTS5 looks up each forum for each match.
-    place: |forums, is_whole_board| match is_whole_board {
-        true => String::new(),
-        false => {
+    place: |forums, is_whole_board| {
+        if is_whole_board {
+            String::new()
+        } else {
             let words: Vec<_> = forums.iter().map(|id| format!("place : f{id}")).collect();
             format!("{}{}", FTS5.and, group(&words, FTS5.or))
         }

@@ -111,7 +111,8 @@ impl TermMatcher {
 
     /// Returns the byte offset of the first complete match in `text`.
     fn find_first(&self, text: &str) -> Option<usize> {
-        let (mut offsets, mut seen) = (Vec::new(), Vec::new());
+        let mut offsets = Vec::new();
+        let mut seen = Vec::new();
         for (offset, word) in words(text) {
             offsets.push(offset);
             seen.push(word);

@@ -37,7 +37,8 @@ pub async fn page(
     };
     sort_by_score(&mut matches, search.filter.show);
     matches.retain(|found| after.is_none_or(|after| (found.score, found.post) < after));
-    let (first, last) = (span.start(), span.end());
+    let first = span.start();
+    let last = span.end();
     Ok(Page::from_overfetch(matches, search.limit, |found| {
         PageKey::from([found.score, found.post, *first, *last])
     }))

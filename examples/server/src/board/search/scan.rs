@@ -91,7 +91,8 @@ impl ScanDirection {
         };
         let mut found = Vec::new();
         let read = |row: &mut RowReader<'_>| {
-            let (posts, threads) = (row.numbers()?, row.numbers()?);
+            let posts = row.numbers()?;
+            let threads = row.numbers()?;
             let matches = zip(zip(posts, threads), row.numbers()?);
             found.extend(matches.map(|((post, thread), score)| Match {
                 score,
@@ -138,13 +139,16 @@ impl ScanDirection {
         ahead: &RangeInclusive<i64>,
         [rows, most]: [i64; 2],
     ) -> db::DbResult<(Vec<Match>, Option<RangeInclusive<i64>>)> {
-        let (mut found, mut candidates, mut rest) = (Vec::new(), 0, None);
+        let mut found = Vec::new();
+        let mut candidates = 0;
+        let mut rest = None;
         let parameters = bind! {
             ":text": filter.text, ":place": place, ":first": ahead.start(), ":last": ahead.end(),
             ":rows": most,
         };
         let read = |row: &mut RowReader<'_>| {
-            let (post, thread) = (row.value()?, row.value()?);
+            let post = row.value()?;
+            let thread = row.value()?;
             candidates += 1;
             if candidates == most {
                 rest = Some(self.ahead(ahead, self.next(post)));
@@ -158,9 +162,10 @@ impl ScanDirection {
                     thread,
                 });
             }
-            Ok(match found.len() as i64 == rows {
-                true => Break(()),
-                false => Continue(()),
+            Ok(if found.len() as i64 == rows {
+                Break(())
+            } else {
+                Continue(())
             })
         };
         let find: &str = match self {
@@ -246,7 +251,8 @@ pub async fn threads_page(
     {
         let matches = direction.matches(connection, filter, &ahead, step).await?;
         more = matches.len() as i64 == step;
-        let (mut matches, mut found) = (matches.into_iter(), Vec::new());
+        let mut matches = matches.into_iter();
+        let mut found = Vec::new();
         while found.len() <= limit
             && let Some(next) = matches.next()
         {
@@ -263,9 +269,10 @@ pub async fn threads_page(
         found.retain(|found| !earlier.contains(&found.thread));
         hits.extend(found);
     }
-    let kept = match more {
-        true => limit.min(hits.len().saturating_sub(1)),
-        false => limit,
+    let kept = if more {
+        limit.min(hits.len().saturating_sub(1))
+    } else {
+        limit
     };
     let first_hit = after
         .map(|[_, first_hit]| first_hit)

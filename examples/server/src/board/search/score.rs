@@ -68,7 +68,8 @@ fn weight_of(in_title: usize, in_body: usize) -> f32 {
 
 /// Counts the occurrences of a word in folded words.
 fn count(word: &Finder<'_>, words: &str) -> usize {
-    let (words, length) = (words.as_bytes(), word.needle().len());
+    let words = words.as_bytes();
+    let length = word.needle().len();
     let is_separator = |offset: usize| words.get(offset).is_none_or(|byte| *byte == b' ');
     let is_word = |begin: &usize| {
         begin.checked_sub(1).is_none_or(is_separator) && is_separator(begin + length)
