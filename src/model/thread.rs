@@ -128,7 +128,7 @@ pub struct NewThread {
     /// `true` to subscribe the author to the thread. Default: `false`. The library checks that the token has the scope
     /// `subscriptions:write`.
     #[schemars(
-        description = "`true` to subscribe the author to the thread. The description of the operation names the scope that this requires. Default: `false`."
+        description = "`true` to subscribe the author to the thread. This requires a further scope; without it the response is 403 `missing_scope`. Default: `false`."
     )]
     pub subscribe: bool,
     /// Fields of the host; `None` if `extra` is absent or `null`. A body with `extra` is refused with 400 unless the
