@@ -395,6 +395,11 @@ fn operations_parameters_properties_and_schemas_are_described() {
                 needs_none || description.is_some_and(|text| !text.is_empty()),
                 "{path}"
             );
+            let has_lines = description.is_some_and(|text| {
+                text.split("\n\n")
+                    .any(|paragraph| paragraph.contains('\n') && !paragraph.starts_with('-'))
+            });
+            assert!(!is_property || !has_lines, "{path}");
         }
         for (name, schema) in schemas(&document) {
             assert!(schema["description"].is_string(), "{name}");

@@ -8,6 +8,7 @@ use crate::model::text_pattern;
 
 /// Normalizes schemas:
 ///
+/// - The lines of a paragraph of a description become one line. Comments in the source break them at the margin.
 /// - Unsigned formats, which OpenAPI does not have, become `int64`. The minimum stays.
 /// - A `oneOf` of constants becomes an `enum`.
 /// - A default is removed, because client generators make a field with a default required. It moves to the description
@@ -17,6 +18,9 @@ pub(super) struct NormalizeSchemas;
 
 impl Transform for NormalizeSchemas {
     fn transform(&mut self, schema: &mut Schema) {
+        if let Some(Value::String(description)) = schema.get_mut("description") {
+            *description = joined_lines(description);
+        }
         let format = schema.get("format").and_then(Value::as_str);
         if format.is_some_and(|format| format.starts_with("uint")) {
             schema.insert("format".into(), "int64".into());
@@ -31,6 +35,18 @@ impl Transform for NormalizeSchemas {
         }
         transform_subschemas(self, schema);
     }
+}
+
+fn joined_lines(text: &str) -> String {
+    let is_list = |paragraph: &str| paragraph.starts_with(['-', '|']);
+    let paragraphs = text.split("\n\n").map(|paragraph| {
+        if is_list(paragraph) {
+            paragraph.to_owned()
+        } else {
+            paragraph.replace('\n', " ")
+        }
+    });
+    paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Returns the values of a `oneOf` of described constants, and a list item for each of them.
