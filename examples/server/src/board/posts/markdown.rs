@@ -1,6 +1,8 @@
 //! Renders posts: CommonMark with the tables, strikethrough and bare links of GitHub Flavored Markdown. HTML in the
 //! source is escaped, and links to scripts are removed.
 
+use std::mem;
+
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use linkify::{LinkFinder, LinkKind};
 use pulldown_cmark::{
@@ -18,6 +20,9 @@ const MIN_LENGTH_LIMIT: usize = 4096;
 
 /// Maximum number of cells in the tables of a source. A source with more cells is rendered without tables.
 const MAX_CELLS: usize = 10_000;
+
+/// Scheme of bare addresses that begin with `www.`.
+const SCHEME_OF_WWW: &str = "http://";
 
 /// HTML of a body that a member has sent. It is rendered on a blocking thread before the transaction that stores it,
 /// because rendering can take longer than the transaction.
@@ -66,7 +71,13 @@ pub fn render_blocking(source: &str) -> String {
 fn rendered(source: &str) -> String {
     let mut html = String::new();
     html::push_html(&mut html, linked(safe(events(source))));
-    html
+    // Content security policies can forbid styles. `<` is escaped in texts.
+    ["th", "td"].into_iter().fold(html, |html, cell| {
+        html.replace(
+            &format!("<{cell} style=\"text-align: "),
+            &format!("<{cell} align=\""),
+        )
+    })
 }
 
 /// Parses a source. The rows of a table have as many cells as its header, also if they are empty, so that a short source
@@ -131,33 +142,66 @@ fn linked<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = E
 
 /// Splits a text into links and the texts between them.
 fn links<'a>(text: &str) -> Vec<Event<'a>> {
-    let owned = |text: &str| CowStr::from(text.to_owned());
-    let mut finder = LinkFinder::new();
-    finder.url_must_have_scheme(false);
-    finder
+    LinkFinder::new()
         .spans(text)
         .flat_map(|span| {
             let address = span.as_str();
-            let begins_with = |prefix: &str| {
-                let beginning = address.get(..prefix.len());
-                beginning.is_some_and(|text| text.eq_ignore_ascii_case(prefix))
-            };
-            let scheme = match span.kind() {
-                Some(LinkKind::Url) if begins_with("www.") => "http://",
-                Some(LinkKind::Url) if begins_with("http://") || begins_with("https://") => "",
-                Some(LinkKind::Email) => "mailto:",
-                _ => return vec![Event::Text(owned(address))],
-            };
-            let link = Tag::Link {
-                link_type: LinkType::Autolink,
-                dest_url: format!("{scheme}{address}").into(),
-                title: CowStr::Borrowed(""),
-                id: CowStr::Borrowed(""),
-            };
-            let end = Event::End(link.to_end());
-            vec![Event::Start(link), Event::Text(owned(address)), end]
+            match span.kind() {
+                Some(LinkKind::Email) => link("mailto:", address),
+                Some(_) if begins_with(address, "http://") => link("", address),
+                Some(_) if begins_with(address, "https://") => link("", address),
+                _ => links_without_scheme(address),
+            }
         })
         .collect()
+}
+
+/// Makes words that begin with `www.` links.
+fn links_without_scheme<'a>(text: &str) -> Vec<Event<'a>> {
+    let words = text.split_inclusive(|letter: char| letter.is_whitespace() || letter == '(');
+    let mut events = Vec::new();
+    let mut unlinked = String::new();
+    for word in words {
+        let (address, rest) = word.split_at(address_len(word));
+        if !address.is_empty() {
+            events.push(Event::Text(mem::take(&mut unlinked).into()));
+            events.extend(link(SCHEME_OF_WWW, address));
+        }
+        unlinked.push_str(rest);
+    }
+    events.push(Event::Text(unlinked.into()));
+    events
+}
+
+/// Returns the length of the address at the beginning of a word; 0 if it does not begin with `www.`.
+fn address_len(word: &str) -> usize {
+    if !begins_with(word, "www.") {
+        return 0;
+    }
+    let address = format!("{SCHEME_OF_WWW}{word}");
+    let found = LinkFinder::new().links(&address).next();
+    found.map_or(0, |found| found.end() - SCHEME_OF_WWW.len())
+}
+
+fn begins_with(text: &str, prefix: &str) -> bool {
+    text.get(..prefix.len())
+        .is_some_and(|beginning| beginning.eq_ignore_ascii_case(prefix))
+}
+
+/// Returns a link to the scheme and the address, with the address as its text.
+fn link<'a>(scheme: &str, address: &str) -> Vec<Event<'a>> {
+    let link = Tag::Link {
+        link_type: LinkType::Autolink,
+        dest_url: format!("{scheme}{address}").into(),
+        title: CowStr::Borrowed(""),
+        id: CowStr::Borrowed(""),
+    };
+    let end = Event::End(link.to_end());
+    vec![
+        Event::Start(link),
+        Event::Text(CowStr::from(address.to_owned())),
+        end,
+    ]
 }
 
 /// Returns an upper bound of the number of cells. A table ends before a blank line. The number of its columns exceeds
@@ -251,7 +295,8 @@ mod tests {
         ] {
             assert_eq!(render_blocking(source), html);
         }
-        assert!(render_blocking("| a |\n|---|\n| b |").contains("<table>"));
+        let table = render_blocking("| a |\n|--:|\n| b |");
+        assert!(table.contains("<th align=\"right\">a</th>"), "{table}");
     }
 
     #[test]
@@ -398,6 +443,7 @@ mod tests {
             ">".repeat(20_000),
             "[".repeat(20_000),
             "*a_".repeat(6_000),
+            "a.:".repeat(6_000),
             "- ".repeat(10_000),
         ] {
             assert!(!render_blocking(&source).is_empty());
