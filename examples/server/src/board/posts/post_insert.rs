@@ -289,11 +289,11 @@ const PROFILES_OF_REPLIES: &str = "
     WHERE member.id = written.author_id";
 
 /// Time by which posts may be dated after the time of a command: a command reads its time before it waits for the locks
-/// of concurrent ones, and the clocks of nodes differ. Posts that are dated later count as dated by a wrong clock.
-const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
+/// of concurrent ones, and the clocks of nodes differ. Longer than the time limit of a statement.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(15);
 
-/// Times of a member's posts that limit how often the member posts. Refused posts, and posts dated in the future, are
-/// excluded.
+/// Times of a member's posts that limit how often the member posts. Refused posts, and posts dated more than
+/// [`CLOCK_TOLERANCE`] in the future, are excluded.
 #[derive(Clone, Copy, Debug)]
 pub struct PostTimes {
     last: Option<Timestamp>,
