@@ -32,7 +32,7 @@ def run(page: Page, server: Server) -> None:
     page.get_by_label("Reply").fill("A *second* pot.")
     check_page(page, "reader-thread")
     # The server creates the reply, and the browser receives another response.
-    page.route("**/posts", lambda route: (route.fetch(), route.fulfill(status=409, json=RUNNING)), times=1)
+    page.route("**/posts", lambda route: (route.fetch(), route.fulfill(status=409, headers={"retry-after": "1"}, json=RUNNING)), times=1)
     page.get_by_role("button", name="Reply").click()
     expect(page.get_by_role("status").filter(has_text="Still running.")).to_be_visible()
     with page.expect_response("**/posts") as replied:

@@ -30,8 +30,10 @@ async function call(operation, cost, path, body) {
     }
     // The script handles `etag` itself, so that the page can show status 304.
     const response = await fetch(API + path, { method, headers, body: body && JSON.stringify(body), cache: "no-store" })
-    // After these statuses, a request may still take effect. Repeated with its key, it takes effect once.
-    if (response.status < 500 && response.status !== 409) keys.delete(request)
+    const wait = response.headers.get("retry-after")
+    // After these statuses, the request may still take effect. Repeated with its key, it takes effect once.
+    const isUnknown = response.status >= 500 || response.status === 409 && wait
+    if (!isUnknown) keys.delete(request)
     const remaining = response.headers.get("x-ratelimit-remaining")
     shown.append(element("li", {},
         element("code", {}, `${method} ${API}${path}`), " ",
@@ -40,7 +42,6 @@ async function call(operation, cost, path, body) {
     if (response.status === 304) return stored.body
     const content = response.status === 204 ? null : await response.json()
     if (!response.ok) {
-        const wait = response.headers.get("retry-after")
         if (wait) content.error.message += ` Try again in ${wait} s.`
         throw new ApiError(content.error)
     }
