@@ -133,7 +133,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .ok(board, |b, m: &MemberCaller, (), Query(params)| b.get_me(m, params), Me::example),
         Operation::get("/forums", "listForums", Scope::FORUMS_READ).tag(FORUMS).on_compact_surface()
             .summary("Lists the forums that the caller can see.")
-            .notes("The list is complete. Each forum has the id of its parent. Parents come before their children.")
+            .notes("The list has no pages. Each forum has the id of its parent. Parents come before their children.")
             .ok(board, |b, c: &Caller, (), Query(params)| b.list_forums(c, params), ForumList::example),
         Operation::get("/forums/{forumId}/threads", "listThreads", Scope::THREADS_READ).tag(FORUMS).on_compact_surface()
             .summary("Lists the threads of a forum, newest activity first.")
