@@ -24,8 +24,8 @@ const WITHOUT_TIMEOUTS: &str = "
     SET LOCAL idle_in_transaction_session_timeout = 0";
 
 /// Settings for writing many rows: the search index is built after them. Postgres builds the index of words faster with
-/// this memory than with 128 MB, because more of the memory is in the caches of the processor. Postgres 14 and later on Linux
-/// ends a statement of a program that was killed.
+/// this memory than with 128 MB, because more of the memory is in the caches of the processor. Postgres 14 and later on
+/// Linux checks each second whether the client is connected, so that a statement ends after its client was killed.
 const WRITE_IN_BULK: &str = "
     SET LOCAL board.together = on;
     SET LOCAL maintenance_work_mem = '32MB';

@@ -69,7 +69,7 @@ const CHECK: &str = "
 SELECT coalesce(pg_is_in_recovery() AND timeline_id = $2 AND pg_last_wal_replay_lsn() >= $1, FALSE)
 FROM pg_control_checkpoint()";
 
-/// Identifies a database: a replica has the same identifier as its primary.
+/// Selects the identifier of a database, which a replica shares with its primary, and `true` on a replica.
 const IDENTIFIER: &str = "
 SELECT system_identifier || '/' || oid, pg_is_in_recovery()
 FROM pg_control_system(), pg_database WHERE datname = current_database()";

@@ -1,5 +1,5 @@
 //! Renders posts: CommonMark with the tables, strikethrough and bare links of GitHub Flavored Markdown. HTML in the
-//! source is escaped, and links to scripts are removed.
+//! source is escaped. The addresses of links and images are relative or have the scheme `http`, `https` or `mailto`.
 
 use std::mem;
 
@@ -80,15 +80,15 @@ fn rendered(source: &str) -> String {
     })
 }
 
-/// Parses a source. The rows of a table have as many cells as its header, also if they are empty, so that a short source
-/// can have a million cells.
+/// Parses a source, without tables if they can have more than [`MAX_CELLS`] cells. Each row of a table has as many
+/// cells as the header, so that a short source can have a million.
 fn events(source: &str) -> impl Iterator<Item = Event<'_>> {
     let mut options = Options::ENABLE_STRIKETHROUGH;
     options.set(Options::ENABLE_TABLES, max_cells(source) <= MAX_CELLS);
     TextMergeStream::new(Parser::new_ext(source, options))
 }
 
-/// Replaces HTML by text, and removes images and links whose addresses are unsafe.
+/// Turns HTML into text, and removes images and links with unsafe addresses, but not their texts.
 fn safe<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
     let mut are_safe = Vec::new();
     events
@@ -118,7 +118,7 @@ fn safe<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Eve
         })
 }
 
-/// Returns `true` if an address is relative, or of the web or an email.
+/// Returns `true` if an address is relative or has the scheme `http`, `https` or `mailto`.
 fn is_safe_address(address: &str) -> bool {
     let scheme = address.split(['/', '?', '#']).next().unwrap_or_default();
     scheme.split_once(':').is_none_or(|(scheme, _)| {
@@ -126,7 +126,7 @@ fn is_safe_address(address: &str) -> bool {
     })
 }
 
-/// Makes bare addresses links, outside of links, images and code.
+/// Turns bare addresses into links, except in links, images and code.
 fn linked<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
     let mut unlinked = 0;
     events.flat_map(move |event| {
@@ -223,7 +223,7 @@ fn max_cells(source: &str) -> usize {
     cells + lines * columns
 }
 
-/// Returns the words of the source, without marks and without the addresses of links.
+/// Returns the text of the source, without markup and without the addresses of links.
 pub fn plain(source: &str) -> String {
     if is_unmarked(source) {
         return source.into();

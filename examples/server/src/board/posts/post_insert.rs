@@ -288,8 +288,8 @@ const PROFILES_OF_REPLIES: &str = "
     ) AS written
     WHERE member.id = written.author_id";
 
-/// Time by which posts may be dated after the time of a command: a command reads its time before it waits for the locks
-/// of concurrent ones, and the clocks of nodes differ. Longer than the time limit of a statement.
+/// Maximum time from a command to the date of a post that counts in its limits. A command reads the clock before it
+/// waits for the locks of concurrent commands, and the clocks of nodes differ. Longer than the time limit of a statement.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(15);
 
 /// Times of a member's posts that limit how often the member posts. Refused posts, and posts dated more than

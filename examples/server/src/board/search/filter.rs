@@ -20,7 +20,7 @@ pub struct MatchCondition {
     /// Words to score, as a query of Postgres.
     pub words: String,
     pub scorer: Scorer,
-    /// Condition on the forums: in FTS5 appended to the text, for Postgres a JSON list.
+    /// Condition on the forums: a suffix of `text` for FTS5, and a JSON list for Postgres.
     pub place: String,
     pub forums: BTreeSet<i64>,
     pub posts: RangeInclusive<i64>,

@@ -32,7 +32,7 @@ pub struct Match {
 /// the rows. FTS5 reads eight unrestricted matches in the time of one restricted match.
 const MAX_CANDIDATES_FACTOR: i64 = 8;
 
-/// Minimum of the rows that are multiplied.
+/// Minimum number of rows that [`MAX_CANDIDATES_FACTOR`] multiplies.
 const MIN_CANDIDATES: i64 = 100;
 
 /// Returns a page of posts after a post.
@@ -107,7 +107,7 @@ impl ScanDirection {
         Ok(found)
     }
 
-    /// Reads matches: first those among the matches of all forums, then with an index that is restricted to the forums.
+    /// Reads matches: first among those of all forums, then with a query that is restricted to the forums.
     async fn matches_on_sqlite(
         self,
         connection: &Connection<'_>,
@@ -129,8 +129,8 @@ impl ScanDirection {
         Ok(found)
     }
 
-    /// Reads the first `rows` of the first `most` matches in `place`. Returns the posts that are ahead if all `most`
-    /// were read and there are fewer rows.
+    /// Reads up to `rows` matches in the searched forums, among the first `most` matches in `place`. Also returns the
+    /// range of the remaining posts if `most` matches were read and fewer than `rows` are in the searched forums.
     async fn matches_in_place(
         self,
         connection: &Connection<'_>,
@@ -218,8 +218,8 @@ fn on_sqlite(order: &str) -> String {
     )
 }
 
-/// Selects the condition of FTS5 on hidden threads whose posts are still in the index because they are too many to remove.
-/// Such threads are few.
+/// Selects the condition of FTS5 that excludes hidden threads with too many posts to remove them from the index. Such
+/// threads are few.
 const WITHOUT_HIDDEN: &str = "
     SELECT coalesce(' NOT (' || group_concat('place : t' || id, ' OR ') || ')', '')
     FROM thread WHERE is_long AND state <> 'visible'";

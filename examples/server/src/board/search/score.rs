@@ -14,7 +14,7 @@ const TITLE_WEIGHT: f32 = 1.0;
 /// Weight of a word in a body: the weight C of Postgres.
 const BODY_WEIGHT: f32 = 0.2;
 
-/// Maximum number of occurrences of a word that count: the index of Postgres has the places of as many.
+/// Maximum number of occurrences of a word that count: the index of Postgres has at most as many places of a word.
 const MAX_OCCURRENCES: usize = 256;
 
 /// Sum of 1/n² over all n, as a constant of Postgres.
@@ -54,7 +54,8 @@ impl Scorer {
     }
 }
 
-/// Adds the weights of a word's occurrences, of which the n-th has 1/n² of the weight, with the rounding of Postgres.
+/// Adds the weights of a word's occurrences, first in the title and then in the body. The n-th occurrence has 1/n² of
+/// its weight. The rounding is that of Postgres.
 fn weight_of(in_title: usize, in_body: usize) -> f32 {
     let weights = repeat_n(TITLE_WEIGHT, in_title).chain(repeat_n(BODY_WEIGHT, in_body));
     let first = weights.clone().next().unwrap_or_default();

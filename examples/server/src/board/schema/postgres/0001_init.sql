@@ -215,9 +215,9 @@ CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'v
 
 -- Search index: a row for each post that is visible to all who see its forum, and for each visible post of a long
 -- thread that is hidden: a search excludes such threads by id. The words of a title are in the row of the thread's first
--- post, before those of the body: once with = before each, and once like the words of the body. They have the weight A,
--- and words of bodies the weight C. The word of # and the author's id identifies the author. The length is that of the
--- body's words in bytes.
+-- post, before those of the body: once with = before each word, and once without. They have the weight A, and words of
+-- bodies the weight C. A word of # and the author's id identifies the author. `length` is the length of `body_words` in
+-- bytes.
 CREATE TABLE post_text (
     post_id BIGINT PRIMARY KEY REFERENCES post ON DELETE CASCADE,
     thread_id BIGINT NOT NULL,
@@ -233,10 +233,11 @@ ALTER TABLE post_text ALTER words SET STATISTICS 1000;
 CREATE INDEX post_text_by_word ON post_text USING gin (words) WITH (gin_pending_list_limit = 256);
 CREATE INDEX post_text_by_thread ON post_text (thread_id, post_id);
 
--- Folded words as a TSVECTOR literal, with this mark before each, and its places after a place with this weight. A TSVECTOR
--- holds words of at most 2,046 bytes and less than a megabyte in all, so words and texts are cut. It holds places up to
--- 16,383, which all later words have, and 256 for each word: words beyond these limits are found, phrases are not. A function
--- in plpgsql keeps its plan; one in SQL is planned for each post.
+-- Returns folded words as a TSVECTOR literal: each word has the prefix `mark`, the weight `weight`, and a place that is
+-- counted from the place `before`. A TSVECTOR holds words of at most 2,046 bytes and less than a megabyte in all, so
+-- words and texts are cut. It holds up to 256 places of each word, and all words after place 16,382 have the place
+-- 16,383: words beyond these limits are found, phrases are not. A function in plpgsql keeps its plan; one in SQL is
+-- planned for each post.
 CREATE FUNCTION placed (words TEXT, mark TEXT, weight TEXT, before INTEGER) RETURNS TEXT
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -335,7 +336,7 @@ FOR EACH ROW WHEN (
 )
 EXECUTE FUNCTION index_thread();
 
--- Selects the threads of a JSON list that have a match among these posts.
+-- Returns the threads of a JSON list that have a match with an id from `first` to `last`.
 CREATE FUNCTION threads_with_match (threads TEXT, query TEXT, first BIGINT, last BIGINT)
 RETURNS TABLE (thread_id BIGINT) LANGUAGE plpgsql STABLE
 SET seq_page_cost = 0.1 SET random_page_cost = 0.1 SET jit = off AS $$
@@ -356,21 +357,22 @@ BEGIN
 END
 $$;
 
--- The score in millionths of a post with these words: each word counts by its occurrences, in the title and then in the
--- body, of which the n-th adds 1/n², in a title five times as much as in a body.
+-- Returns the score of a post in millionths. The n-th occurrence of a word adds 1/n², and five times as much in the
+-- title, whose words precede those of the body. Longer bodies have lower scores.
 CREATE FUNCTION score (post TSVECTOR, length INTEGER, words TSQUERY) RETURNS BIGINT
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT floor(ts_rank(post, words) * 1e6::FLOAT8 / sqrt(1 + length / 400::FLOAT8))::BIGINT
 $$;
 
--- The first matches in the forums of a JSON list, in lists without an order, possibly with further matches. `way` is the
--- direction: from the newest backwards if it is -1, from the oldest forwards if it is 1.
+-- Returns the first `rows` matches in the forums of the JSON list `place`, and possibly further ones: from the newest
+-- backwards if `way` is -1, and from the oldest forwards if it is 1. Each returned row has the matches of one span, in no
+-- particular order.
 --
--- Searches one span after the other in the index. Takes longer spans while few matches are found, and shorter spans from one
--- on that has many more matches than the remaining rows. Naming forums is cheaper than all forums if most posts are in other
--- forums. One generic plan serves all searches, on the index of words: the arithmetic in the conditions keeps the planner
--- from other indexes. The conditions on words and spans are separate: the index skips the matches before a span. Prefetching
--- of pages costs more than it saves.
+-- Searches one span of ids after the other: longer ones while they have few matches, and shorter ones after a span with
+-- many more matches than `rows`. Searches the spans of single forums if most posts are in other forums, and those of
+-- all forums otherwise. One generic plan serves all searches, on the index of words: the arithmetic in the conditions
+-- keeps the planner from other indexes. The conditions on words and spans are separate: the index skips the matches
+-- before a span. Prefetching of pages costs more than it saves.
 CREATE FUNCTION matches (
     query TEXT, scored TEXT, place TEXT, first BIGINT, last BIGINT, rows BIGINT, way BIGINT
 ) RETURNS TABLE (posts BIGINT [], threads BIGINT [], scores BIGINT []) LANGUAGE plpgsql STABLE
