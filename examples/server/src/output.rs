@@ -240,7 +240,7 @@ pub fn warn(warning: &str) {
     );
 }
 
-/// Prints a line. A stream that cannot be written is not an error.
+/// Prints a line, and ignores errors of the stream.
 fn print_line(stream: impl Write, line: &impl Display) {
     drop(write_line(stream, line));
 }

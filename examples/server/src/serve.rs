@@ -181,7 +181,7 @@ impl Server {
             has_mcp: !options.no_mcp,
             new,
         };
-        // A full disk below stdout does not prevent the start.
+        // The server starts even if stdout cannot be written, for example to a file on a full disk.
         drop(Output::new(&banner, banner.info())?.print(common.json));
         Ok(Self {
             shutdown,

@@ -2,7 +2,7 @@
 
 const API = "/api/v1"
 const responses = new Map()  // Responses with an `etag`, by path.
-const keys = new Map()  // Idempotency keys of requests whose outcome is unknown.
+const keys = new Map()  // Idempotency keys of requests whose outcome is unknown, by path and body.
 const view = document.querySelector("main")
 const tokenField = document.querySelector("#token")
 let calls = document.querySelector("#calls")
@@ -31,7 +31,7 @@ async function call(operation, cost, path, body) {
     // The script handles `etag` itself, so that the page can show status 304.
     const response = await fetch(API + path, { method, headers, body: body && JSON.stringify(body), cache: "no-store" })
     const wait = response.headers.get("retry-after")
-    // After these statuses, the request may still take effect. Repeated with its key, it takes effect once.
+    // The request may still take effect. With the same key, a retry does not take effect again.
     const isUnknown = response.status >= 500 || response.status === 409 && wait
     if (!isUnknown) keys.delete(request)
     const remaining = response.headers.get("x-ratelimit-remaining")
@@ -82,7 +82,7 @@ function list(path, page, item) {
     ]
 }
 
-/// Returns a form. Shows the error of a request beside its button.
+/// Returns a form. An error of its request is shown beside the button.
 function form(label, fields, send) {
     const status = element("p", { role: "status" })
     const button = element("button", {}, label)
