@@ -89,7 +89,7 @@ pub fn check_expected_differences(factory: &dyn BoardFactory) {
         let is_rule = cases().any(|case| case.name == *rule);
         assert!(
             is_rule,
-            "`BoardFactory::expected_differences` lists `{rule}`, which is no rule"
+            "`BoardFactory::expected_differences` lists `{rule}`, which is not a rule"
         );
     }
 }

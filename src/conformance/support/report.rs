@@ -44,7 +44,7 @@ impl<S: Subject> Case<S> {
 ///
 /// # Panics
 /// If no rule has this name.
-#[expect(clippy::panic, reason = "the name is part of a test")]
+#[expect(clippy::panic, reason = "the name is written in a test")]
 pub(crate) fn find<S: 'static>(
     mut cases: impl Iterator<Item = &'static Case<S>>,
     name: &str,
@@ -54,15 +54,15 @@ pub(crate) fn find<S: 'static>(
         .unwrap_or_else(|| panic!("no rule has the name `{name}`"))
 }
 
-/// Reports the result of the rule `name` as a test does. If a capability is unsupported, or the rule is an expected
-/// difference, prints a line.
+/// Reports the result of the rule `name` in a `#[test]`. Prints a line if a capability is unsupported, or if the rule
+/// fails as expected.
 ///
 /// # Panics
 /// If the rule failed.
 #[expect(
     clippy::panic,
     clippy::print_stdout,
-    reason = "a test reports its result this way"
+    reason = "a test panics to fail, and prints to stdout"
 )]
 pub fn report_test(name: &str, result: TestResult) {
     match result {

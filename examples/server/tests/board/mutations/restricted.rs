@@ -115,7 +115,7 @@ async fn an_expected_difference_does_not_fail() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[should_panic(expected = "lists `visibility::nothing`, which is no rule")]
+#[should_panic(expected = "lists `visibility::nothing`, which is not a rule")]
 async fn an_expected_difference_names_a_rule() {
     let factory = MutantFactory {
         expected_differences: &[("visibility::nothing", "it does not exist")],
