@@ -76,7 +76,7 @@ impl RpcError {
     pub(super) const INVALID_REQUEST: i32 = -32600;
     pub(super) const METHOD_NOT_FOUND: i32 = -32601;
     pub(super) const INVALID_PARAMS: i32 = -32602;
-    /// The API refuses the request before it is run.
+    /// An error response of the API to one message of a batch.
     pub(super) const REFUSED: i32 = -32000;
     pub(super) const HEADER_MISMATCH: i32 = -32020;
     pub(super) const UNSUPPORTED_VERSION: i32 = -32022;
@@ -99,7 +99,7 @@ impl RpcError {
     }
 }
 
-/// Returns a response as part of a batch. An error of the API becomes an error of JSON-RPC, so that the client knows its
+/// Returns a response as part of a batch. An error of the API becomes an error of JSON-RPC, which has the id of the
 /// request.
 pub(super) fn in_batch(id: Option<&RawValue>, response: Bytes) -> Bytes {
     let body = serde_json::from_slice::<Value>(&response).unwrap_or_default();

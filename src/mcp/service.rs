@@ -442,7 +442,7 @@ impl Server {
     }
 }
 
-/// Returns `true` for a status with which the protocol answers a request itself: the client has no valid token.
+/// Returns `true` for 401, which remains the status of the HTTP response: the client has no valid token.
 fn is_of_api(status: StatusCode) -> bool {
     status == StatusCode::UNAUTHORIZED
 }
