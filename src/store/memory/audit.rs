@@ -47,7 +47,8 @@ impl AuditStore for MemoryAuditStore {
 }
 
 impl AuditFilter {
-    /// Returns `true` if the list contains the record, for stores without queries. The store applies the order and the limit.
+    /// Returns `true` if the filter selects the record, for stores without a query language. The store applies the order
+    /// and the limit.
     pub fn selects(&self, AuditRecord { entry, .. }: &AuditRecord) -> bool {
         let actor = entry.actor.user_id.as_ref();
         let after = self.after.as_ref();

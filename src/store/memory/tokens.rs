@@ -107,7 +107,8 @@ impl TokenStore for MemoryTokenStore {
 }
 
 impl TokenFilter {
-    /// Returns `true` if the list contains the token, for stores without queries. The store applies the order and the limit.
+    /// Returns `true` if the filter selects the token, for stores without a query language. The store applies the order
+    /// and the limit.
     pub fn selects(&self, token: &TokenRecord, now: Timestamp) -> bool {
         let state = token.state(now);
         let has_state = match self.states {
