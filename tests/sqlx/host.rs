@@ -57,7 +57,7 @@ async fn main() -> Result<()> {
 /// Creates or migrates the library's tables.
 async fn migrate(pool: &SqlitePool) -> Result<()> {
     let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
-    // sqlx 0.9 takes static texts only.
+    // sqlx 0.9 accepts only `&'static str`.
     transaction
         .execute(&*MIGRATIONS.create_table_sql().leak())
         .await?;
