@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::extract::error::{InputError, InputErrorKind};
 use crate::model::Expected;
 
-/// Messages of the library's own errors ([protocol](crate::guide::protocol), section 5.6), each with its translation from
+/// Messages of the library's own errors ([protocol](crate::guide::protocol), section 5.1), each with its translation from
 /// English. A text without a translation stays English. A board supplies the messages of its own errors.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Messages of the library in the board's language (`docs/protocol.md`, section 5.6).
+//! Messages of the library in the board's language (`docs/protocol.md`, section 5.1).
 
 use forum_api::host::BoardError;
 use forum_api::{ErrorMessages, Language};
