@@ -105,7 +105,7 @@ mod tests {
         for (migrations, checksum) in [
             (
                 POSTGRES,
-                "7aae5282755fd5aef91f392d8ef3608a69623ab89cbe3c3c0e21e25da6770436",
+                "12d24a7c35fed8669c8738590bd1fffe37fe7f833631d05378bd76972d02b6c2",
             ),
             (
                 SQLITE,
