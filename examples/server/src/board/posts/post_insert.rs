@@ -293,7 +293,7 @@ const PROFILES_OF_REPLIES: &str = "
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(15);
 
 /// Times of a member's posts that limit how often the member posts. Refused posts, and posts dated more than
-/// [`CLOCK_TOLERANCE`] in the future, are excluded.
+/// `CLOCK_TOLERANCE` in the future, are excluded.
 #[derive(Clone, Copy, Debug)]
 pub struct PostTimes {
     last: Option<Timestamp>,
