@@ -93,17 +93,10 @@ fn safe<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Eve
     let mut are_safe = Vec::new();
     events
         .filter(move |event| match event {
-            Event::Start(Tag::Link {
-                dest_url,
-                link_type,
-                ..
-            }) => {
-                are_safe.push(*link_type == LinkType::Email || is_safe_address(dest_url));
-                are_safe.last().is_some_and(|is_safe| *is_safe)
-            }
-            Event::Start(Tag::Image { dest_url, .. }) => {
-                are_safe.push(is_safe_address(dest_url));
-                are_safe.last().is_some_and(|is_safe| *is_safe)
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                let is_safe = is_safe_address(dest_url);
+                are_safe.push(is_safe);
+                is_safe
             }
             Event::End(TagEnd::Link | TagEnd::Image) => {
                 are_safe.pop().is_some_and(|is_safe| is_safe)
@@ -290,6 +283,10 @@ mod tests {
             (
                 "[a http://b.example](http://c.example) tea.example http.example httpx://tea",
                 "<p><a href=\"http://c.example\">a http://b.example</a> tea.example http.example httpx://tea</p>\n",
+            ),
+            (
+                "<ann@tea.example>",
+                "<p><a href=\"mailto:ann@tea.example\">ann@tea.example</a></p>\n",
             ),
             ("1 < 2", "<p>1 &lt; 2</p>\n"),
         ] {
