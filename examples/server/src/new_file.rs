@@ -18,17 +18,14 @@ impl NewFile {
     /// Creates an empty file beside `path`. Its name is `path` followed by `.partial-` and 16 random digits.
     pub fn create(path: &Path) -> io::Result<Self> {
         // The name is random, because processes in two containers can have the same id.
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(format!(".partial-{}", random_hex::<8>()?));
-        Self::create_at(path, partial.into())
+        let suffix = format!(".partial-{}", random_hex::<8>()?);
+        Self::create_at(path, beside(path, &suffix))
     }
 
     /// Creates an empty file beside `path`, with the name `path` followed by `suffix`. Replaces the file of a process
     /// that was killed: no other process may use the name.
     pub fn replace(path: &Path, suffix: &str) -> io::Result<Self> {
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(suffix);
-        let partial = PathBuf::from(partial);
+        let partial = beside(path, suffix);
         match fs::remove_file(&partial) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Self::create_at(path, partial),
@@ -78,6 +75,13 @@ impl Drop for NewFile {
     fn drop(&mut self) {
         drop(fs::remove_file(&self.partial));
     }
+}
+
+/// Returns a path followed by `suffix`.
+pub fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// Returns random bytes as hexadecimal digits.

@@ -1,11 +1,12 @@
 //! Commands other than `serve`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::UserId;
 
 use crate::board::{ReferenceBoard, accounts};
+use crate::new_file::beside;
 use crate::sign_in::accounts::names;
 
 pub mod audit;
@@ -33,12 +34,6 @@ fn check_no_log(database: &Path) -> BoardResult<()> {
             "the log \"{log}\" of another database exists; move it to another path"
         )))
     })
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 fn refused(reason: &str) -> BoardError {

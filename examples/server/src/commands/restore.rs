@@ -14,13 +14,14 @@ use forum_api::store::sqlite::{DatabasePath, DatabaseSettings};
 use forum_api::webhook::{KeyId, KeyMismatchError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{LOGS, beside, refused};
+use super::{LOGS, refused};
 use crate::audit;
 use crate::board::db;
 use crate::cli::DatabaseOptions;
 use crate::connect::DatabaseUrl;
 use crate::database_lock::DatabaseLock;
 use crate::keys::WebhookCipher;
+use crate::new_file::beside;
 use crate::output::Output;
 use crate::prompt::Confirm;
 
