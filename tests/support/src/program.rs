@@ -69,10 +69,10 @@ pub(crate) fn spawn(command: &mut Command) -> Child {
     child.expect("`cargo build -p forum-server` comes first")
 }
 
-/// Sends a signal such as `TERM`.
+/// Sends a signal such as `TERM`, with the command of the shell: a small system lacks the program `kill`.
 pub fn signal(child: &Child, name: &str) {
-    let kill = Command::new("kill")
-        .args(["-s", name, &child.id().to_string()])
+    let kill = Command::new("sh")
+        .args(["-c", r#"kill -s "$0" "$1""#, name, &child.id().to_string()])
         .status();
     assert!(kill.unwrap().success());
 }
