@@ -83,7 +83,8 @@ impl Environment {
     }
 
     /// Adds a scope of the host's own operations. Tokens can carry the scope; the panel and the OpenAPI document show
-    /// it. The compact surface ignores it.
+    /// it. [`issue_token`](crate::token::issue_token) accepts it with [`scopes`](Self::scopes), not with a [`Surface`].
+    /// The compact surface ignores it.
     ///
     /// The builder of the API rejects a scope that the surface has, and more than 64 scopes in all.
     #[must_use]
