@@ -20,8 +20,8 @@ use crate::scope::Scope;
 /// Query parameter that holds the number of items.
 const LIMIT: &str = "limit";
 
-/// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](crate::model::List). A host cannot implement
-/// this trait.
+/// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](crate::model::List). Only an operation
+/// with [`Json`] reads the body of a request; the others ignore it. A host cannot implement this trait.
 #[expect(private_bounds, reason = "a host cannot implement the trait")]
 pub trait Input: Decode {}
 
