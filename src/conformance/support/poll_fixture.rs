@@ -8,7 +8,7 @@ use crate::model::*;
 
 /// Returns a new thread with `poll`. Needs [`Capability::Polls`].
 pub(crate) fn thread_with_poll(suite: &Suite, poll: NewPoll) -> TestResult<NewThread> {
-    suite.require(Capability::Polls)?;
+    suite.require_operation("getPoll", Capability::Polls)?;
     let new = new_thread("What to drink", "There is hot water.");
     Ok(with(new, |new| new.poll = Some(poll)))
 }
