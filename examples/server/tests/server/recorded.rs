@@ -1,8 +1,9 @@
 //! Recorded command lines: each file of `cases/` is a session on a board of its own.
 //!
 //! A line `$ ARGUMENTS < INPUT` runs the program. The following lines are its stdout, its stderr after `! `, and an
-//! exit status that is not 0. Of the output of a usage error, only the first line is recorded. Secrets, ids and times
-//! become placeholders, which commands may use. `SNAPSHOTS=overwrite cargo test` replaces the recorded output.
+//! exit status that is not 0. Of the output of a usage error, only the first line is recorded. Secrets, ids, times and
+//! the system user become placeholders, which commands may use. `SNAPSHOTS=overwrite cargo test` replaces the recorded
+//! output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -107,7 +108,15 @@ impl Session {
             .names
             .iter()
             .fold(text.to_owned(), |text, name| named(&text, name));
-        self.time.replace_all(&text, "[TIME]").into_owned()
+        let text = self.time.replace_all(&text, "[TIME]");
+        let user = Regex::new(r"system user [^)]*\)").unwrap();
+        if !user.is_match(&text) {
+            return text.into_owned();
+        }
+        // The widths of the columns depend on the user.
+        let text = user.replace_all(&text, "[USER]");
+        let gap = Regex::new(r"(\S) {2,}").unwrap();
+        gap.replace_all(&text, "$1  ").into_owned()
     }
 }
 
