@@ -85,121 +85,65 @@ fn the_target_of_a_copy_is_configured_like_other_options() {
 
 #[test]
 fn an_invalid_configuration_is_refused_with_its_location() {
-    for (file, environment, reason) in [
+    let assert_refused = |file: &str, variable: Option<(&str, &str)>, reason: &str| {
+        let configured = [("FORUM_CONFIG", "forum.toml")].into_iter();
+        let environment: Vec<_> = configured.chain(variable).collect();
+        let refused = run(file, &environment, "config check");
+        assert!(refused.error_message().starts_with(reason), "{refused:?}");
+        let refused = run(file, &environment, "config check --json");
+        assert_eq!(refused.json(), json!({ "error": refused.error_message() }));
+    };
+    for (file, reason) in [
         (
             "token-buget = 1",
-            ("", ""),
-            "forum.toml: unknown option \"token-buget\"; did you mean \"token-budget\"?",
+            "unknown option \"token-buget\"; did you mean \"token-budget\"?",
         ),
-        (
-            "config = \"x\"",
-            ("", ""),
-            "forum.toml: unknown option \"config\"",
-        ),
+        ("config = \"x\"", "unknown option \"config\""),
         (
             "token-budget = 0",
-            ("", ""),
-            "forum.toml: token-budget: expected a whole number from 1 to 4294967295",
+            "token-budget: expected a whole number from 1 to 4294967295",
+        ),
+        ("language = \"fr\"", "language: expected one of en, de"),
+        ("window = [1, 2]", "window: expected one value"),
+        ("empty = \"perhaps\"", "empty: expected true or false"),
+        ("[server]\nlisten = 1", "unknown option \"server\""),
+    ] {
+        assert_refused(file, None, &format!("forum.toml: {reason}"));
+    }
+    let repeated = "window = 1\nwindow = 2";
+    assert_refused(repeated, None, "forum.toml, line 2: duplicate key");
+    let unsupported = "database = \"mysql://x\"";
+    assert_refused(unsupported, None, "unsupported database URL");
+    for (variable, value, reason) in [
+        (
+            "FORUM_LISTEN",
+            "board.example",
+            "expected an address and a port, for example 127.0.0.1:8080, or a port",
+        ),
+        ("FORUM_NO_WORKER", "2", "expected true or false"),
+        (
+            "FORUM_TOKEN_BUGDET",
+            "1",
+            "unknown variable; did you mean FORUM_TOKEN_BUDGET?",
         ),
         (
-            "language = \"fr\"",
-            ("", ""),
-            "forum.toml: language: expected one of en, de",
-        ),
-        (
-            "window = [1, 2]",
-            ("", ""),
-            "forum.toml: window: expected one value",
-        ),
-        (
-            "empty = \"perhaps\"",
-            ("", ""),
-            "forum.toml: empty: expected true or false",
-        ),
-        (
-            "[server]\nlisten = 1",
-            ("", ""),
-            "forum.toml: unknown option \"server\"",
-        ),
-        (
-            "window = 1\nwindow = 2",
-            ("", ""),
-            "forum.toml, line 2: duplicate key",
-        ),
-        (
-            "",
-            ("FORUM_LISTEN", "board.example"),
-            "FORUM_LISTEN: expected an address and a port, for example 127.0.0.1:8080, or a port",
-        ),
-        (
-            "",
-            ("FORUM_NO_WORKER", "2"),
-            "FORUM_NO_WORKER: expected true or false",
-        ),
-        (
-            "",
-            ("FORUM_TOKEN_BUGDET", "1"),
-            "FORUM_TOKEN_BUGDET: unknown variable; did you mean FORUM_TOKEN_BUDGET?",
-        ),
-        (
-            "",
-            ("FORUM_BASE_URL", "http://localhost:99999"),
-            "FORUM_BASE_URL: expected http://… or https://… without username, path, query or fragment",
-        ),
-        (
-            "",
-            ("FORUM_CONFIG", "none.toml"),
-            "cannot read the configuration file \"none.toml\"",
-        ),
-        (
-            "database = \"mysql://x\"",
-            ("", ""),
-            "unsupported database URL",
-        ),
-        (
-            "database-replica = [\"postgres://h/d\"]",
-            ("", ""),
-            "a SQLite database has no replicas",
-        ),
-        (
-            "database = \"postgres://h/d\"\ndatabase-replica = [\"postgres://i/d\", \"postgres://u:p@j,k/d\"]",
-            ("", ""),
-            "a URL of --database-replica has one host; repeat the option for each replica",
-        ),
-        (
-            "database = \"postgres://h/d\"\ndatabase-replica = [\"postgres://i/d?host=j\"]",
-            ("", ""),
-            "a URL of --database-replica has one host; repeat the option for each replica",
-        ),
-        (
-            "database = \"postgres://h/d\"",
-            ("FORUM_DATABASE_REPLICA", "postgres://i/d,sqlite:forum.db"),
-            "invalid Postgres URL",
-        ),
-        ("redis = \"http://x\"", ("", ""), "expected a Redis URL"),
-        (
-            "secret-key-file = \"none\"",
-            ("", ""),
-            "cannot read the key file \"none\"",
-        ),
-        (
-            "database = \"sqlite:no/such/board.db\"",
-            ("", ""),
-            "the directory of the database \"no/such/board.db\" does not exist",
-        ),
-        (
-            "database = \"postgres://h/d?sslmode=verify\"",
-            ("", ""),
-            "unknown sslmode",
+            "FORUM_BASE_URL",
+            "http://localhost:99999",
+            "expected http://… or https://… without username, path, query or fragment",
         ),
     ] {
-        let environment = [("FORUM_CONFIG", "forum.toml"), environment];
-        let environment = &environment[..if environment[1].0.is_empty() { 1 } else { 2 }];
-        let refused = run(file, environment, "config check");
-        assert!(refused.error_message().starts_with(reason), "{refused:?}");
-        let refused = run(file, environment, "config check --json");
-        assert_eq!(refused.json(), json!({ "error": refused.error_message() }));
+        assert_refused(
+            "",
+            Some((variable, value)),
+            &format!("{variable}: {reason}"),
+        );
     }
+    let missing = ("FORUM_CONFIG", "none.toml");
+    let unreadable = "cannot read the configuration file \"none.toml\"";
+    assert_refused("", Some(missing), unreadable);
+    let replicas = ("FORUM_DATABASE_REPLICA", "postgres://i/d,sqlite:forum.db");
+    let primary = "database = \"postgres://h/d\"";
+    assert_refused(primary, Some(replicas), "invalid Postgres URL");
 }
 
 #[test]
