@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use forum_api::host::{BoardResult, Host};
 use forum_api::model::Timestamp;
-use forum_api::runtime::ManualClock;
+use forum_api::runtime::{Clock, ManualClock};
 use forum_api::store::Stores;
 use forum_api::store::postgres::deadpool_postgres::Pool;
 use forum_api::test_util::{TestApi, TestClient, audit_entry};
@@ -217,6 +217,12 @@ impl Demo {
     /// Advances the clock.
     pub fn advance(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
+    }
+
+    /// Sets the clock back.
+    pub fn set_back(&self, seconds: u64) {
+        let earlier = Duration::from_secs(seconds);
+        self.clock.set(self.clock.now().saturating_sub(earlier));
     }
 
     /// Returns the forum with this title, as an administrator sees it.

@@ -1,11 +1,7 @@
-//! Posts: order of errors, clocks that are set back, and maximum lengths.
+//! Posts: order of errors, and clocks that are set back.
 
-use std::time::Duration;
-
-use forum_api::runtime::Clock;
 use serde_json::json;
 
-use crate::board::settings;
 use crate::demo::{Demo, body, field_values, status_and_code};
 
 const DAY: u64 = 24 * 60 * 60;
@@ -32,8 +28,7 @@ async fn a_post_dated_in_the_future_does_not_change_the_times_of_others() {
     let tea = demo.tea_posts_path().await;
     demo.advance(DAY);
     let (_, ahead) = demo.post("alice", &tea, body("tomorrow")).await;
-    demo.clock
-        .set(demo.clock.now().saturating_sub(Duration::from_secs(DAY)));
+    demo.set_back(DAY);
     let mut written = vec![ahead["postId"].clone()];
     for name in ["bob", "carol"] {
         let (status, post) = demo.post(name, &tea, body("today")).await;
@@ -73,22 +68,4 @@ async fn a_post_dated_in_the_future_does_not_change_the_times_of_others() {
             "{since}"
         );
     }
-}
-
-#[tokio::test]
-async fn titles_and_bodies_have_a_maximum_length() {
-    let demo = Demo::new().await;
-    let general = demo.threads_path("General").await;
-    for (title, text, expected) in [
-        (121, 1, (422, "VALIDATION")),
-        (1, 20_001, (422, "VALIDATION")),
-        (120, 20_000, (201, "")),
-    ] {
-        let new = json!({ "title": "ä".repeat(title), "body": "ä".repeat(text) });
-        let answer = demo.post("alice", &general, new).await;
-        assert_eq!(status_and_code(&answer), expected, "{title} and {text}");
-    }
-    demo.set(settings::BODY_MAX.key, "20001").await;
-    let new = json!({ "title": "x", "body": "ä".repeat(20_001) });
-    assert_eq!(demo.post("bob", &general, new).await.0, 201);
 }

@@ -3,9 +3,10 @@
 //! The beginning of a line determines its kind:
 //! - `## TITLE` begins a scenario on a new demo board, in the language of the file's name.
 //! - `! KEY VALUE` sets a setting.
+//! - `+ SECONDS` advances the clock, and `- SECONDS` sets it back.
 //! - `NAME METHOD PATH [BODY]` is a request of a member, or of `guest`.
 //! - `  ? FIELD,FIELD` selects the fields of the result that are compared.
-//! - `  < STATUS BODY` is the result. The body of an error is its code and message.
+//! - `  < STATUS BODY` is the result. The body of an error is its code and message, after its `retry-after` in seconds.
 
 use std::path::Path;
 use std::{env, fs};
@@ -65,6 +66,14 @@ async fn run(scenario: &str, language: Language) -> String {
             demo.set(key, value).await;
             continue;
         }
+        if let Some(seconds) = line.strip_prefix("+ ") {
+            demo.advance(seconds.parse().unwrap());
+            continue;
+        }
+        if let Some(seconds) = line.strip_prefix("- ") {
+            demo.set_back(seconds.parse().unwrap());
+            continue;
+        }
         let selection = lines.next_if(|line| line.starts_with("  ?"));
         if let Some(selection) = selection {
             found += &format!("{selection}\n");
@@ -103,7 +112,8 @@ fn result(answer: &TestResponse, selection: Option<&str>) -> String {
     let shown = match selection {
         _ if status >= 400 => {
             let [code, message] = ["code", "message"].map(|field| error[field].as_str().unwrap());
-            format!("{code} {message}")
+            let wait = answer.header("retry-after").map(|wait| format!("{wait} "));
+            format!("{}{code} {message}", wait.unwrap_or_default())
         }
         Some(fields) => fields
             .split(',')
