@@ -153,6 +153,34 @@ macro_rules! impl_for_pointers {
     };
 }
 
+/// Implements a tower service that is always ready. `$call` returns the [`ResponseFuture`] of a request.
+macro_rules! impl_service {
+    ($type:ident, |$service:ident, $request:ident| $call:expr) => {
+        impl<B> tower_service::Service<http::Request<B>> for $type
+        where
+            B: http_body::Body + Send + 'static,
+            B::Data: bytes::Buf + Send,
+            B::Error: Into<crate::host::BoxError>,
+        {
+            type Response = http::Response<crate::ResponseBody>;
+            type Error = std::convert::Infallible;
+            type Future = crate::ResponseFuture;
+
+            fn poll_ready(
+                &mut self,
+                _: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Result<(), Self::Error>> {
+                std::task::Poll::Ready(Ok(()))
+            }
+
+            fn call(&mut self, $request: http::Request<B>) -> Self::Future {
+                let $service = self;
+                $call
+            }
+        }
+    };
+}
+
 /// Implements `Debug` with the type's name only, for secrets and for values without readable state.
 macro_rules! opaque_debug {
     ($type:ident) => {

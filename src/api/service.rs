@@ -1,18 +1,14 @@
 //! The tower service.
 
-use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Buf;
+#[cfg(feature = "mcp")]
+use http::Response;
 #[cfg(feature = "mcp")]
 use http::request::Parts;
-use http::{Request, Response};
-use http_body::Body;
 use serde_json::Value;
-use tower_service::Service;
 
 #[cfg(feature = "mcp")]
 use super::ApiSettings;
@@ -21,8 +17,10 @@ use super::pipeline::{ApiInner, Target};
 #[cfg(feature = "mcp")]
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
-use crate::host::{BackendResult, BoxError};
-use crate::http_util::{ResponseBody, ResponseFuture, read_body, restore_uri};
+use crate::host::BackendResult;
+#[cfg(feature = "mcp")]
+use crate::http_util::ResponseBody;
+use crate::http_util::{ResponseFuture, read_body, restore_uri};
 use crate::metrics::recorder;
 #[cfg(feature = "mcp")]
 use crate::operation::Operation;
@@ -36,7 +34,7 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(60);
 /// Label of the store in the metrics.
 const STORE: &str = "usage";
 
-/// The REST API of a board, as a [`Service`].
+/// The REST API of a board, as a [`Service`](tower_service::Service).
 ///
 /// Serves the endpoints below [`ApiSettings::base_path`](crate::ApiSettings::base_path); any other path is a 404
 /// `no_such_route`. Returns errors as responses, never as `Err`. Cloning is cheap. [`ForumApi::builder`] builds it.
@@ -143,29 +141,14 @@ impl ForumApi {
     }
 }
 
-impl<B> Service<Request<B>> for ForumApi
-where
-    B: Body + Send + 'static,
-    B::Data: Buf + Send,
-    B::Error: Into<BoxError>,
-{
-    type Response = Response<ResponseBody>;
-    type Error = Infallible;
-    type Future = ResponseFuture;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let inner = Arc::clone(&self.0);
-        let (mut head, body) = request.into_parts();
-        ResponseFuture::new(async move {
-            restore_uri(&mut head, &*inner.original_uri);
-            let body = pin!(read_body(body, inner.settings.body_limit));
-            inner.handle(head, Target::Route(body)).await
-        })
-    }
-}
+impl_service!(ForumApi, |service, request| {
+    let inner = Arc::clone(&service.0);
+    let (mut head, body) = request.into_parts();
+    ResponseFuture::new(async move {
+        restore_uri(&mut head, &*inner.original_uri);
+        let body = pin!(read_body(body, inner.settings.body_limit));
+        inner.handle(head, Target::Route(body)).await
+    })
+});
 
 settings_debug!(ForumApi, 0.settings);

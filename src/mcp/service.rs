@@ -1,22 +1,18 @@
 //! The tower service.
 
-use std::convert::Infallible;
 use std::future::{Future, ready};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use http::header::{
     ALLOW, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderValue, LINK, LOCATION, ORIGIN,
 };
 use http::request::Parts;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
-use http_body::Body;
+use http::{HeaderMap, Method, Response, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tower_service::Service;
 
 use super::arguments::Arguments;
 use super::message::{self, Message, Params, RpcError};
@@ -25,7 +21,7 @@ use super::schema::Document;
 use super::tool::Tool;
 use crate::api::{ForumApi, ProtocolRequest, Target};
 use crate::build_error::BuildError;
-use crate::host::{BoxError, Caller};
+use crate::host::Caller;
 use crate::http_util::{BodyError, ResponseBody, ResponseFuture, read_body};
 use crate::task::timeout;
 
@@ -43,7 +39,7 @@ const MAX_BATCH: usize = 32;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// [`Service`] that offers the operations of a [`ForumApi`] as tools of the Model Context Protocol, over Streamable HTTP
+/// [`Service`](tower_service::Service) that offers the operations of a [`ForumApi`] as tools of the Model Context Protocol, over Streamable HTTP
 /// without sessions.
 ///
 /// Accepts `POST` on any path. Cloning is cheap. Refuses an `Origin` other than
@@ -98,36 +94,21 @@ impl std::fmt::Debug for McpServer {
     }
 }
 
-impl<B> Service<Request<B>> for McpServer
-where
-    B: Body + Send + 'static,
-    B::Data: Buf + Send,
-    B::Error: Into<BoxError>,
-{
-    type Response = Response<ResponseBody>;
-    type Error = Infallible;
-    type Future = ResponseFuture;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let server = Arc::clone(&self.0);
-        let (head, body) = request.into_parts();
-        ResponseFuture::new(async move {
-            if let Some(response) = server.refuse(&head) {
-                return response;
-            }
-            let limit = server
-                .api
-                .settings()
-                .body_limit
-                .saturating_add(MAX_ENVELOPE);
-            server.respond(head, read_body(body, limit)).await
-        })
-    }
-}
+impl_service!(McpServer, |service, request| {
+    let server = Arc::clone(&service.0);
+    let (head, body) = request.into_parts();
+    ResponseFuture::new(async move {
+        if let Some(response) = server.refuse(&head) {
+            return response;
+        }
+        let limit = server
+            .api
+            .settings()
+            .body_limit
+            .saturating_add(MAX_ENVELOPE);
+        server.respond(head, read_body(body, limit)).await
+    })
+});
 
 /// A request to call a tool or another method of the server.
 struct Call<'a> {

@@ -1,14 +1,10 @@
 //! The service of the panel and its request pipeline.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use http::request::Parts;
-use http::{Method, Request, Response};
-use http_body::Body;
-use tower_service::Service;
+use http::{Method, Response};
 use tracing::Instrument;
 
 use super::access::{is_same_origin_form, parse_form};
@@ -20,7 +16,7 @@ use super::response::{PageResponse, PageResult, PanelError};
 use super::router::{self, RouteHandler};
 use crate::api::client_ip;
 use crate::audit::AuditActor;
-use crate::host::{BoxError, RequestId};
+use crate::host::RequestId;
 use crate::http_util::{
     BodyError, ResponseBody, ResponseFuture, read_body, restore_uri, run, run_write,
 };
@@ -39,37 +35,22 @@ struct Progress {
     reading_form: bool,
 }
 
-impl<B> Service<Request<B>> for Panel
-where
-    B: Body + Send + 'static,
-    B::Data: Buf + Send,
-    B::Error: Into<BoxError>,
-{
-    type Response = Response<ResponseBody>;
-    type Error = Infallible;
-    type Future = ResponseFuture;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let panel = Arc::clone(&self.0);
-        let (mut head, body) = request.into_parts();
-        let body = Box::pin(read_body(body, panel.settings.body_limit));
-        ResponseFuture::new(async move {
-            restore_uri(&mut head, &*panel.original_uri);
-            let method = recorder::method_label(&head.method);
-            let below = panel.path_below_base(&head);
-            let route = below
-                .and_then(|below| router::find(&head.method, below))
-                .map(|(route, _)| route.path);
-            let id = panel.request_ids.next(panel.environment.clock.now());
-            let span = tracing::info_span!("panel", request_id = id.as_str(), %method, route);
-            panel.handle(&head, body, id).instrument(span).await
-        })
-    }
-}
+impl_service!(Panel, |service, request| {
+    let panel = Arc::clone(&service.0);
+    let (mut head, body) = request.into_parts();
+    let body = Box::pin(read_body(body, panel.settings.body_limit));
+    ResponseFuture::new(async move {
+        restore_uri(&mut head, &*panel.original_uri);
+        let method = recorder::method_label(&head.method);
+        let below = panel.path_below_base(&head);
+        let route = below
+            .and_then(|below| router::find(&head.method, below))
+            .map(|(route, _)| route.path);
+        let id = panel.request_ids.next(panel.environment.clock.now());
+        let span = tracing::info_span!("panel", request_id = id.as_str(), %method, route);
+        panel.handle(&head, body, id).instrument(span).await
+    })
+});
 
 impl PanelInner {
     async fn handle(
