@@ -93,8 +93,7 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
 
 #[tokio::test]
 async fn an_invalid_body_is_a_400_whose_message_names_the_field() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     let nested = format!(
         r#"{{"body":{}{}}}"#,
         "[".repeat(100_000),
@@ -147,8 +146,7 @@ const ACCEPTED: &[(&str, &str, &str)] = &[
 
 #[tokio::test]
 async fn a_valid_body_reaches_the_board() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for (endpoint, body, expected) in ACCEPTED {
         let response = server.send(&request(endpoint, body).bearer(&alice)).await;
         assert_ne!(
@@ -164,8 +162,7 @@ async fn a_valid_body_reaches_the_board() {
 
 #[tokio::test]
 async fn a_malformed_or_unknown_id_in_a_body_is_not_found() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for (endpoint, body) in [
         (SEND, r#"{"to":["no id"],"subject":"x"}"#),
         (SEND, r#"{"to":["@unknown"],"subject":"x"}"#),
@@ -184,8 +181,7 @@ async fn a_malformed_or_unknown_id_in_a_body_is_not_found() {
 
 #[tokio::test]
 async fn the_content_type_of_a_body_is_json_and_given_once() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for row in ROWS.iter().filter(|row| !row.body.is_empty()) {
         let request = Request::new(row.method, row.path).body(row.body);
         let response = server.send(&request.bearer(&alice)).await;

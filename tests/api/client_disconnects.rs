@@ -158,8 +158,7 @@ async fn an_incomplete_body_over_a_socket_is_a_400() {
 
 #[tokio::test]
 async fn a_request_that_is_rejected_before_its_body_does_not_wait_for_it() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     let banned = server.token("banned").await;
     let scopeless = server.token_with("alice", &[]).await;
     let exhausted = server.token("alice").await;
@@ -200,8 +199,7 @@ async fn a_request_that_is_rejected_before_its_body_does_not_wait_for_it() {
 
 #[tokio::test]
 async fn a_body_has_at_most_the_limit_of_bytes() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     let of_length = |length: usize| {
         let body = format!(r#"{{"body":"{}"}}"#, "x".repeat(length - 11));
         Request::post("/threads/open-1/posts", &body).bearer(&alice)

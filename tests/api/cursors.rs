@@ -27,8 +27,7 @@ fn lists() -> Vec<String> {
 
 #[tokio::test]
 async fn the_pages_of_a_list_hold_each_item_once_and_the_last_has_no_cursor() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for path in lists() {
         let all = items(&pages(&server, &format!("{path}limit=100"), &alice).await);
         let total = all.len();
@@ -57,8 +56,7 @@ async fn the_pages_of_a_list_hold_each_item_once_and_the_last_has_no_cursor() {
 
 #[tokio::test]
 async fn a_list_rejects_the_cursors_of_all_other_lists() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for path in lists() {
         let first = Request::get(&format!("{path}limit=1")).bearer(&alice);
         let first = server.send(&first).await.json();
@@ -116,8 +114,7 @@ async fn links_work_for_any_encoding_of_the_query() {
 
 #[tokio::test]
 async fn a_cursor_is_valid_only_for_its_own_list() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     let bob = server.token("bob").await;
     let next = |path: &'static str| {
         let server = &server;
@@ -201,8 +198,7 @@ async fn every_edit_of_a_cursor_is_rejected() {
 
 #[tokio::test]
 async fn a_get_has_a_stable_etag_and_is_304_if_the_client_has_it() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for row in ROWS.iter().filter(|row| row.method == "GET") {
         let request = Request::of(row).bearer(&alice);
         let first = server.send(&request).await;

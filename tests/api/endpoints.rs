@@ -154,8 +154,7 @@ async fn the_compact_surface_routes_its_own_rows_only() {
 
 #[tokio::test]
 async fn a_path_answers_the_methods_of_its_rows_only() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for row in ROWS {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT"] {
             let is_row = |other: &Row| (other.method, other.template) == (method, row.template);

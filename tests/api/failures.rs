@@ -55,8 +55,7 @@ async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
 /// A board returns `PathNotFound` if it applies `?` to the conversion of an id.
 #[tokio::test]
 async fn path_not_found_is_about_the_body_if_the_path_has_no_variable() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     server.board.fail_with(|| BoardError::PathNotFound);
     for row in ROWS {
         let expected = match (row.method, row.template) {
@@ -84,8 +83,7 @@ async fn a_validation_message_names_the_field_in_any_language() {
 
 #[tokio::test]
 async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for mode in [
         FailureMode::Error(|| BoardError::internal(OVERLOADED)),
         FailureMode::Error(|| {

@@ -80,8 +80,7 @@ async fn repeats_of_a_running_request_are_rejected_with_retry_after() {
 
 #[tokio::test]
 async fn a_key_belongs_to_its_token_and_its_request() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     let bob = server.token("bob").await;
     let other = server.token("alice").await;
     let elsewhere = Request::post("/threads/open-2/posts", r#"{"body":"x"}"#).key("k");
@@ -111,8 +110,7 @@ async fn a_key_belongs_to_its_token_and_its_request() {
 #[tokio::test]
 async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_only() {
     const EXPECTED: &str = "idempotency-key: expected 1 to 64 visible ASCII characters";
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     let plain = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#).bearer(&alice);
     let longest = "~".repeat(64);
     let long = "k".repeat(65);

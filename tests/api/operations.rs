@@ -70,8 +70,7 @@ fn documented<'a>(document: &'a Value, row: &Row) -> BTreeSet<(u16, Option<&'a s
 #[tokio::test]
 async fn every_operation_has_its_documented_responses_and_no_other() {
     let document = document(Surface::Full);
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     let banned = server.token("banned").await;
     let scopeless = server.token_with("alice", &[]).await;
     let exhausted = server.token("alice").await;
@@ -147,8 +146,7 @@ async fn every_operation_has_its_documented_responses_and_no_other() {
 
 #[tokio::test]
 async fn the_fields_of_a_board_are_sent_unchanged() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for (path, resource) in [
         ("/me", "/owner"),
         ("/forums", "/items/0"),

@@ -82,8 +82,7 @@ pub(crate) const REJECTED: &[(&str, &str)] = &[
 
 #[tokio::test]
 async fn an_invalid_query_is_a_400_whose_message_names_the_parameter() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     let page = server.send(&Request::get(POSTS)).await.json();
     let after = page["next"].as_str().unwrap();
     let both = format!("{POSTS}?from=open-1-3&after={after}");
@@ -130,8 +129,7 @@ const ACCEPTED: &[(&str, &str)] = &[
 
 #[tokio::test]
 async fn a_valid_query_reaches_the_board() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for (path, expected) in ACCEPTED {
         server.send(&Request::get(path).bearer(&alice)).await;
         let call = server.board.last_call();
@@ -143,8 +141,7 @@ async fn a_valid_query_reaches_the_board() {
 
 #[tokio::test]
 async fn only_a_get_marks_a_message_as_read() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for (method, path, call) in [
         (
             "HEAD",
@@ -168,8 +165,7 @@ async fn only_a_get_marks_a_message_as_read() {
 
 #[tokio::test]
 async fn names_that_are_long_unprintable_or_tokens_are_not_repeated() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     let long = "x".repeat(65);
     for name in [&*long, &*alice, "%3Cb%3E", "%E2%80%AE", &alice[..30]] {
         let query = Request::get(&format!("{POSTS}?{name}=1"));

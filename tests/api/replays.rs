@@ -7,8 +7,7 @@ use crate::support::*;
 
 #[tokio::test]
 async fn a_repeated_post_gets_the_first_response() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     for row in ROWS.iter().filter(|row| row.method == "POST") {
         let request = Request::of(row).bearer(&alice).key(row.template);
         let first = server.send(&request).await;

@@ -92,8 +92,7 @@ async fn a_token_stays_valid_without_a_retired_scope() {
 
 #[tokio::test]
 async fn a_use_is_recorded_at_most_once_a_minute() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     let start = server.clock.now();
     for (seconds, recorded) in [(5, 5), (59, 5), (1, 65), (30, 65), (30, 125)] {
         server.clock.advance(Duration::from_secs(seconds));

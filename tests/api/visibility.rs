@@ -181,8 +181,7 @@ async fn a_post_is_reached_through_its_own_thread_only() {
 
 #[tokio::test]
 async fn a_subscription_to_a_hidden_thread_can_be_removed() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     server.board.show("alice", &["open"]);
     for (thread, expected) in [
         ("members-1", (204, None)),
@@ -279,8 +278,7 @@ async fn hidden_items_of_a_list_are_left_out_and_logged() {
 /// A page of hidden items is empty, and has a cursor to the page after it.
 #[tokio::test]
 async fn visible_items_follow_pages_of_hidden_ones() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
+    let (server, alice) = Server::with_alice().await;
     server.board.show("alice", &["porch"]);
     server.board.set_mode(FailureMode::Leak);
     let pages = pages(&server, "/search?q=tea&limit=1", &alice).await;

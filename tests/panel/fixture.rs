@@ -129,6 +129,11 @@ impl Response {
         self.body.contains(text)
     }
 
+    /// Returns whether the form is shown again with an error beside this field.
+    pub fn marks(&self, field: &str) -> bool {
+        self.status == 422 && self.contains(&format!("id=\"{field}-error\""))
+    }
+
     /// Returns the text after `before`, up to the next quotation mark or tag.
     pub fn after(&self, before: &str) -> &str {
         let rest = self

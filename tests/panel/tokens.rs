@@ -289,10 +289,7 @@ async fn a_label_is_changed_on_the_page_of_its_token() {
     let path = format!("/panel/tokens/{}", fixture.token);
     for label in ["two\nlines", &"x".repeat(101)] {
         let page = fixture.post(&path, &[("label", label)]).await;
-        assert!(
-            page.status == 422 && page.contains("id=\"label-error\""),
-            "{label}"
-        );
+        assert!(page.marks("label"), "{label}");
         assert!(page.contains(&format!("value=\"{label}\"")), "{label}");
     }
     let stored = async || fixture.tokens().await[0].label.clone();

@@ -59,6 +59,13 @@ impl Server {
         Self::with(settings())
     }
 
+    /// Creates a server like [`new`](Self::new), and a token of alice with every scope.
+    pub(crate) async fn with_alice() -> (Self, String) {
+        let server = Self::new();
+        let alice = server.token("alice").await;
+        (server, alice)
+    }
+
     pub(crate) fn on(surface: Surface) -> Self {
         Self::within(Environment::new(TokioRuntime).surface(surface), settings())
     }

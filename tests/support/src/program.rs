@@ -35,6 +35,12 @@ impl ExitedProcess {
         );
         self.stderr.trim_end().strip_prefix("error: ").unwrap()
     }
+
+    /// Asserts that the command failed with status 1, and that its error message contains `reason`.
+    #[track_caller]
+    pub fn assert_error(&self, reason: &str) {
+        assert!(self.error_message().contains(reason), "{self:?}");
+    }
 }
 
 /// Runs the program in `directory` until it ends.

@@ -505,7 +505,7 @@ fn refusals_change_nothing() {
     let refused = |from: &str, to: &str, reason: &str| {
         let before = directory.files();
         let refused = copy(directory, from, to);
-        assert!(refused.error_message().contains(reason), "{refused:?}");
+        refused.assert_error(reason);
         assert_eq!(directory.files(), before);
     };
     let source = "sqlite:forum.db";
@@ -572,10 +572,7 @@ fn refusals_change_nothing() {
     changed.execute("DELETE FROM board_migrations", []).unwrap();
     drop(changed);
     let refused = copy(&directory, source, &Database::new().url());
-    assert!(
-        refused.error_message().contains("older than this program"),
-        "{refused:?}"
-    );
+    refused.assert_error("older than this program");
 }
 
 /// A proxy to Postgres, which stops forwarding after a number of bytes of all connections in both directions.
@@ -779,10 +776,7 @@ fn a_copy_that_is_killed_during_its_commit_leaves_a_whole_board_or_none() {
     child.wait().unwrap();
     if board.back().exists() {
         let again = copy(&board.directory, &board.postgres.url(), BACK);
-        assert!(
-            again.error_message().contains("contains a board already"),
-            "{again:?}"
-        );
+        again.assert_error("contains a board already");
         board.remove_back();
     }
     board.copy_to_sqlite();

@@ -28,7 +28,7 @@ fn with_keys(directory: ServerDirectory) -> ServerDirectory {
 }
 
 fn assert_refused(refused: &ExitedProcess, reason: &str) {
-    assert!(refused.error_message().contains(reason), "{refused:?}");
+    refused.assert_error(reason);
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_backup_that_fails_leaves_no_file() {
         ("postgres://h/d", "use pg_dump for a Postgres database"),
     ] {
         let refused = directory.run(&["backup", "copy.db", "--database", database], "");
-        assert!(refused.error_message().contains(reason), "{refused:?}");
+        refused.assert_error(reason);
     }
     assert_eq!(directory.files(), ["text"]);
 }

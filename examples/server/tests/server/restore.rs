@@ -56,7 +56,7 @@ fn last_forum(directory: &ServerDirectory, file: &str) -> String {
 fn assert_refused(directory: &ServerDirectory, arguments: &[&str], reason: &str) {
     let before = files(directory);
     let refused = directory.run(arguments, "");
-    assert!(refused.error_message().contains(reason), "{refused:?}");
+    refused.assert_error(reason);
     let after = files(directory);
     // The log can be merged into the database.
     let is_new = |file: &&String| !before.contains(file);
@@ -265,7 +265,7 @@ fn a_restore_survives_kill_9() {
         if is_new {
             replaced += 1;
             let reason = "contains the database before an earlier restore";
-            assert!(again.error_message().contains(reason), "{again:?}");
+            again.assert_error(reason);
         } else {
             assert_eq!(again.status, 0, "{again:?}");
         }

@@ -232,10 +232,7 @@ fn files_of_other_programs_are_not_changed() {
     drop(other);
     let before = fs::read(&file).unwrap();
     let refused = directory.run(&["token", "list"], "");
-    assert!(
-        refused.error_message().contains("contains no board"),
-        "{refused:?}"
-    );
+    refused.assert_error("contains no board");
     assert_eq!(directory.files(), ["forum.db"]);
     assert_eq!(fs::read(&file).unwrap(), before);
     let refused = directory.run(&LISTEN, "");
@@ -243,10 +240,7 @@ fn files_of_other_programs_are_not_changed() {
     let text = "This is a text, and long enough for a database.".repeat(99);
     fs::write(directory.path().join("text"), text).unwrap();
     let refused = directory.run(&[&LISTEN[..], &["--database", "sqlite:text"]].concat(), "");
-    assert!(
-        refused.error_message().contains("is not a SQLite database"),
-        "{refused:?}"
-    );
+    refused.assert_error("is not a SQLite database");
 }
 
 #[test]
@@ -292,8 +286,7 @@ fn a_newer_schema_is_refused_by_every_program() {
         directory.query(&format!("INSERT INTO {table} VALUES (99, 'later', '')"));
         for arguments in [&LISTEN[..], &["worker"], &["migrate"], &["token", "list"]] {
             let refused = directory.run(arguments, "");
-            let reason = refused.error_message();
-            assert!(reason.contains("newer than this program"), "{reason}");
+            refused.assert_error("newer than this program");
         }
     }
 }
