@@ -217,17 +217,6 @@ mod tests {
     }
 
     #[test]
-    fn generated_tokens_are_parsed() {
-        let random = SeededRandom::new(7);
-        for _ in 0..100 {
-            let generated = PlainToken::generate(&random).unwrap();
-            let parsed = PlainToken::parse(generated.expose_secret()).unwrap();
-            assert_eq!(parsed.lookup(), generated.lookup());
-            assert_eq!(parsed.digest(), generated.digest());
-        }
-    }
-
-    #[test]
     fn other_texts_are_rejected() {
         let token = PlainToken::generate(&SeededRandom::new(1)).unwrap();
         let valid = token.expose_secret();
