@@ -15,7 +15,6 @@ mod moderation;
 mod mutations;
 mod pages;
 mod parameters;
-mod posts;
 mod profiles;
 mod query_plans;
 mod races;

@@ -15,16 +15,6 @@ async fn hits(demo: &Demo, name: &'static str, query: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_score_does_not_depend_on_hidden_content() {
-    let demo = Demo::new().await;
-    let before = hits(&demo, "guest", "q=tea").await;
-    let new = json!({ "title": "Tea, tea, tea", "body": "tea ".repeat(100) });
-    let staff = demo.threads_path("Staff").await;
-    assert_eq!(demo.post("mod", &staff, new).await.0, 201);
-    assert_eq!(hits(&demo, "guest", "q=tea").await, before);
-}
-
-#[tokio::test]
 async fn a_score_depends_on_the_occurrences_of_the_words_and_on_the_length() {
     let demo = Demo::new().await;
     demo.set(settings::POST_INTERVAL.key, "0").await;
@@ -77,16 +67,6 @@ async fn queries_and_posts_are_split_into_the_same_words() {
     assert_eq!(status_and_code(&refused), (400, "bad_request"));
 }
 
-#[tokio::test]
-async fn the_maximum_number_of_words_includes_those_of_phrases() {
-    let demo = Demo::new().await;
-    for (count, status) in [(32, 200), (33, 400)] {
-        let phrase = vec!["tea"; count].join(".");
-        let found = demo.get("guest", &format!("/search?q={phrase}")).await;
-        assert_eq!(found.0, status, "{found:?}");
-    }
-}
-
 /// On Postgres the index is read in spans of ids, whose lengths depend on the number of matches.
 #[tokio::test]
 async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order() {
@@ -110,20 +90,6 @@ async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order(
     assert_eq!(ids("q=nettle&sort=newest").await, expected);
     let expected: Vec<i64> = (newest_nettle + 1..=newest_nettle + 100).collect();
     assert_eq!(ids("q=clover&sort=oldest").await, expected);
-}
-
-#[tokio::test]
-async fn relevance_ranks_only_the_newest_matches() {
-    let demo = Demo::new().await;
-    let newest = hits(&demo, "guest", "q=tea&sort=newest").await;
-    demo.set(settings::MAX_RANKED_MATCHES.key, "2").await;
-    let best = hits(&demo, "guest", "q=tea").await;
-    let mut found = field_values(&best, "postId");
-    found.sort_unstable();
-    let mut expected = field_values(&newest, "postId");
-    expected.truncate(2);
-    expected.sort_unstable();
-    assert_eq!(found, expected);
 }
 
 /// A page reads twice the number of ranked matches, so that restored posts do not displace hits.

@@ -3,9 +3,10 @@
 //! The beginning of a line determines its kind:
 //! - `## TITLE` begins a scenario on a new demo board, in the language of the file's name.
 //! - `! KEY VALUE` sets a setting.
+//! - `* SQL` runs a statement.
 //! - `+ SECONDS` advances the clock, and `- SECONDS` sets it back.
 //! - `NAME METHOD PATH [BODY]` is a request of a member, or of `guest`.
-//! - `  ? FIELD,FIELD` selects the fields of the result that are compared.
+//! - `  ? FIELD,FIELD` selects the fields of the result that are compared. `items.FIELD` is the field of each item.
 //! - `  < STATUS BODY` is the result. The body of an error is its code and message, after its `retry-after` in seconds.
 
 use std::path::Path;
@@ -26,6 +27,11 @@ async fn each_resource_has_its_fields() {
 #[tokio::test]
 async fn each_setting_is_a_limit() {
     replay("limits.txt", Language::English).await;
+}
+
+#[tokio::test]
+async fn lists_and_hits_are_ordered() {
+    replay("order.txt", Language::English).await;
 }
 
 #[tokio::test]
@@ -64,6 +70,10 @@ async fn run(scenario: &str, language: Language) -> String {
         if let Some(setting) = line.strip_prefix("! ") {
             let (key, value) = setting.split_once(' ').unwrap();
             demo.set(key, value).await;
+            continue;
+        }
+        if let Some(sql) = line.strip_prefix("* ") {
+            demo.sql(sql.to_owned().leak()).await;
             continue;
         }
         if let Some(seconds) = line.strip_prefix("+ ") {
@@ -117,10 +127,20 @@ fn result(answer: &TestResponse, selection: Option<&str>) -> String {
         }
         Some(fields) => fields
             .split(',')
-            .map(|field| json[field].clone())
+            .map(|field| select(&json, field))
             .collect::<Value>()
             .to_string(),
         None => json.to_string(),
     };
     format!("  < {status} {shown}\n")
+}
+
+fn select(json: &Value, path: &str) -> Value {
+    let Some((field, rest)) = path.split_once('.') else {
+        return json[path].clone();
+    };
+    match &json[field] {
+        Value::Array(items) => items.iter().map(|item| select(item, rest)).collect(),
+        value => select(value, rest),
+    }
 }
