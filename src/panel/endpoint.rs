@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use http::StatusCode;
 use maud::{Markup, html};
 
 use super::components::{self, breakable, danger_section, secret_field, table};
@@ -10,7 +9,7 @@ use super::deliveries;
 use super::endpoints::{URL, checked_topics, entered_url, state, topic_boxes};
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
-use super::password::{self, check_password, locked_alert};
+use super::password::{self, check_password};
 use super::response::{PageResponse, PageResult, PanelError};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::DeliveryFilter;
@@ -22,6 +21,8 @@ use crate::webhook_admin::{EndpointUpdate, WebhookAdminError};
 const LATEST_DELIVERIES: u32 = 5;
 
 const ALREADY_SUBMITTED: &str = "This form was already submitted. Its secret was generated and shown once. If you have lost the secret, rotate it again.";
+
+const REFUSED: &str = "The changes were not saved";
 
 /// Longest time for which a ping waits for its result.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
@@ -233,12 +234,8 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
     if (is_new_url || owner.as_ref() != Some(&endpoint.owner))
         && let Err(wait) = check_password(context, &mut form).await?
     {
-        let main = html! {
-            (locked_alert("The changes were not saved", wait))
-            (page(context, &endpoint, &owner_name, &form).await?)
-        };
-        let response = context.render(StatusCode::TOO_MANY_REQUESTS, &endpoint.url, main);
-        return Ok(response.retry_after(wait));
+        let page = page(context, &endpoint, &owner_name, &form).await?;
+        return Ok(context.locked(&endpoint.url, REFUSED, page, wait));
     }
     if let (Some(topics), Some(owner), false) = (topics, owner, form.has_errors()) {
         let new_owner_name = context.name(&owner).await?;
@@ -259,11 +256,8 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
             changed => return redirect_or_conflict(context, changed, "saved"),
         }
     }
-    let main = html! {
-        p.alert role="alert" { "The changes were not saved. Correct the fields marked below." }
-        (page(context, &endpoint, &owner_name, &form).await?)
-    };
-    Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, &endpoint.url, main))
+    let page = page(context, &endpoint, &owner_name, &form).await?;
+    Ok(context.invalid(&endpoint.url, REFUSED, page))
 }
 
 /// Returns `true` if the form was opened with this value. Forms without the hidden field are treated as changed.

@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-use http::StatusCode;
 use maud::{Markup, html};
 
 use super::components::{TableRow, badge, breakable, empty, properties, secret_field, table};
 use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
-use super::password::{PASSWORD, check_password, locked_alert};
+use super::password::{PASSWORD, check_password};
 use super::response::{PageResult, PanelError};
 use crate::error_chain::ErrorChain;
 use crate::model::{DAY, UserId};
@@ -17,6 +16,8 @@ use crate::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
 use crate::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdminError};
 
 const ADD: &str = "Add an endpoint";
+
+const REFUSED: &str = "The endpoint was not added";
 
 /// Number of endpoints from which on the list does not contain the form that adds an endpoint.
 const MAX_LISTED_WITH_FORM: usize = 10;
@@ -226,9 +227,8 @@ pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
 
 async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     if let Err(wait) = check_password(context, &mut form).await? {
-        let alert = locked_alert("The endpoint was not added", wait);
-        let response = show_again(context, &form, StatusCode::TOO_MANY_REQUESTS, alert).await?;
-        return Ok(response.retry_after(wait));
+        let form = add_form(context, &form).await?;
+        return Ok(context.locked(ADD, REFUSED, form, wait));
     }
     let topics = checked_topics(&mut form);
     let url = entered_url(&mut form);
@@ -262,20 +262,9 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     show_invalid(context, &form).await
 }
 
-/// Renders the form again, on a page of its own, with an alert.
-async fn show_again(
-    context: &PageContext,
-    form: &Form,
-    status: StatusCode,
-    alert: Markup,
-) -> PageResult {
-    let main = html! { (alert) (add_form(context, form).await?) };
-    Ok(context.render(status, ADD, main))
-}
-
+/// Renders the form again, on a page of its own.
 async fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
-    let alert = html! { p.alert role="alert" { "The endpoint was not added. Correct the fields marked below." } };
-    show_again(context, form, StatusCode::UNPROCESSABLE_ENTITY, alert).await
+    Ok(context.invalid(ADD, REFUSED, add_form(context, form).await?))
 }
 
 async fn show_added(context: &PageContext, added: &EndpointWithSecret) -> PageResult {

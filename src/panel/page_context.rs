@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::StatusCode;
 use maud::{Markup, html};
@@ -75,6 +76,36 @@ impl PageContext {
             (main)
         };
         PageResponse::page(status, area_document(self, title, main))
+    }
+
+    /// Renders a form that has errors. `refused` is a sentence about the change without its period.
+    pub(super) fn invalid(&self, title: &str, refused: &str, form: Markup) -> PageResponse {
+        let main = html! {
+            p.alert role="alert" { (refused) ". Correct the fields marked below." }
+            (form)
+        };
+        self.render(StatusCode::UNPROCESSABLE_ENTITY, title, main)
+    }
+
+    /// Renders a form that was refused because too many passwords were incorrect. `refused` is a sentence about the change
+    /// without its period.
+    pub(super) fn locked(
+        &self,
+        title: &str,
+        refused: &str,
+        form: Markup,
+        wait: Duration,
+    ) -> PageResponse {
+        let minutes = wait.as_secs().div_ceil(60).max(1);
+        let plural = if minutes == 1 { "" } else { "s" };
+        let main = html! {
+            p.alert role="alert" {
+                (refused) ": too many incorrect passwords. Try again in " (minutes) " minute" (plural) "."
+            }
+            (form)
+        };
+        let response = self.render(StatusCode::TOO_MANY_REQUESTS, title, main);
+        response.retry_after(wait)
     }
 
     /// Renders a page with a secret and a link back.

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use maud::{Markup, html};
-
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
 use super::password_throttle::PasswordThrottle;
@@ -46,16 +44,4 @@ pub(super) async fn check_password(
     }
     is_correct?;
     Ok(Ok(()))
-}
-
-/// Renders the alert of a form that was refused because too many passwords were incorrect. `refused` is a sentence about
-/// the change without its period.
-pub(super) fn locked_alert(refused: &str, wait: Duration) -> Markup {
-    let minutes = wait.as_secs().div_ceil(60).max(1);
-    let plural = if minutes == 1 { "" } else { "s" };
-    html! {
-        p.alert role="alert" {
-            (refused) ": too many incorrect passwords. Try again in " (minutes) " minute" (plural) "."
-        }
-    }
 }

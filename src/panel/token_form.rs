@@ -1,13 +1,12 @@
 //! Form that issues API tokens.
 
-use http::StatusCode;
 use maud::{Markup, html};
 use serde_json::json;
 
 use super::components::{copyable_text, secret_field};
 use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
-use super::password::{PASSWORD, check_password, locked_alert};
+use super::password::{PASSWORD, check_password};
 use super::response::{PageResult, PanelError};
 use super::token as token_page;
 use super::tokens::{NO_LABEL, label, page_path};
@@ -15,6 +14,8 @@ use crate::scope::{Scope, Scopes};
 use crate::token::{self, Expiry, IssueError, PlainToken, TokenRecord, TokenRequest};
 
 const ISSUE: &str = "Issue a token";
+
+const REFUSED: &str = "The token was not issued";
 
 const ALREADY_SUBMITTED: &str = "This form was already submitted. Its token was issued and shown once. If you have lost the token, revoke it and issue another.";
 
@@ -140,9 +141,8 @@ fn apply_preset(context: &PageContext, form: &mut Form) -> bool {
 
 async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     if let Err(wait) = check_password(context, &mut form).await? {
-        let alert = locked_alert("The token was not issued", wait);
-        let response = show_again(context, &form, StatusCode::TOO_MANY_REQUESTS, alert).await?;
-        return Ok(response.retry_after(wait));
+        let form = issue_form(context, &form).await?;
+        return Ok(context.locked(ISSUE, REFUSED, form, wait));
     }
     let owner = context.owner(&mut form).await?;
     let scopes = parse_scopes(&context.panel.environment.scopes(), &mut form)?;
@@ -198,20 +198,8 @@ fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
     Ok(())
 }
 
-/// Renders the form again, with an alert.
-async fn show_again(
-    context: &PageContext,
-    form: &Form,
-    status: StatusCode,
-    alert: Markup,
-) -> PageResult {
-    let main = html! { (alert) (issue_form(context, form).await?) };
-    Ok(context.render(status, ISSUE, main))
-}
-
 async fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
-    let alert = html! { p.alert role="alert" { "The token was not issued. Correct the fields marked below." } };
-    show_again(context, form, StatusCode::UNPROCESSABLE_ENTITY, alert).await
+    Ok(context.invalid(ISSUE, REFUSED, issue_form(context, form).await?))
 }
 
 async fn show_issued(
