@@ -1,9 +1,7 @@
-//! Approval, restoring, moderators and edit reasons.
+//! Approval and edit reasons.
 
-use forum_api::host::BoardError;
 use serde_json::json;
 
-use crate::board::{accounts, forums};
 use crate::demo::{Demo, body, field_values, number};
 
 /// Returns the topics of the events since the last call.
@@ -84,40 +82,4 @@ async fn a_reason_is_stored_with_its_edit() {
         let reason = "SELECT coalesce(edit_reason, 'none') FROM post WHERE edited_at IS NOT NULL";
         assert_eq!(demo.query_value::<String>(reason).await, expected);
     }
-}
-
-#[tokio::test]
-async fn visible_and_unknown_posts_are_neither_approved_nor_restored() {
-    let demo = Demo::new().await;
-    for (post, approved, restored) in [
-        (1, "is not awaiting approval", "is not deleted"),
-        (999, "unknown post", "unknown post"),
-    ] {
-        let refusal = demo.approve(post).await.unwrap_err().to_string();
-        assert!(refusal.contains(approved), "{refusal}");
-        let refusal = demo.restore(post).await.unwrap_err().to_string();
-        assert!(refusal.contains(restored), "{refusal}");
-    }
-}
-
-#[tokio::test]
-async fn a_moderator_must_be_able_to_read_the_forum() {
-    let demo = Demo::new().await;
-    demo.change(|tx| {
-        Box::pin(async {
-            let alice = accounts::named(tx, "alice").await?;
-            assert!(matches!(
-                forums::add_moderator(tx, 5, alice).await,
-                Err(BoardError::Validation { .. })
-            ));
-            assert!(matches!(
-                forums::add_moderator(tx, 99, alice).await,
-                Err(BoardError::NotFound(_))
-            ));
-            assert!(forums::add_moderator(tx, 4, alice).await?);
-            assert!(!forums::add_moderator(tx, 4, alice).await?);
-            Ok(())
-        })
-    })
-    .await;
 }
