@@ -273,57 +273,35 @@ async fn an_operation_of_a_host_passes_the_pipeline() {
     let after = server.remaining(&alice, settings().token_budget).await;
     assert_eq!(before - after, 14);
 
+    let links = |thread: &str| format!("/threads/{thread}/links");
+    let open = links("open-1");
     for (request, expected) in [
         (add("https://a.example"), UNAUTHENTICATED),
-        (add("http://a.example").bearer(&alice), BAD_REQUEST),
-        (
-            Request::post(
-                "/threads/open-1/links",
-                r#"{"url":"https://a","subscribe":true}"#,
-            )
-            .bearer(&alice),
-            MISSING_SCOPE,
-        ),
-        (
-            Request::post("/threads/open-1/links", r#"{"url":"https://a","more":1}"#)
-                .bearer(&alice),
-            BAD_REQUEST,
-        ),
-        (
-            Request::post("/threads/staff-1/links", r#"{"url":"https://a"}"#).bearer(&alice),
-            PATH_NOT_FOUND,
-        ),
-        (
-            Request::post("/threads/absent-1/links", r#"{"url":"https://a"}"#).bearer(&alice),
-            PATH_NOT_FOUND,
-        ),
-        (
-            Request::get("/threads/open-1/links").bearer(&alice),
-            MISSING_SCOPE,
-        ),
-        (Request::get("/threads/staff-1/links"), PATH_NOT_FOUND),
-        (Request::get("/threads/open-1/links?limit=101"), BAD_REQUEST),
-        (Request::get("/threads/open-1/links?more=1"), BAD_REQUEST),
-        (
-            Request::new("DELETE", "/threads/staff-1/links/1").bearer(&alice),
-            PATH_NOT_FOUND,
-        ),
-        (
-            Request::new("DELETE", "/threads/open-1/links/first").bearer(&alice),
-            PATH_NOT_FOUND,
-        ),
-        (
-            Request::new("PUT", "/threads/open-1/links").bearer(&alice),
-            NO_SUCH_ROUTE,
-        ),
-        (
-            Request::new("DELETE", "/threads/open-1/links/1").bearer(&alice),
-            (204, None),
-        ),
-        (Request::get("/x/links"), (200, None)),
+        (Request::get(&links("staff-1")), PATH_NOT_FOUND),
+        (Request::get(&(open.clone() + "?limit=101")), BAD_REQUEST),
+        (Request::get(&(open.clone() + "?more=1")), BAD_REQUEST),
     ] {
-        server.expect(request.clone(), expected).await;
+        server.expect(request, expected).await;
     }
+    let link = r#"{"url":"https://a"}"#;
+    let followed = r#"{"url":"https://a","subscribe":true}"#;
+    let unknown = r#"{"url":"https://a","more":1}"#;
+    let remove = |thread: &str, link| Request::new("DELETE", &format!("{}/{link}", links(thread)));
+    for (request, expected) in [
+        (add("http://a.example"), BAD_REQUEST),
+        (Request::post(&open, followed), MISSING_SCOPE),
+        (Request::post(&open, unknown), BAD_REQUEST),
+        (Request::post(&links("staff-1"), link), PATH_NOT_FOUND),
+        (Request::post(&links("absent-1"), link), PATH_NOT_FOUND),
+        (Request::get(&open), MISSING_SCOPE),
+        (remove("staff-1", "1"), PATH_NOT_FOUND),
+        (remove("open-1", "first"), PATH_NOT_FOUND),
+        (Request::new("PUT", &open), NO_SUCH_ROUTE),
+        (remove("open-1", "1"), (204, None)),
+    ] {
+        server.expect(request.bearer(&alice), expected).await;
+    }
+    server.expect(Request::get("/x/links"), (200, None)).await;
     let plain = server.token_with("alice", &["threads:read"]).await;
     server
         .expect(add("https://a.example").bearer(&plain), MISSING_SCOPE)
