@@ -24,143 +24,80 @@ async fn certificates_are_verified_according_to_the_mode() {
     let root = server.certificates.root();
     let other_root = server.certificates.other_root();
     let with_root = |mode: &str| format!("sslmode={mode}&{root}");
+    let with_other_root = |mode: &str| format!("sslmode={mode}&{other_root}");
     let as_root = |certificate| server.certificates.as_root(certificate);
     let self_signed = as_root(Certificate::SelfSigned);
     let self_signed_expired = as_root(Certificate::SelfSignedExpired);
-    let cases = [
+    for (certificate, cases) in [
         (
             Certificate::Valid,
-            "localhost",
-            with_root("verify-full"),
-            Ok(true),
-        ),
-        (
-            Certificate::Valid,
-            "127.0.0.1",
-            with_root("verify-full"),
-            Err(OTHER_HOST),
-        ),
-        (
-            Certificate::Valid,
-            "127.0.0.1",
-            with_root("verify-ca"),
-            Ok(true),
-        ),
-        (
-            Certificate::Valid,
-            "127.0.0.1",
-            "sslmode=require".into(),
-            Ok(true),
-        ),
-        (Certificate::Valid, "127.0.0.1", String::new(), Ok(true)),
-        (
-            Certificate::Valid,
-            "127.0.0.1",
-            "sslmode=disable".into(),
-            Ok(false),
-        ),
-        (
-            Certificate::Valid,
-            "localhost",
-            format!("sslmode=verify-full&{other_root}"),
-            Err(UNTRUSTED),
-        ),
-        (
-            Certificate::Valid,
-            "localhost",
-            format!("sslmode=verify-ca&{other_root}"),
-            Err(UNTRUSTED),
-        ),
-        (
-            Certificate::Valid,
-            "localhost",
-            format!("sslmode=require&{other_root}"),
-            Err(UNTRUSTED),
-        ),
-        (
-            Certificate::Valid,
-            "localhost",
-            other_root.clone(),
-            Err(UNTRUSTED),
+            vec![
+                ("localhost", with_root("verify-full"), Ok(true)),
+                ("127.0.0.1", with_root("verify-full"), Err(OTHER_HOST)),
+                ("127.0.0.1", with_root("verify-ca"), Ok(true)),
+                ("127.0.0.1", "sslmode=require".into(), Ok(true)),
+                ("127.0.0.1", String::new(), Ok(true)),
+                ("127.0.0.1", "sslmode=disable".into(), Ok(false)),
+                ("localhost", with_other_root("verify-full"), Err(UNTRUSTED)),
+                ("localhost", with_other_root("verify-ca"), Err(UNTRUSTED)),
+                ("localhost", with_other_root("require"), Err(UNTRUSTED)),
+                ("localhost", other_root.clone(), Err(UNTRUSTED)),
+            ],
         ),
         (
             Certificate::OtherName,
-            "localhost",
-            with_root("verify-full"),
-            Err(OTHER_HOST),
-        ),
-        (
-            Certificate::OtherName,
-            "localhost",
-            with_root("verify-ca"),
-            Ok(true),
+            vec![
+                ("localhost", with_root("verify-full"), Err(OTHER_HOST)),
+                ("localhost", with_root("verify-ca"), Ok(true)),
+            ],
         ),
         (
             Certificate::Expired,
-            "localhost",
-            with_root("verify-full"),
-            Err(EXPIRED),
-        ),
-        (
-            Certificate::Expired,
-            "localhost",
-            with_root("verify-ca"),
-            Err(EXPIRED),
-        ),
-        (
-            Certificate::Expired,
-            "localhost",
-            with_root("require"),
-            Err(EXPIRED),
-        ),
-        (
-            Certificate::Expired,
-            "localhost",
-            "sslmode=require".into(),
-            Ok(true),
+            vec![
+                ("localhost", with_root("verify-full"), Err(EXPIRED)),
+                ("localhost", with_root("verify-ca"), Err(EXPIRED)),
+                ("localhost", with_root("require"), Err(EXPIRED)),
+                ("localhost", "sslmode=require".into(), Ok(true)),
+            ],
         ),
         (
             Certificate::SelfSigned,
-            "127.0.0.1",
-            format!("sslmode=verify-ca&{self_signed}"),
-            Ok(true),
-        ),
-        (
-            Certificate::SelfSigned,
-            "localhost",
-            format!("sslmode=verify-full&{self_signed}"),
-            Ok(true),
-        ),
-        (
-            Certificate::SelfSigned,
-            "127.0.0.1",
-            format!("sslmode=verify-full&{self_signed}"),
-            Err(OTHER_HOST),
-        ),
-        (
-            Certificate::SelfSigned,
-            "localhost",
-            with_root("verify-ca"),
-            Err(UNTRUSTED),
+            vec![
+                (
+                    "127.0.0.1",
+                    format!("sslmode=verify-ca&{self_signed}"),
+                    Ok(true),
+                ),
+                (
+                    "localhost",
+                    format!("sslmode=verify-full&{self_signed}"),
+                    Ok(true),
+                ),
+                (
+                    "127.0.0.1",
+                    format!("sslmode=verify-full&{self_signed}"),
+                    Err(OTHER_HOST),
+                ),
+                ("localhost", with_root("verify-ca"), Err(UNTRUSTED)),
+            ],
         ),
         (
             Certificate::SelfSignedExpired,
-            "localhost",
-            format!("sslmode=verify-ca&{self_signed_expired}"),
-            Err(EXPIRED),
+            vec![(
+                "localhost",
+                format!("sslmode=verify-ca&{self_signed_expired}"),
+                Err(EXPIRED),
+            )],
         ),
-    ];
-    let mut running = None;
-    for (certificate, host, parameters, expected) in cases {
-        if running != Some(certificate) {
-            server.start(Some(certificate));
-            running = Some(certificate);
-        }
-        let outcome = is_encrypted(&server.url(host, &parameters)).await;
-        let context = format!("{certificate:?} {host} {parameters}: {outcome:?}");
-        match expected {
-            Ok(encrypted) => assert_eq!(outcome, Ok(encrypted), "{context}"),
-            Err(reason) => assert!(outcome.unwrap_err().contains(reason), "{context}"),
+    ] {
+        server.start(Some(certificate));
+        for (host, parameters, expected) in cases {
+            let outcome = is_encrypted(&server.url(host, &parameters)).await;
+            let context = format!("{certificate:?} {host} {parameters}: {outcome:?}");
+            match expected {
+                Ok(encrypted) => assert_eq!(outcome, Ok(encrypted), "{context}"),
+                Err(reason) => assert!(outcome.unwrap_err().contains(reason), "{context}"),
+            }
         }
     }
 }
