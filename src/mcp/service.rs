@@ -39,8 +39,8 @@ const MAX_BATCH: usize = 32;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// [`Service`](tower_service::Service) that offers the operations of a [`ForumApi`] as tools of the Model Context Protocol, over Streamable HTTP
-/// without sessions.
+/// [`Service`](tower_service::Service) that offers the operations of a [`ForumApi`] as tools of the Model Context
+/// Protocol, over Streamable HTTP without sessions.
 ///
 /// Accepts `POST` on any path. Cloning is cheap. Refuses an `Origin` other than
 /// [`Environment::public_origin`](crate::Environment::public_origin) with 403, so that pages of other sites cannot use the
