@@ -233,3 +233,58 @@ fn check_comment<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResul
     check_text("comment", text, limits.comment, missing, too_long)?;
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+
+    use super::*;
+
+    #[test]
+    fn points_and_comments_are_checked_against_the_settings() {
+        let texts = Texts::of(Language::English);
+        let strict = Limits {
+            points: 5,
+            negative: false,
+            empty_comment: false,
+            comment: 3,
+        };
+        let free = Limits {
+            negative: true,
+            empty_comment: true,
+            ..strict
+        };
+        for (given, allowed, allowed_if_free) in [
+            (0, false, false),
+            (1, true, true),
+            (5, true, true),
+            (6, false, false),
+            (-5, false, true),
+            (-6, false, false),
+            (i64::MIN, false, false),
+        ] {
+            assert_eq!(
+                check_points(given, strict, texts).is_ok(),
+                allowed,
+                "{given}"
+            );
+            assert_eq!(
+                check_points(given, free, texts).is_ok(),
+                allowed_if_free,
+                "{given}"
+            );
+        }
+        for (text, kept, kept_if_free) in [
+            (" \n", None, Some("")),
+            (" äöü ", Some("äöü"), Some("äöü")),
+            ("äöüß", None, None),
+        ] {
+            assert_eq!(check_comment(text, strict, texts).ok(), kept, "{text:?}");
+            assert_eq!(
+                check_comment(text, free, texts).ok(),
+                kept_if_free,
+                "{text:?}"
+            );
+        }
+    }
+}

@@ -335,4 +335,22 @@ mod tests {
             assert_eq!(named(&to, 2, TEXTS).ok(), expected, "{to:?}");
         }
     }
+
+    #[test]
+    fn an_inbox_is_full_at_its_quota_and_an_ignored_sender_is_refused_first() {
+        let bob = |inbox_used, ignores_sender| Recipient {
+            id: 7,
+            name: "bob".into(),
+            inbox_used,
+            ignores_sender,
+        };
+        assert_eq!(bob(9, false).check_accepts(10, TEXTS).unwrap(), 7);
+        let full = bob(10, false).check_accepts(10, TEXTS).unwrap_err();
+        assert_eq!(full.to_string(), "to: the inbox of bob is full.");
+        let ignored = bob(10, true).check_accepts(10, TEXTS).unwrap_err();
+        assert_eq!(
+            ignored.to_string(),
+            "bob does not accept messages from you."
+        );
+    }
 }

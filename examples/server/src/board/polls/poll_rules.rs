@@ -258,3 +258,206 @@ pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {
     let mut seen = HashSet::new();
     items.into_iter().all(|item| seen.insert(item))
 }
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+    use forum_api::model::PollOption;
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    const TEXTS: &Texts = Texts::of(Language::English);
+    const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+    const LIMITS: Limits = Limits {
+        text: 5,
+        options: 3,
+    };
+
+    /// A poll of three options, of which one vote may name two.
+    fn poll() -> Poll {
+        let option = |id: i64, text: &str| PollOption {
+            option_id: id.into(),
+            text: text.into(),
+            votes: Some(1),
+        };
+        Poll {
+            poll_id: 1.into(),
+            thread_id: 1.into(),
+            question: "Tea?".into(),
+            author: None,
+            options: vec![option(7, "yes"), option(8, "no"), option(9, "both")],
+            total_votes: Some(3),
+            max_choices: 2,
+            can_change_vote: false,
+            closes_at: None,
+            closed: false,
+            own_vote: None,
+            version: 4,
+        }
+    }
+
+    fn text<T>(result: BoardResult<T>) -> Option<String> {
+        let refusal = result.err()?;
+        Some(refusal.message().expect("a refusal").to_owned())
+    }
+
+    #[test]
+    fn a_new_poll_needs_distinct_options_and_a_future_end() {
+        let ends = |millis: i64| Timestamp::from_millis(NOW.as_millis() + millis);
+        for (change, expected) in [
+            (json!({}), None),
+            (json!({ "options": ["yes", "no", " äöüßé "] }), None),
+            (json!({ "options": [] }), Some(TEXTS.too_few_options.into())),
+            (
+                json!({ "options": ["yes"] }),
+                Some(TEXTS.too_few_options.into()),
+            ),
+            (
+                json!({ "options": ["a", "b", "c", "d"] }),
+                Some(fill(TEXTS.too_many_options, 3)),
+            ),
+            (
+                json!({ "options": ["gru\u{308}n", " grün"] }),
+                Some(TEXTS.duplicate_option.into()),
+            ),
+            (
+                json!({ "options": ["yes", " "] }),
+                Some(TEXTS.option_missing.into()),
+            ),
+            (
+                json!({ "options": ["yes", "perhaps"] }),
+                Some(fill(TEXTS.option_too_long, 5)),
+            ),
+            (
+                json!({ "question": "" }),
+                Some(TEXTS.question_missing.into()),
+            ),
+            (
+                json!({ "question": "Coffee?" }),
+                Some(fill(TEXTS.question_too_long, 5)),
+            ),
+            (json!({ "maxChoices": 0 }), Some(fill(TEXTS.max_choices, 2))),
+            (json!({ "maxChoices": 2 }), None),
+            (json!({ "maxChoices": 3 }), Some(fill(TEXTS.max_choices, 2))),
+            (
+                json!({ "maxChoices": i64::MIN }),
+                Some(fill(TEXTS.max_choices, 2)),
+            ),
+            (
+                json!({ "closesAt": ends(0) }),
+                Some(TEXTS.closes_at_in_the_past.into()),
+            ),
+            (json!({ "closesAt": ends(1) }), None),
+        ] {
+            let mut poll = json!({ "question": "Tea?", "options": ["yes", "no"] });
+            poll.as_object_mut()
+                .unwrap()
+                .extend(change.as_object().unwrap().clone());
+            let poll = from_value(poll).unwrap();
+            assert_eq!(text(new(&poll, LIMITS, NOW, TEXTS)), expected, "{change}");
+        }
+    }
+
+    #[test]
+    fn an_edit_is_checked_with_the_current_values_of_omitted_fields() {
+        let both = json!([{ "optionId": "7", "text": "yes" }, { "optionId": "8", "text": "no" }]);
+        let twice = json!([{ "optionId": "7", "text": "a" }, { "optionId": "7", "text": "b" }]);
+        let unknown = |id: &str| json!([{ "text": "a" }, { "optionId": id, "text": "b" }]);
+        for (edit, expected) in [
+            (json!({ "question": "Milk?" }), None),
+            (
+                json!({ "question": " " }),
+                Some(TEXTS.question_missing.into()),
+            ),
+            (json!({ "maxChoices": 4 }), Some(fill(TEXTS.max_choices, 3))),
+            (json!({ "options": both }), None),
+            (
+                json!({ "options": both, "maxChoices": 3 }),
+                Some(fill(TEXTS.max_choices, 2)),
+            ),
+            (json!({ "closesAt": "1970-01-01T00:00:00Z" }), None),
+            (
+                json!({ "options": twice }),
+                Some(TEXTS.duplicate_option.into()),
+            ),
+            (
+                json!({ "options": unknown("6") }),
+                Some(TEXTS.unknown_option.into()),
+            ),
+            (
+                json!({ "options": unknown("?") }),
+                Some(TEXTS.unknown_option.into()),
+            ),
+        ] {
+            let poll = poll();
+            let parsed = from_value(edit.clone()).unwrap();
+            assert_eq!(
+                text(apply_update(&poll, &parsed, LIMITS, TEXTS)),
+                expected,
+                "{edit}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_poll_editor_may_reply_and_is_the_author_or_a_moderator() {
+        for (replies, writer, moderator, locked, expected) in [
+            (false, true, true, false, Some(TEXTS.may_not_edit)),
+            (true, false, false, false, Some(TEXTS.poll_may_not_edit)),
+            (true, true, false, false, None),
+            (true, true, false, true, Some(TEXTS.locked)),
+            (true, false, true, true, None),
+        ] {
+            let editor = PollEditor {
+                writer,
+                moderator,
+                replies,
+            };
+            let found = text(check_may_edit(editor, locked, TEXTS));
+            assert_eq!(found.as_deref(), expected, "{editor:?}");
+        }
+    }
+
+    #[test]
+    fn a_writer_cannot_change_question_or_options_after_a_vote() {
+        let unchanged = || PollDraft {
+            question: "Tea?",
+            options: None,
+            max_choices: 1,
+            can_change_vote: true,
+            closes_at: None,
+        };
+        let choice = |id, text| PollChoice { id, text };
+        let same = vec![
+            choice(Some(7), "yes"),
+            choice(Some(8), "no"),
+            choice(Some(9), "both"),
+        ];
+        let reversed = same.iter().rev().copied().collect();
+        let renamed = [&same[..2], &[choice(Some(9), "all")]].concat();
+        let extended = [&same[..], &[choice(None, "all")]].concat();
+        for (options, question, max_choices, largest_vote, allowed) in [
+            (None, "Tea?", 1, 1, true),
+            (Some(same.clone()), "Tea?", 1, 1, true),
+            (Some(reversed), "Tea?", 1, 1, false),
+            (Some(renamed.clone()), "Tea?", 1, 1, false),
+            (Some(renamed), "Tea?", 1, 0, true),
+            (Some(extended), "Tea?", 1, 1, false),
+            (Some(same[..2].to_vec()), "Tea?", 1, 1, false),
+            (None, "Coffee?", 1, 1, false),
+            (None, "Coffee?", 1, 0, true),
+            (None, "Tea?", 1, 2, false),
+            (None, "Tea?", 2, 2, true),
+        ] {
+            let draft = PollDraft {
+                options,
+                question,
+                max_choices,
+                ..unchanged()
+            };
+            let result = check_writers_edit(&poll(), &draft, largest_vote, TEXTS);
+            assert_eq!(result.is_ok(), allowed, "{draft:?} after {largest_vote}");
+        }
+    }
+}

@@ -127,7 +127,83 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
+    use forum_api::Language;
+
     use super::*;
+
+    const TEXTS: &Texts = Texts::of(Language::English);
+    const OWN: PostFacts = PostFacts {
+        own: true,
+        first: false,
+        locked: false,
+        state: ContentState::Visible,
+        written: Timestamp::from_millis(0),
+    };
+
+    #[test]
+    fn the_edit_window_limits_authors_and_not_moderators() {
+        use PostChange::{Delete, Edit};
+        let first = PostFacts { first: true, ..OWN };
+        let locked = PostFacts {
+            locked: true,
+            ..OWN
+        };
+        let others = PostFacts { own: false, ..OWN };
+        let state = ContentState::AwaitingApproval;
+        let awaiting = PostFacts { state, ..OWN };
+        let state = ContentState::Deleted;
+        let deleted = PostFacts { state, ..OWN };
+        let half_hour = EditWindow::Minutes(30);
+        let closed = EditWindow::Minutes(1);
+        for (post, change, window, for_author, for_moderator) in [
+            (OWN, Edit, half_hour, None, None),
+            (OWN, Delete, half_hour, None, None),
+            (OWN, Edit, EditWindow::Unlimited, None, None),
+            (OWN, Edit, closed, Some(TEXTS.edit_window_closed), None),
+            (OWN, Delete, closed, Some(TEXTS.edit_window_closed), None),
+            (others, Edit, half_hour, Some(TEXTS.not_author), None),
+            (locked, Delete, half_hour, Some(TEXTS.locked), None),
+            (first, Edit, half_hour, None, None),
+            (
+                first,
+                Delete,
+                half_hour,
+                Some(TEXTS.first_post_needs_moderator),
+                None,
+            ),
+            (awaiting, Edit, half_hour, None, None),
+            (
+                deleted,
+                Edit,
+                half_hour,
+                Some(TEXTS.deleted),
+                Some(TEXTS.deleted),
+            ),
+        ] {
+            for (moderate, expected) in [(false, for_author), (true, for_moderator)] {
+                let mut permissions = ForumPermissions {
+                    moderate,
+                    reply: true,
+                    ..ForumPermissions::default()
+                };
+                let now = Timestamp::default().saturating_add(MINUTE);
+                let denial = check(permissions, post, change, window, now);
+                assert_eq!(
+                    denial.map(|(_, text)| text(TEXTS)),
+                    expected,
+                    "{change:?} of {post:?}"
+                );
+                permissions.reply = false;
+                let denial = check(permissions, post, change, window, now);
+                if change == Edit {
+                    assert_eq!(
+                        denial.map(|(_, text)| text(TEXTS)),
+                        Some(TEXTS.may_not_edit)
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn an_edit_window_is_open_until_its_end_and_is_parsed_from_its_text() {
