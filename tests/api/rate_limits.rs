@@ -25,6 +25,31 @@ fn with_guest_units(units: u32) -> Server {
     Server::with(settings)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn concurrent_connections_with_one_token_get_exactly_its_budget() {
+    let server = Server::with(ApiSettings::default()).listening().await;
+    let request = Request::get("/forums").bearer(&server.token("alice").await);
+    let clients = (0..64).map(|_| {
+        let server = server.clone();
+        let request = request.clone();
+        tokio::spawn(async move {
+            let mut connection = server.connection().await;
+            let mut allowed = 0;
+            for _ in 0..20 {
+                connection.ready().await.unwrap();
+                let response = connection.send_request(request.to_http()).await.unwrap();
+                allowed += usize::from(response.status() == 200);
+            }
+            allowed
+        })
+    });
+    let mut allowed = 0;
+    for client in clients.collect::<Vec<_>>() {
+        allowed += client.await.unwrap();
+    }
+    assert_eq!((allowed, server.board.calls().len()), (600, 600));
+}
+
 /// The clock advances with each request, and the stores delay half of the requests, so requests are charged in another
 /// order than they arrive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
