@@ -112,6 +112,8 @@ fn an_invalid_configuration_is_refused_with_its_location() {
     }
     let repeated = "window = 1\nwindow = 2";
     assert_refused(repeated, None, "forum.toml, line 2: duplicate key");
+    let hosts = "database = \"postgres://h/d\"\ndatabase-replica = [\"postgres://i/d\", \"postgres://u:p@j,k/d\"]";
+    assert_refused(hosts, None, "a URL of --database-replica has one host");
     let unsupported = "database = \"mysql://x\"";
     assert_refused(unsupported, None, "unsupported database URL");
     for (variable, value, reason) in [
