@@ -195,8 +195,9 @@ impl Demo {
     }
 
     /// Runs a statement.
-    pub async fn sql(&self, sql: &'static str) {
-        self.change(move |tx| Box::pin(async move { Ok(tx.execute_batch(sql).await?) }))
+    pub async fn sql(&self, sql: &str) {
+        let sql = sql.to_owned();
+        self.change(move |tx| Box::pin(async move { Ok(tx.execute_batch(&sql).await?) }))
             .await;
     }
 

@@ -67,30 +67,24 @@ async fn run(scenario: &str, language: Language) -> String {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        if let Some(setting) = line.strip_prefix("! ") {
-            let (key, value) = setting.split_once(' ').unwrap();
-            demo.set(key, value).await;
-            continue;
+        match line.split_once(' ') {
+            Some(("!", setting)) => {
+                let (key, value) = setting.split_once(' ').unwrap();
+                demo.set(key, value).await;
+            }
+            Some(("*", sql)) => demo.sql(sql).await,
+            Some(("+", seconds)) => demo.advance(seconds.parse().unwrap()),
+            Some(("-", seconds)) => demo.set_back(seconds.parse().unwrap()),
+            _ => {
+                let selection = lines.next_if(|line| line.starts_with("  ?"));
+                if let Some(selection) = selection {
+                    found += &format!("{selection}\n");
+                }
+                lines.next_if(|line| line.starts_with("  <"));
+                let selection = selection.map(|line| line.trim_start_matches("  ? "));
+                found += &result(&send(&demo, line).await, selection);
+            }
         }
-        if let Some(sql) = line.strip_prefix("* ") {
-            demo.sql(sql.to_owned().leak()).await;
-            continue;
-        }
-        if let Some(seconds) = line.strip_prefix("+ ") {
-            demo.advance(seconds.parse().unwrap());
-            continue;
-        }
-        if let Some(seconds) = line.strip_prefix("- ") {
-            demo.set_back(seconds.parse().unwrap());
-            continue;
-        }
-        let selection = lines.next_if(|line| line.starts_with("  ?"));
-        if let Some(selection) = selection {
-            found += &format!("{selection}\n");
-        }
-        lines.next_if(|line| line.starts_with("  <"));
-        let selection = selection.map(|line| line.trim_start_matches("  ? "));
-        found += &result(&send(&demo, line).await, selection);
     }
     found
 }
@@ -135,6 +129,7 @@ fn result(answer: &TestResponse, selection: Option<&str>) -> String {
     format!("  < {status} {shown}\n")
 }
 
+/// Returns a field of an object, or of each object of an array. A dot separates a field from one inside of it.
 fn select(json: &Value, path: &str) -> Value {
     let Some((field, rest)) = path.split_once('.') else {
         return json[path].clone();

@@ -27,6 +27,9 @@ struct Session {
     /// Texts and their placeholders.
     names: Vec<(String, String)>,
     time: Regex,
+    user: Regex,
+    /// The end of a column, whose width can depend on the user.
+    gap: Regex,
 }
 
 impl Session {
@@ -44,11 +47,13 @@ impl Session {
             }
             _ => panic!("expected a board, not {board}"),
         };
-        let time = Regex::new(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?").unwrap();
+        let regex = |pattern| Regex::new(pattern).unwrap();
         Self {
             directory,
             names,
-            time,
+            time: regex(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?"),
+            user: regex(r"system user [^)]*\)"),
+            gap: regex(r"(\S) {2,}"),
         }
     }
 
@@ -109,14 +114,11 @@ impl Session {
             .iter()
             .fold(text.to_owned(), |text, name| named(&text, name));
         let text = self.time.replace_all(&text, "[TIME]");
-        let user = Regex::new(r"system user [^)]*\)").unwrap();
-        if !user.is_match(&text) {
+        if !self.user.is_match(&text) {
             return text.into_owned();
         }
-        // The widths of the columns depend on the user.
-        let text = user.replace_all(&text, "[USER]");
-        let gap = Regex::new(r"(\S) {2,}").unwrap();
-        gap.replace_all(&text, "$1  ").into_owned()
+        let text = self.user.replace_all(&text, "[USER]");
+        self.gap.replace_all(&text, "$1  ").into_owned()
     }
 }
 
