@@ -83,8 +83,10 @@ impl Environment {
     }
 
     /// Adds a scope of the host's own operations. Tokens can carry the scope; the panel and the OpenAPI document show
-    /// it. [`issue_token`](crate::token::issue_token) accepts it with [`scopes`](Self::scopes), not with a [`Surface`].
-    /// The compact surface ignores it.
+    /// it. The compact surface ignores it.
+    ///
+    /// Pass [`scopes`](Self::scopes) to [`issue_token`](crate::token::issue_token) for a token with this scope: a
+    /// [`Surface`] contains only the scopes of the specification.
     ///
     /// The builder of the API rejects a scope that the surface has, and more than 64 scopes in all.
     #[must_use]

@@ -83,8 +83,8 @@ pub enum IssueError {
     /// The list of scopes is empty.
     #[error("a token needs at least one scope")]
     NoScopes,
-    /// The scope is not one of the [`Scopes`] of the service. A [`Surface`](crate::scope::Surface) has no scopes of the
-    /// host.
+    /// The scope is not one of the [`Scopes`] of the service. A [`Surface`](crate::scope::Surface) contains
+    /// only the scopes of the specification.
     #[error("unknown scope \"{0}\"")]
     UnknownScope(Scope),
     /// The label has more than 100 characters or is not a [single-line text](is_single_line).

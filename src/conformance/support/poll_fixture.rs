@@ -6,7 +6,7 @@ use super::{
 };
 use crate::model::*;
 
-/// Returns a new thread with `poll`. Needs [`Capability::Polls`].
+/// Returns a new thread with `poll`. Needs [`Capability::Polls`] and the operation `getPoll`.
 pub(crate) fn thread_with_poll(suite: &Suite, poll: NewPoll) -> TestResult<NewThread> {
     suite.require_operation("getPoll", Capability::Polls)?;
     let new = new_thread("What to drink", "There is hot water.");

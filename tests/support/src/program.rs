@@ -75,7 +75,8 @@ pub(crate) fn spawn(command: &mut Command) -> Child {
     child.expect("`cargo build -p forum-server` comes first")
 }
 
-/// Sends a signal such as `TERM`, with the command of the shell: a small system lacks the program `kill`.
+/// Sends a signal such as `TERM`. Uses the `kill` of the shell, because minimal installations have no program of this
+/// name.
 pub fn signal(child: &Child, name: &str) {
     let kill = Command::new("sh")
         .args(["-c", r#"kill -s "$0" "$1""#, name, &child.id().to_string()])
