@@ -1,7 +1,7 @@
 //! Bounded job queue of the reader threads, which reserves threads for short jobs.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::lock::lock;
 
@@ -39,6 +39,8 @@ struct State<T> {
     running: usize,
     /// Number of threads that wait for a job.
     idle: usize,
+    /// Whether a thread was woken and has not looked for a job yet.
+    waking: bool,
     closed: bool,
 }
 
@@ -52,6 +54,7 @@ pub(super) fn queue<T>(bounds: Bounds) -> (JobSender<T>, Arc<JobQueue<T>>) {
         pushed: 0,
         running: 0,
         idle: 0,
+        waking: false,
         closed: false,
     };
     let queue = Arc::new(JobQueue {
@@ -76,11 +79,7 @@ impl<T> JobSender<T> {
         }
         waiting.push_back((position, job));
         state.pushed += 1;
-        let wakes = state.idle > 0;
-        drop(state);
-        if wakes {
-            self.0.changed.notify_one();
-        }
+        self.0.wake_one(state);
         true
     }
 }
@@ -102,9 +101,8 @@ impl<T> JobQueue<T> {
         }
         loop {
             if let Some(job) = state.take(self.bounds.running) {
-                // The end of an ordinary job can make a second job runnable.
-                if state.idle > 0 && state.runnable(self.bounds.running).is_some() {
-                    self.changed.notify_one();
+                if state.runnable(self.bounds.running).is_some() {
+                    self.wake_one(state);
                 }
                 return Some(job);
             }
@@ -115,6 +113,16 @@ impl<T> JobQueue<T> {
             let woken = self.changed.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
+            state.waking = false;
+        }
+    }
+
+    /// Wakes a thread, unless one is waking already: that thread wakes the next one if more jobs can run.
+    fn wake_one(&self, mut state: MutexGuard<'_, State<T>>) {
+        if state.idle > 0 && !state.waking {
+            state.waking = true;
+            drop(state);
+            self.changed.notify_one();
         }
     }
 }
