@@ -1,11 +1,13 @@
 //! Steps 7 to 10 of a request: input decoding, visibility check, idempotency and handler.
 
+use std::cell::Cell;
 use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::StatusCode;
 use http::request::Parts;
+use serde::Serialize;
 
 use super::checks;
 use super::error::{ApiError, AuthFailure};
@@ -25,11 +27,13 @@ use crate::runtime::BoxFuture;
 use crate::store::IdempotentRequest;
 use crate::task::{catch_panic, spawn_and_join};
 
-/// Initial capacity of a response body, in bytes.
-const INITIAL_CAPACITY: usize = 1024;
+/// Maximum capacity in bytes of the buffer that a thread keeps.
+const MAX_BUFFER_CAPACITY: usize = 64 * 1024;
 
-/// Maximum spare capacity of a response body, in bytes. A larger spare capacity is freed.
-const MAX_SPARE_CAPACITY: usize = 64 * 1024;
+thread_local! {
+    /// Buffer of response bodies: a body is copied once its size is known, so that it does not grow step by step.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// Caller of an operation: [`Caller`] if guests can call it, otherwise [`MemberCaller`]. A host cannot implement this
 /// trait.
@@ -284,17 +288,9 @@ where
             existed,
         } = result.render(&context)?;
         let status = if existed { StatusCode::OK } else { self.status };
-        let mut body = Vec::new();
-        if status != StatusCode::NO_CONTENT {
-            body.reserve(INITIAL_CAPACITY);
-            serde_json::to_writer(&mut body, &wire).map_err(ApiError::internal)?;
-        }
-        // The body waits for the client to read it, and growing doubled its capacity. Some allocators do not move a
-        // block to shrink it, so the body is copied.
-        let body = if body.capacity() - body.len() > MAX_SPARE_CAPACITY {
-            Bytes::copy_from_slice(&body)
-        } else {
-            Bytes::from(body)
+        let body = match status {
+            StatusCode::NO_CONTENT => Bytes::new(),
+            _ => to_json(&wire).map_err(ApiError::internal)?,
         };
         Ok(ApiResponse {
             status,
@@ -305,4 +301,15 @@ where
             ..ApiResponse::default()
         })
     }
+}
+
+/// Serialises a response body.
+fn to_json(wire: &impl Serialize) -> serde_json::Result<Bytes> {
+    let mut buffer = BUFFER.take();
+    buffer.clear();
+    serde_json::to_writer(&mut buffer, wire)?;
+    let body = Bytes::copy_from_slice(&buffer);
+    buffer.shrink_to(MAX_BUFFER_CAPACITY);
+    BUFFER.set(buffer);
+    Ok(body)
 }

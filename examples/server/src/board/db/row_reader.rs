@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use forum_api::model::{Author, ContentState, UserId};
+use forum_api::model::{Author, ContentState};
 use forum_api::store::{postgres, sqlite};
 use forum_api::token::TokenRecord;
 use rusqlite::types::FromSql;
@@ -113,13 +113,14 @@ impl<'a> RowReader<'a> {
 
     /// Reads three columns: a member's id, name and picture. All are null if the account is removed.
     pub fn author(&mut self) -> DbResult<Option<Author>> {
-        let user_id: Option<UserId> = self.maybe_id()?;
-        let username: Option<String> = self.value()?;
-        let avatar_url = self.value()?;
-        Ok(user_id.zip(username).map(|(user_id, username)| Author {
+        let Some(user_id) = self.maybe_id()? else {
+            self.skip(2);
+            return Ok(None);
+        };
+        Ok(Some(Author {
             user_id,
-            username,
-            avatar_url,
+            username: self.value()?,
+            avatar_url: self.value()?,
         }))
     }
 }

@@ -148,14 +148,14 @@ struct PageReader<'a> {
 }
 
 impl<'a> PageReader<'a> {
-    const fn new(actor: &'a Actor, limit: PageLimit, now: Timestamp) -> Self {
+    fn new(actor: &'a Actor, limit: PageLimit, now: Timestamp) -> Self {
         Self {
             actor,
             limit,
             now,
             view: None,
             sees_from: false,
-            posts: Vec::new(),
+            posts: Vec::with_capacity(limit.get()),
             last: None,
             size: 0,
             has_more: false,
@@ -319,6 +319,21 @@ struct AnsweredPost {
     author: Option<UserId>,
 }
 
+impl AnsweredPost {
+    /// Returns `None` if the row has no answered post.
+    fn read(row: &mut RowReader<'_>) -> db::DbResult<Option<Self>> {
+        let Some(post_id) = row.maybe_id()? else {
+            row.skip(2);
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            post_id,
+            state: row.state()?,
+            author: row.maybe_id()?,
+        }))
+    }
+}
+
 impl PublicPost {
     /// Returns `None` if the row has no post.
     pub fn read(row: &mut RowReader<'_>) -> db::DbResult<Option<Self>> {
@@ -343,15 +358,7 @@ impl PublicPost {
             extra: None,
             can_read_deleted: false,
         };
-        let id = row.maybe_id()?;
-        let state = row.maybe_state()?;
-        let author = row.maybe_id()?;
-        let answered = id.zip(state).map(|(post_id, state)| AnsweredPost {
-            post_id,
-            state,
-            author,
-        });
-        Ok(Some(Self::new(post, answered)))
+        Ok(Some(Self::new(post, AnsweredPost::read(row)?)))
     }
 
     fn new(mut post: Post, answered: Option<AnsweredPost>) -> Self {
