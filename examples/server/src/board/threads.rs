@@ -8,7 +8,7 @@ use forum_api::model::{
 };
 
 use super::access::actor::Actor;
-use super::access::visibility::{Visibility, sees_thread};
+use super::access::visibility::{Visibility, sees_thread, sees_thread_of};
 use super::db::{self, Connection, RowReader, Transaction, bind};
 use super::events::{DomainEvent, EventScope, STARTED};
 use super::posts::markdown::BodyHtml;
@@ -38,7 +38,7 @@ static LIST: LazyLock<String> = LazyLock::new(|| {
         WHERE thread.forum_id = :forum AND {}
             AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at > :since
         ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT :rows",
-        sees_thread(),
+        sees_thread_of(":forum"),
     )
 });
 

@@ -56,23 +56,28 @@ pub fn sees_forum(forum: &str) -> String {
 
 /// Returns an SQL condition: the caller sees the row `thread`.
 pub fn sees_thread() -> String {
-    let forum = sees_forum("thread.forum_id");
-    let state = sees_state("thread");
-    format!("{forum} AND {state}")
+    sees_thread_of("thread.forum_id")
+}
+
+/// Returns the condition [`sees_thread`] for rows whose forum is the expression `forum`. A database evaluates the
+/// condition on a parameter once, and not for each row.
+pub fn sees_thread_of(forum: &str) -> String {
+    let state = sees_state("thread", forum);
+    format!("{} AND {state}", sees_forum(forum))
 }
 
 /// Returns an SQL condition: a caller who sees the row `thread` also sees the row `post`, a post of this thread.
 pub fn sees_post(post: &str) -> String {
-    sees_state(post)
+    sees_state(post, "thread.forum_id")
 }
 
-/// Returns an SQL condition: the caller sees content in the state of the row. Authors and moderators see content that
-/// awaits approval; moderators see deleted content.
-fn sees_state(row: &str) -> String {
+/// Returns an SQL condition: the caller sees content of the forum in the state of the row. Authors and moderators see
+/// content that awaits approval; moderators see deleted content.
+fn sees_state(row: &str, forum: &str) -> String {
     format!(
         "({row}.state = 'visible'
             OR {row}.state = 'awaiting_approval' AND {row}.author_id = :member
-            OR instr(:moderates, ',' || thread.forum_id || ',') > 0)"
+            OR instr(:moderates, ',' || {forum} || ',') > 0)"
     )
 }
 
