@@ -521,6 +521,29 @@ fn the_links_of_documents_have_targets() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// The tables of ARCHITECTURE.md name files relative to these folders.
+#[test]
+fn the_files_that_the_architecture_names_exist() {
+    let folders = [
+        ".",
+        "src",
+        "examples/server",
+        "examples/server/src",
+        "examples/server/src/board",
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = read("ARCHITECTURE.md");
+    let is_file = |span: &&str| span.contains('/') && span.ends_with(".rs");
+    let exists = |file: &&str| {
+        folders
+            .iter()
+            .any(|folder| root.join(folder).join(file).exists())
+    };
+    let files = text.split('`').filter(is_file);
+    let (found, missing): (Vec<_>, Vec<_>) = files.partition(exists);
+    assert!(found.len() > 20 && missing.is_empty(), "{missing:?}");
+}
+
 /// In rustdoc the list of links precedes each chapter. The protocol is a chapter as well.
 #[test]
 fn the_list_of_links_has_the_labels_of_the_guide() {
