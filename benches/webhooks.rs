@@ -30,7 +30,7 @@ const IN_FLIGHT: u32 = 64;
 
 #[tokio::main]
 async fn main() {
-    let topic = Topic::parse("bench.event").unwrap();
+    let topic = Topic::from_static("bench.event");
     if is_selected("receipt") {
         receipt(&topic).await;
     }

@@ -4,14 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::uri::Authority;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::build_error::BuildError;
 use crate::runtime::{Clock, OsRandom, RandomSource, Runtime, SystemClock};
 use crate::scope::{Scope, Scopes, Surface};
+use crate::webhook::{EventKind, Topic};
 #[cfg(feature = "webhooks")]
 use crate::webhook::{PlaintextCipher, SecretCipher};
 
-/// Clock, random source, runtime, surface, public origin and secret cipher of a board.
+/// Clock, random source, runtime, surface, scopes, topics, public origin and secret cipher of a board.
 ///
 /// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that all of
 /// them use the same settings. Each of them also accepts a [`Runtime`] instead of an `Environment`, and then uses the
@@ -36,6 +39,7 @@ pub struct Environment {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) surface: Surface,
     pub(crate) own_scopes: Vec<Scope>,
+    own_events: Vec<EventKind>,
     /// Ids of operations of the specification.
     pub(crate) omitted_operations: Vec<String>,
     pub(crate) public_origin: String,
@@ -56,6 +60,7 @@ impl Environment {
             runtime: Arc::new(runtime),
             surface: Surface::Full,
             own_scopes: Vec::new(),
+            own_events: Vec::new(),
             omitted_operations: Vec::new(),
             public_origin: String::new(),
             #[cfg(feature = "webhooks")]
@@ -93,6 +98,65 @@ impl Environment {
     pub fn scope(mut self, scope: Scope) -> Self {
         self.own_scopes.push(scope);
         self
+    }
+
+    /// Adds a topic of the host's own events, which [`Event::new`](crate::webhook::Event::new) creates. Endpoints can
+    /// subscribe to it by name, and the OpenAPI document of the full surface describes it.
+    ///
+    /// `description` is one sentence about the change that causes the event. `example` is the data of an event; its type
+    /// is the schema in the document.
+    ///
+    /// The builder of the API rejects a topic of the specification, and a topic that is added twice.
+    ///
+    /// ```
+    /// # #[cfg(feature = "tokio")] {
+    /// use forum_api::Environment;
+    /// use forum_api::model::UserId;
+    /// use forum_api::webhook::Topic;
+    /// use schemars::JsonSchema;
+    /// use serde::Serialize;
+    ///
+    /// const BADGE_GIVEN: Topic = Topic::from_static("badge.given");
+    ///
+    /// #[derive(Serialize, JsonSchema)]
+    /// #[serde(rename_all = "camelCase")]
+    /// struct GivenBadge {
+    ///     /// The member who was given the badge.
+    ///     user_id: UserId,
+    ///     /// Name of the badge.
+    ///     badge: String,
+    /// }
+    ///
+    /// let example = GivenBadge { user_id: UserId::from(3), badge: "Gardener".into() };
+    /// let environment = Environment::default().topic(BADGE_GIVEN, "A member was given a badge.", &example);
+    /// # drop(environment);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn topic<D: Serialize + JsonSchema>(
+        mut self,
+        topic: Topic,
+        description: &'static str,
+        example: &D,
+    ) -> Self {
+        self.own_events
+            .push(EventKind::own(topic, description, example));
+        self
+    }
+
+    /// Returns the kinds of events that the OpenAPI document describes in addition to those of the specification.
+    pub(crate) fn own_events(&self) -> &[EventKind] {
+        match self.surface {
+            Surface::Full => &self.own_events,
+            Surface::Compact => &[],
+        }
+    }
+
+    /// Returns the topics of the host.
+    #[cfg(feature = "webhooks")]
+    pub(crate) fn own_topics(&self) -> Vec<Topic> {
+        let topics = self.own_events.iter().map(|kind| &kind.topic);
+        topics.cloned().collect()
     }
 
     /// Omits operations of the specification that the board does not have, by their ids, such as `getPoll`. Default: none.
@@ -158,8 +222,8 @@ impl Environment {
         }
     }
 
-    /// Rejects a public origin that is neither empty nor an origin, repeated scopes, more than 64 scopes, and unknown ids
-    /// of omitted operations.
+    /// Rejects a public origin that is neither empty nor an origin, repeated scopes and topics, more than 64 scopes, and
+    /// unknown ids of omitted operations.
     pub(crate) fn validate(&self) -> Result<(), BuildError> {
         let is_valid = self.public_origin.is_empty() || is_origin(&self.public_origin);
         let expected =
@@ -169,6 +233,13 @@ impl Environment {
         let is_repeated = |scope: &Scope| scopes.iter().filter(|one| *one == scope).count() > 1;
         let is_valid = scopes.len() <= Scopes::MAX_LEN && !scopes.iter().any(is_repeated);
         BuildError::require(is_valid, "scope", "at most 64 scopes with different names")?;
+        let mut topics = Topic::STANDARD.to_vec();
+        topics.push(Topic::PING);
+        for event in &self.own_events {
+            let is_new = !topics.contains(&event.topic);
+            BuildError::require(is_new, "topic", "topics with different names")?;
+            topics.push(event.topic.clone());
+        }
         let is_unknown = |id: &&String| !Scope::operations().any(|(known, _)| known == **id);
         match self.omitted_operations.iter().find(is_unknown) {
             Some(id) => {
@@ -218,6 +289,7 @@ impl fmt::Debug for Environment {
             .field("runtime", &self.runtime)
             .field("surface", &self.surface)
             .field("own_scopes", &self.own_scopes)
+            .field("own_events", &self.own_events)
             .field("omitted_operations", &self.omitted_operations)
             .field("public_origin", &self.public_origin)
             .finish_non_exhaustive()

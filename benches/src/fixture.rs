@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use forum_api::Language;
 use forum_api::audit::AuditActor;
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock as _, OsRandom, SystemClock, TokioRuntime};
@@ -12,6 +11,7 @@ use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::webhook::{Event, EventMeta, HttpTransport, HttpTransportSettings, Topic, TopicSet};
 use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
+use forum_api::{Environment, Language};
 use forum_server::board::access::groups::{Group, Groups};
 use forum_server::board::db::BoardDatabase;
 use forum_server::board::{ReferenceBoard, accounts};
@@ -66,9 +66,9 @@ impl BenchFixture {
             owner_name: None,
             secret: None,
         };
-        let webhook_admin = WebhookAdmin::new(self.webhooks.clone(), TokioRuntime)
-            .allow_private_addresses(true)
-            .custom_topics(vec![topic.clone()]);
+        let environment = Environment::new(TokioRuntime).topic(topic.clone(), "A text.", &());
+        let webhook_admin =
+            WebhookAdmin::new(self.webhooks.clone(), environment).allow_private_addresses(true);
         webhook_admin.add(new, &AuditActor::SYSTEM).await.unwrap();
     }
 

@@ -33,8 +33,8 @@ pub use delivery::{
     AttemptOutcome, AttemptRecord, Backoff, Delivery, DeliveryProgress, DeliveryState,
 };
 pub use endpoint::{Endpoint, NoPendingSecretError, PendingSecret};
-pub(crate) use event::{EVENT_KINDS, EventKind};
 pub use event::{Event, EventContext, EventMeta, ForumSummary};
+pub(crate) use event::{EventKind, event_kinds};
 pub use secret::{
     EncryptedSecret, KeyId, KeyMismatchError, PlaintextCipher, SecretCipher, SecretTooShortError,
     WebhookSecret,

@@ -16,29 +16,29 @@ pub struct Topic(Cow<'static, str>);
 
 impl Topic {
     /// A thread was created or approved. Its first post has an event of its own.
-    pub const THREAD_CREATED: Self = Self::standard("thread.created");
+    pub const THREAD_CREATED: Self = Self::from_static("thread.created");
     /// A thread was deleted with its posts.
-    pub const THREAD_DELETED: Self = Self::standard("thread.deleted");
+    pub const THREAD_DELETED: Self = Self::from_static("thread.deleted");
     /// A thread was restored with its posts.
-    pub const THREAD_RESTORED: Self = Self::standard("thread.restored");
+    pub const THREAD_RESTORED: Self = Self::from_static("thread.restored");
     /// A post was created or approved: a reply, or the first post of a thread.
-    pub const POST_CREATED: Self = Self::standard("post.created");
+    pub const POST_CREATED: Self = Self::from_static("post.created");
     /// A post was edited.
-    pub const POST_UPDATED: Self = Self::standard("post.updated");
+    pub const POST_UPDATED: Self = Self::from_static("post.updated");
     /// A reply was deleted.
-    pub const POST_DELETED: Self = Self::standard("post.deleted");
+    pub const POST_DELETED: Self = Self::from_static("post.deleted");
     /// A reply was restored.
-    pub const POST_RESTORED: Self = Self::standard("post.restored");
+    pub const POST_RESTORED: Self = Self::from_static("post.restored");
     /// A member voted or changed a vote.
-    pub const POLL_VOTED: Self = Self::standard("poll.voted");
+    pub const POLL_VOTED: Self = Self::from_static("poll.voted");
     /// A poll was edited.
-    pub const POLL_UPDATED: Self = Self::standard("poll.updated");
+    pub const POLL_UPDATED: Self = Self::from_static("poll.updated");
     /// A member was rated.
-    pub const MEMBER_RATED: Self = Self::standard("member.rated");
+    pub const MEMBER_RATED: Self = Self::from_static("member.rated");
     /// A private message was sent. The event contains only ids: of the sender's copy, the sender and the recipients.
-    pub const MESSAGE_SENT: Self = Self::standard("message.sent");
+    pub const MESSAGE_SENT: Self = Self::from_static("message.sent");
     /// An operator sent a test event to an endpoint.
-    pub const PING: Self = Self::standard("ping");
+    pub const PING: Self = Self(Cow::Borrowed("ping"));
 
     /// The topics that the library defines, without [`PING`](Self::PING).
     pub const STANDARD: &'static [Self] = &[
@@ -55,7 +55,12 @@ impl Topic {
         Self::MESSAGE_SENT,
     ];
 
-    const fn standard(name: &'static str) -> Self {
+    /// Creates a topic of a host: `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
+    ///
+    /// # Panics
+    /// If the name has another form. In a constant, the compiler reports it.
+    pub const fn from_static(name: &'static str) -> Self {
+        assert!(is_dotted_name(name), "a topic is `[a-z_]+(\\.[a-z_]+)+`");
         Self(Cow::Borrowed(name))
     }
 

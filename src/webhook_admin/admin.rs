@@ -11,7 +11,7 @@ use crate::model::{DAY, DeliveryId, EndpointId, Timestamp, UserId};
 use crate::store::WebhookStores;
 use crate::webhook::{
     DeliveryState, EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyMismatchError,
-    PendingSecret, PlaintextCipher, Resolver, SecretCipher, SystemResolver, Topic, TopicSet,
+    PendingSecret, PlaintextCipher, Resolver, SecretCipher, SystemResolver, TopicSet,
     WebhookSecret, url_origin,
 };
 
@@ -27,7 +27,6 @@ pub struct WebhookAdmin {
     webhooks: WebhookStores,
     environment: Environment,
     resolver: Arc<dyn Resolver>,
-    custom_topics: Vec<Topic>,
     allow_private_addresses: bool,
 }
 
@@ -76,7 +75,6 @@ impl WebhookAdmin {
             webhooks,
             environment: environment.into(),
             resolver: Arc::new(SystemResolver),
-            custom_topics: Vec::new(),
             allow_private_addresses: false,
         }
     }
@@ -85,15 +83,6 @@ impl WebhookAdmin {
     #[must_use]
     pub fn resolver(self, resolver: Arc<dyn Resolver>) -> Self {
         Self { resolver, ..self }
-    }
-
-    /// Allows subscriptions to the host's own topics in addition to the [standard ones](Topic::STANDARD).
-    #[must_use]
-    pub fn custom_topics(self, custom_topics: Vec<Topic>) -> Self {
-        Self {
-            custom_topics,
-            ..self
-        }
     }
 
     /// Allows loopback, private and unique-local addresses. Default: false.
@@ -107,9 +96,9 @@ impl WebhookAdmin {
 
     /// Returns all topics to which an endpoint can subscribe.
     #[cfg(feature = "panel")]
-    pub(crate) fn known_topics(&self) -> impl Iterator<Item = Topic> {
-        let topics = Topic::STANDARD.iter().chain(&self.custom_topics);
-        topics.cloned()
+    pub(crate) fn known_topics(&self) -> impl Iterator<Item = crate::webhook::Topic> {
+        let topics = crate::webhook::Topic::STANDARD.iter().cloned();
+        topics.chain(self.environment.own_topics())
     }
 
     #[cfg(feature = "panel")]
@@ -213,7 +202,7 @@ impl WebhookAdmin {
         new: NewEndpoint,
         actor: &AuditActor,
     ) -> Result<EndpointWithSecret, WebhookAdminError> {
-        let topics = new.topics.validated(&self.custom_topics)?;
+        let topics = new.topics.validated(&self.environment.own_topics())?;
         EndpointUrl::check_registration(&new.url, self.allow_private_addresses, &*self.resolver)
             .await?;
         self.check_key().await?;
@@ -360,7 +349,7 @@ impl WebhookAdmin {
             owner_name,
         } = update;
         let topics = topics
-            .map(|topics| topics.validated(&self.custom_topics))
+            .map(|topics| topics.validated(&self.environment.own_topics()))
             .transpose()?;
         self.find(id).await?;
         if let Some(url) = &url {

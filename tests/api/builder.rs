@@ -7,6 +7,7 @@ use forum_api::host::{Authorizer, Board, Host};
 use forum_api::rate_limit::Budget;
 use forum_api::store::Stores;
 use forum_api::test_util::TestApi;
+use forum_api::webhook::Topic;
 use forum_api::{ApiSettings, BuildError, Environment, ForumApi};
 
 use crate::support::*;
@@ -78,6 +79,24 @@ fn build_rejects_each_setting_out_of_bounds() {
         settings.base_path = "/".into();
     });
     assert!(widest.is_ok());
+}
+
+#[test]
+fn build_rejects_a_topic_that_exists() {
+    let own = Topic::from_static("link.opened");
+    for topics in [
+        &[Topic::POST_CREATED][..],
+        &[Topic::PING],
+        &[own.clone(), own],
+    ] {
+        let topics = topics.iter().cloned();
+        let environment = topics.fold(Environment::default(), |environment, topic| {
+            environment.topic(topic, "A link was opened.", &())
+        });
+        let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
+        let error = api.environment(environment).build().unwrap_err();
+        assert_eq!(error.setting(), "topic");
+    }
 }
 
 #[test]

@@ -9,6 +9,8 @@ use forum_api::scope::Surface;
 use forum_api::webhook::{Event, Topic};
 use forum_api::{ApiSettings, Environment, openapi_document};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES, rows};
@@ -541,6 +543,39 @@ fn both_surfaces_list_every_topic() {
         assert_eq!(listed.collect::<BTreeSet<_>>(), topics);
         let tags = document["tags"].as_array().unwrap();
         assert!(tags.iter().any(|tag| tag["name"] == "webhooks"));
+    }
+}
+
+/// The name of this type is also the name of the topic's schema, unless it is taken.
+#[derive(Serialize, JsonSchema)]
+struct LinkOpened {
+    url: &'static str,
+}
+
+#[test]
+fn the_full_surface_lists_the_topics_of_a_host() {
+    let topic = Topic::from_static("link.opened");
+    let data = LinkOpened { url: "https://a" };
+    for surface in BOTH {
+        let environment = Environment::new(TokioRuntime).surface(surface).topic(
+            topic.clone(),
+            "A link was opened.",
+            &data,
+        );
+        let document = openapi_document(&settings(), &environment);
+        let mut webhooks = webhooks(&document);
+        let listed = webhooks.find(|(listed, _)| *listed == topic.as_str());
+        assert_eq!(listed.is_some(), surface == Surface::Full);
+        let Some((_, operation)) = listed else {
+            continue;
+        };
+        assert_eq!(operation["summary"], "A link was opened");
+        let content = &operation["requestBody"]["content"]["application/json"];
+        let mut event = content["example"].clone();
+        assert_eq!(event["data"], json!(data));
+        check(&document, &content["schema"], &event).unwrap();
+        event["data"] = json!({ "url": 1 });
+        check(&document, &content["schema"], &event).unwrap_err();
     }
 }
 

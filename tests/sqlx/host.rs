@@ -84,7 +84,7 @@ async fn write_post(pool: &SqlitePool, body: &str) -> Result<Event> {
 
     let meta = EventMeta::new(&OsRandom, SystemClock.now())?;
     let event = Event::new(
-        Topic::parse("post.greeted")?,
+        Topic::from_static("post.greeted"),
         meta,
         None,
         &json!({ "body": body }),

@@ -84,7 +84,9 @@ async fn a_host_may_have_its_own_topics() {
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
     let unknown = admin.update(&id, topics(own), &BY).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
-    let admin = admin.custom_topics(vec![Topic::parse(own).unwrap()]);
+    let topic = Topic::from_static(own);
+    let environment = Environment::default().topic(topic, "A path was opened.", &());
+    let admin = self::admin(&webhooks, environment);
     let changed = admin.update(&id, topics(own), &BY).await.unwrap();
     assert_eq!(changed.topics.to_string(), own);
     assert_eq!(changed, find(&webhooks, &id).await, "with its new version");

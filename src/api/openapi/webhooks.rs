@@ -1,11 +1,12 @@
 //! Webhook objects, one for each topic, generated from the event types.
 
-use crate::operation::Tag;
+use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
+use crate::operation::Tag;
 use crate::webhook::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP};
-use crate::webhook::{EVENT_KINDS, EventKind};
+use crate::webhook::{EventKind, Topic, event_kinds};
 
 /// Tag of all webhooks, with its description.
 pub(super) const TAG: Tag = Tag::new("webhooks", DESCRIPTION);
@@ -44,20 +45,25 @@ const RESPONSES: &[ReceiverResponse] = &[
     ("default", "DeliveryFailed", "Any other response is a failure. The board makes up to six attempts in total."),
 ];
 
-/// Returns a webhook for each topic.
-pub(super) fn webhooks(schemas: &mut Schemas) -> Map<String, Value> {
-    let mut webhook = |kind: &EventKind| {
-        let name = name(kind);
-        let mut schema = (kind.schema)(&mut schemas.outputs);
-        schema.insert("description".into(), kind.description.into());
+/// Returns a webhook for each topic: those of the library, and those of the host.
+pub(super) fn webhooks(own: &[EventKind], schemas: &mut Schemas) -> Map<String, Value> {
+    let mut kinds = event_kinds();
+    kinds.extend_from_slice(own);
+    // A body must not get the name of a schema that it refers to.
+    let schema = |kind: &EventKind| (kind.schema)(&kind.topic, &mut schemas.outputs);
+    let bodies: Vec<_> = kinds.iter().map(schema).collect();
+    let definitions = schemas.outputs.definitions_mut();
+    let webhook = |(kind, mut body): (&EventKind, Schema)| {
+        let mut name = name(&kind.topic);
+        while definitions.contains_key(&name) {
+            name += "Event";
+        }
+        body.insert("description".into(), kind.description.into());
         let operation = operation(kind, &name);
-        schemas
-            .outputs
-            .definitions_mut()
-            .insert(name, schema.into());
+        definitions.insert(name, body.into());
         (kind.topic.to_string(), json!({ "post": operation }))
     };
-    EVENT_KINDS.iter().map(&mut webhook).collect()
+    kinds.iter().zip(bodies).map(webhook).collect()
 }
 
 fn operation(kind: &EventKind, name: &str) -> Value {
@@ -67,7 +73,7 @@ fn operation(kind: &EventKind, name: &str) -> Value {
     let responses = RESPONSES
         .iter()
         .map(|(status, name, _)| ((*status).to_owned(), reference("responses", name)));
-    let example: Value = serde_json::from_str(&(kind.example)().body).unwrap_or_default();
+    let example: Value = serde_json::from_str(&kind.example.body).unwrap_or_default();
     let (summary, more) = match kind.description.split_once(". ") {
         Some((summary, more)) => (summary, format!("{more} {SEE}")),
         None => (kind.description.trim_end_matches('.'), SEE.into()),
@@ -88,8 +94,8 @@ fn operation(kind: &EventKind, name: &str) -> Value {
 }
 
 /// Converts a topic to a schema name: `PostCreated` for `post.created`.
-fn name(kind: &EventKind) -> String {
-    let words = kind.topic.as_str().split(['.', '_']).map(|word| {
+fn name(topic: &Topic) -> String {
+    let words = topic.as_str().split(['.', '_']).map(|word| {
         let (first, rest) = word.split_at(1);
         first.to_uppercase() + rest
     });

@@ -54,7 +54,7 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
 }
 
 impl Event {
-    /// Creates an event of a host's own `topic`.
+    /// Creates an event of a host's own `topic`, which [`Environment::topic`](crate::Environment::topic) declares.
     ///
     /// The worker sends it to the subscribed endpoints whose owner can see the forum. If `forum_id` is `None`, the
     /// worker sends it to all subscribed endpoints whose owner has access:
@@ -63,7 +63,12 @@ impl Event {
     /// use [`message_sent`](Self::message_sent), and for [`Topic::MEMBER_RATED`]
     /// [`member_rated`](Self::member_rated): the worker reads the parties from `data`, and sends the event only to
     /// their endpoints.
-    pub fn new(topic: Topic, meta: EventMeta, forum_id: Option<ForumId>, data: &Value) -> Self {
+    pub fn new(
+        topic: Topic,
+        meta: EventMeta,
+        forum_id: Option<ForumId>,
+        data: &impl Serialize,
+    ) -> Self {
         Self::with_data(topic, meta, forum_id, data)
     }
 

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
 
 use super::payload::{
     MessageEventData, MessageIds, PingEventData, PollEventData, PostEventData, PublicView,
@@ -16,12 +17,29 @@ use crate::model::{
 use crate::webhook::Topic;
 
 /// A kind of event, as the OpenAPI document describes it.
+#[derive(Clone, Debug)]
 pub(crate) struct EventKind {
     pub(crate) topic: Topic,
     pub(crate) description: &'static str,
     /// Returns the schema of the body.
-    pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
-    pub(crate) example: fn() -> Event,
+    pub(crate) schema: fn(&Topic, &mut SchemaGenerator) -> Schema,
+    pub(crate) example: Event,
+}
+
+impl EventKind {
+    /// Describes the events of a host's own topic, given the data of one.
+    pub(crate) fn own<D: Serialize + JsonSchema>(
+        topic: Topic,
+        description: &'static str,
+        data: &D,
+    ) -> Self {
+        Self {
+            example: Event::new(topic.clone(), example_meta(&topic), None, data),
+            schema: body::schema::<D>,
+            topic,
+            description,
+        }
+    }
 }
 
 macro_rules! kinds {
@@ -40,12 +58,15 @@ macro_rules! kinds {
             }
         )+}
 
-        pub(crate) const EVENT_KINDS: &[EventKind] = &[$(EventKind {
-            topic: Topic::$topic,
-            description: $description,
-            schema: |generator| body::schema::<$data>(&Topic::$topic, generator),
-            example: || Event::$name(example_meta(&Topic::$topic), $($example),*),
-        }),+];
+        /// Describes the events of the library's own topics.
+        pub(crate) fn event_kinds() -> Vec<EventKind> {
+            vec![$(EventKind {
+                topic: Topic::$topic,
+                description: $description,
+                schema: body::schema::<$data>,
+                example: Event::$name(example_meta(&Topic::$topic), $($example),*),
+            }),+]
+        }
     };
 }
 

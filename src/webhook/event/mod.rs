@@ -5,5 +5,5 @@ mod constructors;
 mod envelope;
 mod payload;
 
-pub(crate) use constructors::{EVENT_KINDS, EventKind};
+pub(crate) use constructors::{EventKind, event_kinds};
 pub use envelope::{Event, EventContext, EventMeta, ForumSummary};

@@ -62,7 +62,7 @@ fn an_endpoint_receives_the_topics_to_which_it_subscribes() {
         subscribe(&fixture, 1, name, topics);
     }
     fixture.insert_post_event();
-    fixture.insert_event(fixture.event(&Topic::parse("garden.gate.opened").unwrap(), None));
+    fixture.insert_event(fixture.event(&Topic::from_static("garden.gate.opened"), None));
     fixture.insert_event(message(&fixture, 1, &[2]));
     fixture.start();
     assert_eq!(recipients(&fixture), ["a", "a", "b", "c", "d", "d", "d"]);

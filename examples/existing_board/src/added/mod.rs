@@ -24,9 +24,15 @@ pub fn stores(club: &Club) -> Stores {
     }
 }
 
-/// Returns the environment that all services of the board share: it adds the scope of votes.
+/// Returns the environment that all services of the board share: it adds the scope and the topic of votes.
 pub fn environment() -> Environment {
-    Environment::new(TokioRuntime).scope(votes::VOTES_WRITE)
+    Environment::new(TokioRuntime)
+        .scope(votes::VOTES_WRITE)
+        .topic(
+            votes::POST_VOTED,
+            "A member voted for a post.",
+            &votes::PostVoted::example(),
+        )
 }
 
 /// Returns the API, which is mounted at `/api/v1`. Tokens and idempotency keys are in the board's database. Rate limits

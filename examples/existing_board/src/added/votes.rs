@@ -3,20 +3,22 @@
 use std::sync::Arc;
 
 use forum_api::host::{BoardResult, InForum, MemberCaller, OrInternal};
-use forum_api::model::PostPath;
+use forum_api::model::{PostId, PostPath};
 use forum_api::operation::{Operation, Resource, Tag};
 use forum_api::runtime::OsRandom;
 use forum_api::scope::Scope;
 use forum_api::webhook::{Event, EventMeta, Topic};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use super::events;
 use crate::before::Club;
 
 /// The scope of tokens that may vote.
 pub const VOTES_WRITE: Scope = Scope::from_static("votes:write", "Vote for posts.");
+
+/// The topic of votes.
+pub const POST_VOTED: Topic = Topic::from_static("post.voted");
 
 const PATH: &str = "/threads/{threadId}/posts/{postId}/votes";
 
@@ -27,7 +29,7 @@ const VOTE: &str = "
     FROM entry JOIN topic ON topic.id = entry.topic WHERE entry.id = $1";
 
 /// The votes for a post.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PostVotes {
     /// Number of members who voted for the post.
@@ -35,6 +37,29 @@ struct PostVotes {
 }
 
 impl Resource for PostVotes {}
+
+impl PostVotes {
+    const EXAMPLE: Self = Self { vote_count: 3 };
+}
+
+/// Data of the event of a vote.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PostVoted {
+    /// The post.
+    post_id: PostId,
+    /// The votes for the post.
+    votes: PostVotes,
+}
+
+impl PostVoted {
+    pub fn example() -> Self {
+        Self {
+            post_id: PostId::from(54),
+            votes: PostVotes::EXAMPLE,
+        }
+    }
+}
 
 /// Returns the operation: a second vote of a member for the same post changes nothing.
 pub fn vote_post(club: &Arc<Club>) -> Operation {
@@ -45,7 +70,7 @@ pub fn vote_post(club: &Arc<Club>) -> Operation {
         .created(
             club,
             |club, member: &MemberCaller, post, ()| Box::pin(vote(club, member, post)),
-            || PostVotes { vote_count: 3 },
+            || PostVotes::EXAMPLE,
         )
 }
 
@@ -63,10 +88,12 @@ async fn vote(
     let (section, vote_count): (i64, _) = (row.get("section"), row.get("vote_count"));
     let votes = InForum::new(section.into(), PostVotes { vote_count });
     if row.get("is_new") {
-        let topic = Topic::parse("post.voted").or_internal()?;
         let meta = EventMeta::new(&OsRandom, member.request().received_at()).or_internal()?;
-        let data = json!({ "postId": post.post_id, "votes": votes.value });
-        let event = Event::new(topic, meta, Some(votes.forum_id.clone()), &data);
+        let data = PostVoted {
+            post_id: post.post_id,
+            votes: votes.value,
+        };
+        let event = Event::new(POST_VOTED, meta, Some(votes.forum_id.clone()), &data);
         events::insert(&transaction, &event).await?;
     }
     transaction.commit().await?;

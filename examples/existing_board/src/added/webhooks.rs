@@ -33,7 +33,7 @@ pub async fn register(
     member: i64,
     url: String,
 ) -> Result<WebhookSecret, WebhookAdminError> {
-    let admin = WebhookAdmin::new(WebhookStores::in_postgres(&club.pool), TokioRuntime);
+    let admin = WebhookAdmin::new(WebhookStores::in_postgres(&club.pool), super::environment());
     let endpoint = NewEndpoint {
         url,
         topics: TopicSet {

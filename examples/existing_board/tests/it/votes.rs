@@ -44,5 +44,7 @@ fn a_vote_is_counted_once_and_has_an_event() {
             document["info"]["x-scopes"]["votes:write"],
             "Vote for posts."
         );
+        let webhook = &document["webhooks"]["post.voted"]["post"];
+        assert_eq!(webhook["operationId"], "onPostVotedEvent");
     });
 }
