@@ -29,7 +29,7 @@ const VOTE: &str = "
     FROM entry JOIN topic ON topic.id = entry.topic WHERE entry.id = $1";
 
 /// The votes for a post.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PostVotes {
     /// Number of members who voted for the post.
@@ -43,7 +43,7 @@ impl PostVotes {
 }
 
 /// Data of the event of a vote.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PostVoted {
     /// The post.
