@@ -106,7 +106,7 @@ impl Environment {
     /// `description` is one sentence about the change that causes the event. `example` is the data of an event; its type
     /// is the schema in the document.
     ///
-    /// The builder of the API rejects a topic of the specification, and a topic that is added twice.
+    /// The builders of the API and the panel reject a topic of the specification, and a topic that is added twice.
     ///
     /// ```
     /// # #[cfg(feature = "tokio")] {

@@ -54,7 +54,7 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
 }
 
 impl Event {
-    /// Creates an event of a host's own `topic`, which [`Environment::topic`](crate::Environment::topic) declares.
+    /// Creates an event of a host's own `topic`, which [`Environment::topic`](crate::Environment::topic) adds.
     ///
     /// The worker sends it to the subscribed endpoints whose owner can see the forum. If `forum_id` is `None`, the
     /// worker sends it to all subscribed endpoints whose owner has access:
