@@ -19,7 +19,7 @@ use forum_api::test_util::{StoreInterceptor, stores_in_memory};
 use forum_api::token::TokenRecord;
 use forum_api::webhook::{AttemptRecord, DeliveryProgress, DeliveryState, Event, Topic};
 use forum_api::webhook_admin::WebhookAdmin;
-use forum_api::{Environment, async_trait};
+use forum_api::{Environment, Wiring, async_trait};
 use http::request::Parts;
 use http::{HeaderMap, Request};
 use http_body::Body;
@@ -191,11 +191,14 @@ impl PanelFixture {
             .clock(clock.clone())
             .random(Arc::new(SeededRandom::new(1)))
             .scope(VOTES_WRITE);
-        let admin = WebhookAdmin::new(interceptor.webhooks(&webhooks), &environment);
-        let intercepted = interceptor.stores(&stores);
+        let wiring = Wiring::new(
+            interceptor.stores(&stores),
+            interceptor.webhooks(&webhooks),
+            environment,
+        );
         let mut settings = PanelSettings::default();
         settings.base_path = base_path.into();
-        let panel = Panel::builder(members.clone(), intercepted, admin, environment);
+        let panel = wiring.panel(members.clone(), wiring.webhook_admin());
         Self {
             panel: panel.settings(settings).build().unwrap(),
             members,
@@ -236,10 +239,8 @@ impl PanelFixture {
     }
 
     pub fn node_builder_in(&self, environment: Environment) -> PanelBuilder {
-        let admin = WebhookAdmin::new(self.webhooks.clone(), &environment);
-        let members = self.members.clone();
-        let stores = self.stores.clone();
-        Panel::builder(members, stores, admin, environment)
+        let wiring = Wiring::new(self.stores.clone(), self.webhooks.clone(), environment);
+        wiring.panel(self.members.clone(), wiring.webhook_admin())
     }
 
     pub async fn send(
