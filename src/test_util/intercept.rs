@@ -76,7 +76,6 @@ type OnResult = Arc<dyn Fn(&dyn Any, &mut dyn Any) + Send + Sync>;
 #[derive(Default)]
 struct Hooks {
     counts: BTreeMap<&'static str, u32>,
-    calls_in_progress: usize,
     on_call: Option<OnCall>,
     on_arguments: HashMap<&'static str, OnArguments>,
     on_result: HashMap<&'static str, OnResult>,
@@ -172,16 +171,6 @@ impl StoreInterceptor {
         std::mem::take(&mut self.hooks().counts)
     }
 
-    /// Returns the number of calls that have neither completed nor been dropped.
-    pub fn calls_in_progress(&self) -> usize {
-        self.hooks().calls_in_progress
-    }
-
-    fn begin_call(&self) -> CallGuard {
-        self.hooks().calls_in_progress += 1;
-        CallGuard(self.clone())
-    }
-
     fn hooks(&self) -> MutexGuard<'_, Hooks> {
         lock(&self.0)
     }
@@ -251,15 +240,6 @@ impl fmt::Debug for Intervention {
     }
 }
 
-/// A call in progress.
-struct CallGuard(StoreInterceptor);
-
-impl Drop for CallGuard {
-    fn drop(&mut self) {
-        self.0.hooks().calls_in_progress -= 1;
-    }
-}
-
 impl<T: LibraryStore + ?Sized> LibraryStore for Intercepted<T> {}
 
 struct Intercepted<T: ?Sized> {
@@ -278,7 +258,6 @@ macro_rules! intercepted {
         impl $trait for Intercepted<dyn $trait> {$(
             async fn $method(&self, $($argument: $type),*) -> BackendResult<$result> {
                 const METHOD: &str = concat!(stringify!($field), ".", stringify!($method));
-                let _call = self.interceptor.begin_call();
                 let mut arguments = ($($owned,)*);
                 let delay = self.interceptor.before(METHOD, &mut arguments).await?;
                 let ($($argument,)*) = &arguments;

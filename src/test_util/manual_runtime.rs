@@ -41,8 +41,6 @@ struct Tasks {
     /// Wakers of the timers, by wake-up time and a unique number.
     timers: Mutex<BTreeMap<(Timestamp, u64), Waker>>,
     timer_count: AtomicU64,
-    /// Waker of [`ManualRuntime::run_until`], woken when a task becomes ready.
-    watcher: Mutex<Option<Waker>>,
 }
 
 struct Task {
@@ -58,7 +56,6 @@ impl ManualRuntime {
             ready: Mutex::default(),
             timers: Mutex::default(),
             timer_count: AtomicU64::default(),
-            watcher: Mutex::default(),
         }))
     }
 
@@ -82,46 +79,22 @@ impl ManualRuntime {
     pub fn advance(&self, duration: Duration) {
         self.run_until_idle();
         let end = self.0.clock.now().saturating_add(duration);
-        while self.advance_to_next_timer(end) {
+        loop {
+            let next = self.next_timer().filter(|next| *next <= end);
+            let now = self.0.clock.now();
+            let step = next.unwrap_or(end).saturating_duration_since(now);
+            self.0.clock.advance(step);
+            if next.is_none() {
+                return;
+            }
             self.run_until_idle();
         }
-    }
-
-    /// Advances the clock to the next timer, or to `end` if `end` is earlier. Returns `true` if the next timer is not
-    /// later than `end`. Does not run tasks.
-    pub fn advance_to_next_timer(&self, end: Timestamp) -> bool {
-        let next = self.next_timer().filter(|next| *next <= end);
-        let now = self.0.clock.now();
-        self.0
-            .clock
-            .advance(next.unwrap_or(end).saturating_duration_since(now));
-        next.is_some()
-    }
-
-    /// Runs all tasks until `done` returns `true`. Waits for tasks to be woken by sockets or other threads. Does not
-    /// advance the clock.
-    pub async fn run_until(&self, done: impl Fn() -> bool) {
-        let run = |context: &mut Context<'_>| {
-            *lock(&self.0.watcher) = Some(context.waker().clone());
-            self.run_until_idle();
-            if done() {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
-        };
-        poll_fn(run).await;
     }
 
     /// Returns the time of the next timer; `None` if there is no timer.
     pub fn next_timer(&self) -> Option<Timestamp> {
         let timers = lock(&self.0.timers);
         timers.first_key_value().map(|((at, _), _)| *at)
-    }
-
-    /// Returns the number of timers.
-    pub fn pending_timers(&self) -> usize {
-        lock(&self.0.timers).len()
     }
 
     /// Runs `future` and all tasks until it is ready. Does not advance the clock.
@@ -203,7 +176,6 @@ impl Wake for Task {
     fn wake(self: Arc<Self>) {
         if let Some(tasks) = self.tasks.upgrade() {
             lock(&tasks.ready).push_back(self);
-            lock(&tasks.watcher).iter().for_each(Waker::wake_by_ref);
         }
     }
 }

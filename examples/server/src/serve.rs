@@ -7,12 +7,12 @@ use std::time::Duration;
 use deadpool_postgres::Pool;
 use forum_api::host::{BoardResult, OrInternal};
 use forum_api::mcp::McpServer;
-use forum_api::panel::{Panel, PanelSettings};
+use forum_api::panel::PanelSettings;
 use forum_api::rate_limit::Budget;
 use forum_api::reference::ReferencePage;
 use forum_api::store::{RateLimitStore, Stores};
 use forum_api::worker::WorkerHandle;
-use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi};
+use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi, Wiring};
 use tokio::net::TcpListener;
 
 use crate::board::ReferenceBoard;
@@ -138,11 +138,12 @@ impl Server {
             &base_url,
             stores.rate_limits.clone(),
         );
-        let host = Arc::new(sign_in.clone());
-        let panel = Panel::builder(host, stores.clone(), webhook_admin, &environment)
+        let wiring = Wiring::new(stores, database.webhooks(), environment);
+        let panel = wiring
+            .panel(Arc::new(sign_in.clone()), webhook_admin)
             .settings(panel_settings(options, &base_url));
-        let api = ForumApi::builder(Arc::new(board.clone()), stores)
-            .environment(&environment)
+        let api = wiring
+            .api(Arc::new(board.clone()))
             .settings(settings)
             .build()
             .or_internal()?;

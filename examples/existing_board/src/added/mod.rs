@@ -11,36 +11,34 @@ pub mod webhooks;
 use std::sync::Arc;
 
 use forum_api::runtime::TokioRuntime;
-use forum_api::store::Stores;
-use forum_api::{BuildError, Environment, ForumApi};
+use forum_api::store::{Stores, WebhookStores};
+use forum_api::{BuildError, Environment, ForumApi, Wiring};
 
 use crate::before::Club;
 
-/// Returns the stores in the board's database. The board loads tokens together with their owners.
-pub fn stores(club: &Club) -> Stores {
-    Stores {
+/// Returns what all services of the board share: stores in the board's database, which loads tokens together with their
+/// owners, and an environment with the scope and the topic of votes.
+pub fn wiring(club: &Club) -> Wiring {
+    let stores = Stores {
         token_loader: Some(Arc::new(club.clone())),
         ..Stores::in_postgres(&club.pool)
-    }
-}
-
-/// Returns the environment that all services of the board share: it adds the scope and the topic of votes.
-pub fn environment() -> Environment {
-    Environment::new(TokioRuntime)
+    };
+    let environment = Environment::new(TokioRuntime)
         .scope(votes::VOTES_WRITE)
         .topic(
             votes::POST_VOTED,
             "A member voted for a post.",
             &votes::PostVoted::example(),
-        )
+        );
+    Wiring::new(stores, WebhookStores::in_postgres(&club.pool), environment)
 }
 
 /// Returns the API, which is mounted at `/api/v1`. Tokens and idempotency keys are in the board's database. Rate limits
 /// are in memory, which suits a single node.
 pub fn api(club: &Club) -> Result<ForumApi, BuildError> {
     let board = Arc::new(club.clone());
-    ForumApi::builder(board.clone(), stores(club))
-        .environment(environment())
+    wiring(club)
+        .api(board.clone())
         .operation(votes::vote_post(&board))
         .axum()
         .build()

@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use forum_api::audit::AuditActor;
 use forum_api::host::{BackendError, OrInternal};
-use forum_api::runtime::TokioRuntime;
-use forum_api::store::WebhookStores;
 use forum_api::webhook::{HttpTransport, HttpTransportSettings, TopicSet, WebhookSecret};
-use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin, WebhookAdminError};
-use forum_api::worker::{Worker, WorkerHandle};
+use forum_api::webhook_admin::{NewEndpoint, WebhookAdminError};
+use forum_api::worker::WorkerHandle;
 
 use crate::before::Club;
 
@@ -20,8 +18,8 @@ pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
     let mut settings = HttpTransportSettings::default();
     settings.allow_private_addresses = ALLOW_PRIVATE;
     let transport = HttpTransport::new(settings).or_internal()?;
-    let webhooks = WebhookStores::in_postgres(&club.pool);
-    let worker = Worker::builder(webhooks, Arc::new(club.clone()), transport, TokioRuntime)
+    let worker = super::wiring(club)
+        .worker(Arc::new(club.clone()), transport)
         .build()
         .or_internal()?;
     Ok(worker.start())
@@ -33,7 +31,9 @@ pub async fn register(
     member: i64,
     url: String,
 ) -> Result<WebhookSecret, WebhookAdminError> {
-    let admin = WebhookAdmin::new(WebhookStores::in_postgres(&club.pool), super::environment());
+    let admin = super::wiring(club)
+        .webhook_admin()
+        .allow_private_addresses(ALLOW_PRIVATE);
     let endpoint = NewEndpoint {
         url,
         topics: TopicSet {
@@ -44,6 +44,5 @@ pub async fn register(
         owner_name: None,
         secret: None,
     };
-    let admin = admin.allow_private_addresses(ALLOW_PRIVATE);
     Ok(admin.add(endpoint, &AuditActor::SYSTEM).await?.secret)
 }

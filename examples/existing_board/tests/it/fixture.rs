@@ -15,7 +15,7 @@ use forum_api::store::{OutboxStore, Stores, WebhookStores};
 use forum_test_support::postgres;
 use tokio_postgres::types::ToSql;
 
-use crate::added::stores;
+use crate::added::wiring;
 use crate::before::{Club, connect};
 
 pub use forum_test_support::postgres::run_with_postgres;
@@ -123,7 +123,7 @@ impl BoardFixture for ClubFixture {
     }
 
     fn stores(&self) -> FixtureResult<Stores> {
-        Ok(stores(&self.0))
+        Ok(wiring(&self.0).stores)
     }
 
     async fn write_thread(

@@ -60,7 +60,7 @@ impl Site {
         let issued = issue_token(
             &tokens,
             &OsRandom,
-            added::environment().scopes(),
+            added::wiring(&club).environment.scopes(),
             request,
             now,
         )

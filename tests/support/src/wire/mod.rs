@@ -1,7 +1,5 @@
-//! Webhook transport and worker, with a receiver of scripted behavior and a fake resolver.
+//! Webhook transport, with a receiver of scripted behavior and a fake resolver.
 
-mod authorizer;
-mod manual_worker;
 mod receiver;
 mod recorded_request;
 mod resolver;
@@ -13,7 +11,6 @@ use bytes::Bytes;
 use forum_api::webhook::{HttpTransport, HttpTransportSettings, Resolver, SignedRequest};
 use http::HeaderMap;
 
-pub use manual_worker::ManualWorker;
 pub use receiver::{Behavior, ScriptedReceiver};
 pub(crate) use recorded_request::parse_headers;
 pub use resolver::FakeResolver;
