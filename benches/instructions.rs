@@ -158,7 +158,10 @@ struct Service {
 
 impl Service {
     async fn new(request: &str, database: &str, token: String) -> Self {
-        tracing_subscriber::fmt().with_writer(io::sink).init();
+        tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(io::sink)
+            .init();
         let database = open(database, false).await;
         let board = match request {
             REPLY => board(database, FastClock::default()),
