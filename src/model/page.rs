@@ -204,7 +204,7 @@ const DEFAULT_LIMIT: u8 = 20;
 /// assert_eq!(PageLimit::default().get(), 20);
 /// assert!(PageLimit::new(101).is_err());
 /// let limit: PageLimit = "50".parse().unwrap();
-/// assert_eq!((limit.plus_one(), limit.plus_one_usize()), (51, 51));
+/// assert_eq!(limit.plus_one(), 51);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PageLimit(u8);
@@ -227,11 +227,6 @@ impl PageLimit {
     /// Returns the number of items plus one, for the `LIMIT` of a query whose rows [`Page::from_overfetch`] takes.
     pub fn plus_one(self) -> i64 {
         i64::from(self.0) + 1
-    }
-
-    /// Returns the number of items plus one, for [`Iterator::take`].
-    pub fn plus_one_usize(self) -> usize {
-        self.get() + 1
     }
 
     /// Parses a number from 1 to 100.
