@@ -187,7 +187,15 @@ impl RenderContext<'_> {
 
     /// Removes the items of hidden forums from a page.
     fn visible_items<T: HasForum>(&self, mut page: Page<T>) -> Page<T> {
-        page.items.retain(|item| self.can_see(item.forum_id()));
+        // The items of most lists are in one forum.
+        let mut visible: Option<ForumId> = None;
+        page.items.retain(|item| {
+            let forum = item.forum_id();
+            if visible.as_ref() != Some(forum) && self.can_see(forum) {
+                visible = Some(forum.clone());
+            }
+            visible.as_ref() == Some(forum)
+        });
         if self.caller.access().visible_forums.is_empty() {
             page.next = None; // contains the sort key of a hidden item, and no page has visible items
         }

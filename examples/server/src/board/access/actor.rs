@@ -45,8 +45,7 @@ FROM (SELECT 1) AS alone
 LEFT JOIN member ON member.id = :member
 LEFT JOIN forum ON TRUE
 LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = :member
-WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE
-ORDER BY forum.id"
+WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE"
         )
     };
 }
@@ -64,8 +63,7 @@ pub const LOAD_MEMBERS: &str = concat!(
 FROM member
 LEFT JOIN forum ON TRUE
 LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = member.id
-WHERE member.banned = FALSE AND member.id IN (SELECT CAST(value AS BIGINT) FROM json_each(:members))
-ORDER BY member.id, forum.id"
+WHERE member.banned = FALSE AND member.id IN (SELECT CAST(value AS BIGINT) FROM json_each(:members))"
 );
 
 /// Reads a token, and its owner with the columns of [`LOAD`]. If the owner is unknown or banned, returns one row in
@@ -93,8 +91,7 @@ LEFT JOIN member ON member.id = ",
             " AND member.banned = FALSE
 LEFT JOIN forum ON member.id IS NOT NULL
 LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = member.id
-WHERE token.lookup = :lookup
-ORDER BY forum.id"
+WHERE token.lookup = :lookup"
         )
     };
 }
@@ -231,6 +228,7 @@ pub struct ActorRows {
     member: Option<i64>,
     position: Option<LogPosition>,
     head: Head,
+    /// In the order of the ids.
     rules: Vec<ForumRules>,
 }
 
@@ -290,7 +288,13 @@ impl ActorRows {
                 rules: Vec::new(),
             }),
         };
-        rows.rules.extend(rules(row)?);
+        if let Some(forum) = rules(row)? {
+            // SQLite returns the rows in this order, but sorts them again if the statement asks for it.
+            let place = rows
+                .rules
+                .partition_point(|other| other.forum < forum.forum);
+            rows.rules.insert(place, forum);
+        }
         Ok(Continue(()))
     }
 

@@ -142,8 +142,11 @@ struct PageReader<'a> {
     posts: Vec<Post>,
     /// Place of the last of `posts` in the order of posts.
     last: Option<Timestamp>,
-    /// Bytes of the texts of `posts`.
+    /// Maximum of the bytes of the texts of `posts` in JSON. They are counted only when it exceeds [`TEXTS_MAX`].
+    max_size: usize,
+    /// Bytes of the texts of the first `counted` of `posts`.
     size: usize,
+    counted: usize,
     has_more: bool,
 }
 
@@ -157,13 +160,15 @@ impl<'a> PageReader<'a> {
             sees_from: false,
             posts: Vec::with_capacity(limit.get()),
             last: None,
+            max_size: 0,
             size: 0,
+            counted: 0,
             has_more: false,
         }
     }
 
     fn read(&mut self, row: &mut RowReader<'_>) -> db::DbResult<ControlFlow<()>> {
-        if self.posts.len() == self.limit.get() || self.size > TEXTS_MAX {
+        if self.posts.len() == self.limit.get() || self.exceeds_size() {
             self.has_more = true;
             return Ok(Break(()));
         }
@@ -180,10 +185,21 @@ impl<'a> PageReader<'a> {
         };
         self.last = row.value()?;
         if let Some(post) = view.post(row)? {
-            self.size += size_in_json(&post);
+            self.max_size += CONTROL_LENGTH * texts(&post).map(str::len).sum::<usize>();
             self.posts.push(post);
         }
         Ok(Continue(()))
+    }
+
+    /// Returns whether the texts of `posts` exceed [`TEXTS_MAX`].
+    fn exceeds_size(&mut self) -> bool {
+        if self.max_size <= TEXTS_MAX {
+            return false;
+        }
+        let uncounted = self.posts.iter().skip(self.counted).flat_map(texts);
+        self.size += uncounted.map(size_in_json).sum::<usize>();
+        self.counted = self.posts.len();
+        self.size > TEXTS_MAX
     }
 
     fn finish(self) -> BoardResult<InForum<Page<Post>>> {
@@ -201,25 +217,19 @@ impl<'a> PageReader<'a> {
     }
 }
 
-/// Returns the bytes of the texts of a post in JSON, in which a control character has six bytes.
-fn size_in_json(post: &Post) -> usize {
+fn texts(post: &Post) -> impl Iterator<Item = &str> {
     let texts = [&post.body, &post.body_html].into_iter().flatten();
-    texts
-        .map(|text| text.len() + 5 * count_controls(text))
-        .sum()
+    texts.map(String::as_str)
 }
 
-/// Counts the control characters that have six bytes in JSON. The sum of a part fits a byte, so that the compiler can
-/// compare many bytes at once.
-fn count_controls(text: &str) -> usize {
+/// Length in bytes of a control character in JSON.
+const CONTROL_LENGTH: usize = 6;
+
+/// Returns the bytes of a text in JSON. Tabs and the ends of lines count as one.
+fn size_in_json(text: &str) -> usize {
     let is_control = |byte: &u8| matches!(byte, ..b' ') && !matches!(byte, b'\n' | b'\r' | b'\t');
-    let parts = text.as_bytes().chunks(u8::MAX.into());
-    let counts = parts.map(|part| {
-        part.iter()
-            .map(|byte| u8::from(is_control(byte)))
-            .sum::<u8>()
-    });
-    counts.map(usize::from).sum()
+    let controls = text.bytes().filter(is_control);
+    text.len() + (CONTROL_LENGTH - 1) * controls.count()
 }
 
 /// Returns a post as `actor` sees it.
