@@ -187,7 +187,7 @@ impl RenderContext<'_> {
 
     /// Removes the items of hidden forums from a page.
     fn visible_items<T: HasForum>(&self, mut page: Page<T>) -> Page<T> {
-        // The items of most lists are in one forum.
+        // The items of most lists are in one forum, which is looked up once.
         let mut visible: Option<ForumId> = None;
         page.items.retain(|item| {
             let forum = item.forum_id();

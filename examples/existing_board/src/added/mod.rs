@@ -16,8 +16,8 @@ use forum_api::{BuildError, Environment, ForumApi, Wiring};
 
 use crate::before::Club;
 
-/// Returns what all services of the board share: stores in the board's database, which loads tokens together with their
-/// owners, and an environment with the scope and the topic of votes.
+/// Returns the stores in the board's database and the environment, which all services of the board share. The board loads
+/// tokens together with their owners. The environment adds the scope and the topic of votes.
 pub fn wiring(club: &Club) -> Wiring {
     let stores = Stores {
         token_loader: Some(Arc::new(club.clone())),

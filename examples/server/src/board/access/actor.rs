@@ -289,7 +289,7 @@ impl ActorRows {
             }),
         };
         if let Some(forum) = rules(row)? {
-            // SQLite returns the rows in this order, but sorts them again if the statement asks for it.
+            // SQLite scans the forums in this order, but sorts them again for an `ORDER BY`.
             let place = rows
                 .rules
                 .partition_point(|other| other.forum < forum.forum);

@@ -142,7 +142,8 @@ struct PageReader<'a> {
     posts: Vec<Post>,
     /// Place of the last of `posts` in the order of posts.
     last: Option<Timestamp>,
-    /// Maximum of the bytes of the texts of `posts` in JSON. They are counted only when it exceeds [`TEXTS_MAX`].
+    /// Upper bound of the bytes of the texts of `posts` in JSON. The bytes are counted only if the bound exceeds
+    /// [`TEXTS_MAX`].
     max_size: usize,
     /// Bytes of the texts of the first `counted` of `posts`.
     size: usize,
