@@ -76,17 +76,20 @@ impl Timestamp {
     fn to_rfc3339(self) -> Option<[u8; 24]> {
         let since_year_0 = self.0.checked_sub(YEAR_0.0)?;
         let since_year_0 = u64::try_from(since_year_0).ok()?;
-        let [year, month, day] = date((since_year_0 / 86_400_000).try_into().ok()?);
+        let days = u32::try_from(since_year_0 / 86_400_000).ok()?;
+        let [year, month, day] = date((days < DAYS_TO_YEAR_10000).then_some(days)?);
         let millis = (since_year_0 % 86_400_000) as u32;
-        let [y1, y2, y3, y4] = digits(year)?;
-        let [o1, o2] = digits(month)?;
-        let [d1, d2] = digits(day)?;
-        let [h1, h2] = digits(millis / 3_600_000)?;
-        let [m1, m2] = digits(millis / 60_000 % 60)?;
-        let [s1, s2] = digits(millis / 1000 % 60)?;
-        let [f1, f2, f3] = digits(millis % 1000)?;
+        let [c1, c2] = two_digits(year / 100);
+        let [y1, y2] = two_digits(year % 100);
+        let [o1, o2] = two_digits(month);
+        let [d1, d2] = two_digits(day);
+        let [h1, h2] = two_digits(millis / 3_600_000);
+        let [m1, m2] = two_digits(millis / 60_000 % 60);
+        let [s1, s2] = two_digits(millis / 1000 % 60);
+        let [_, f1] = two_digits(millis % 1000 / 100);
+        let [f2, f3] = two_digits(millis % 100);
         Some([
-            y1, y2, y3, y4, b'-', o1, o2, b'-', d1, d2, b'T', h1, h2, b':', m1, m2, b':', s1, s2,
+            c1, c2, y1, y2, b'-', o1, o2, b'-', d1, d2, b'T', h1, h2, b':', m1, m2, b':', s1, s2,
             b'.', f1, f2, f3, b'Z',
         ])
     }
@@ -138,15 +141,13 @@ const fn date(days: u32) -> [u32; 3] {
     [year, if is_next_year { month - 9 } else { month + 3 }, day]
 }
 
-/// Returns the `N` decimal digits of a number; `None` if it has more.
-fn digits<const N: usize>(mut number: u32) -> Option<[u8; N]> {
-    let mut digits = [b'0'; N];
-    for digit in digits.iter_mut().rev() {
-        *digit += (number % 10) as u8;
-        number /= 10;
-    }
-    (number == 0).then_some(digits)
+/// Returns the decimal digits of a number below 100.
+const fn two_digits(number: u32) -> [u8; 2] {
+    [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]
 }
+
+/// Number of days of the years 0 to 9999.
+const DAYS_TO_YEAR_10000: u32 = 25 * 146_097;
 
 /// 0000-01-01T00:00:00Z.
 const YEAR_0: Timestamp = Timestamp(-62_167_219_200_000);
@@ -253,6 +254,7 @@ mod tests {
             (-1, "1969-12-31T23:59:59.999Z"),
             (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
             (253_402_300_800_000, "253402300800000ms"),
+            (371_023_007_068_800_000, "371023007068800000ms"),
         ] {
             assert_eq!(Timestamp::from_millis(millis).to_string(), text);
         }
