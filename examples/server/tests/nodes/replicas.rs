@@ -199,6 +199,7 @@ impl Board {
         assert_eq!(self.send_to(0, &delete).await.status, 204);
         let served = self.count("replica");
         let lagging = self.count("primary_lagging");
+        let unavailable = self.count("primary_unavailable");
         let read_thread = ApiRequest::get(&self.member, &thread);
         for _ in 0..READS {
             assert_eq!(self.read(&post).await, [400, 400]);
@@ -206,7 +207,11 @@ impl Board {
             assert_eq!(self.send_to(1, &read_thread).await.status, 404);
         }
         assert_eq!(self.count("replica"), served);
-        assert_eq!(self.count("primary_lagging"), lagging + 4 * READS as u64);
+        // A replica that does not respond in time, for example on a busy machine, is unavailable.
+        let lagging = self.count("primary_lagging") - lagging;
+        let unavailable = self.count("primary_unavailable") - unavailable;
+        assert_eq!(lagging + unavailable, 4 * READS as u64);
+        assert!(lagging > unavailable, "{lagging} {unavailable}");
         for replica in replicas {
             run(replica, "SELECT pg_wal_replay_resume()");
         }
