@@ -198,8 +198,8 @@ impl Board {
         );
         assert_eq!(self.send_to(0, &delete).await.status, 204);
         let served = self.count("replica");
-        let lagging = self.count("primary_lagging");
-        let unavailable = self.count("primary_unavailable");
+        let lagging_before = self.count("primary_lagging");
+        let unavailable_before = self.count("primary_unavailable");
         let read_thread = ApiRequest::get(&self.member, &thread);
         for _ in 0..READS {
             assert_eq!(self.read(&post).await, [400, 400]);
@@ -208,8 +208,8 @@ impl Board {
         }
         assert_eq!(self.count("replica"), served);
         // A replica that does not respond in time, for example on a busy machine, is unavailable.
-        let lagging = self.count("primary_lagging") - lagging;
-        let unavailable = self.count("primary_unavailable") - unavailable;
+        let lagging = self.count("primary_lagging") - lagging_before;
+        let unavailable = self.count("primary_unavailable") - unavailable_before;
         assert_eq!(lagging + unavailable, 4 * READS as u64);
         assert!(lagging > unavailable, "{lagging} {unavailable}");
         for replica in replicas {
