@@ -20,8 +20,9 @@ pub const POST: &str = "
     VALUES ($1, $2, $3, 'visible', $4, $4, $5, $6, $7) RETURNING id";
 
 pub const THREAD: &str = "
-    UPDATE thread SET last_number = $1, reply_count = reply_count + 1, last_post_id = $2, last_activity_at = $3
-    WHERE id = $4";
+    UPDATE thread SET
+        last_number = $1, reply_count = reply_count + 1, last_post_id = $2, last_author_id = $3, last_activity_at = $4
+    WHERE id = $5";
 
 pub const MEMBER: &str = "UPDATE member SET post_count = post_count + 1 WHERE id = $1";
 

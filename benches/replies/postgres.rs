@@ -74,9 +74,10 @@ async fn insert(
     let id: i64 = tx.query_one(post, &contents).await?.get(0);
     let event_id = format!("evt_{id:022}");
     let forum_id = into.forum.to_string();
+    let of_thread: [&(dyn ToSql + Sync); 5] = [&number, &id, &write.member, &at, &into.id];
     let of_event: [&(dyn ToSql + Sync); 4] = [&event_id, &at, &forum_id, &sample.event];
     tokio::try_join!(
-        async { tx.execute(thread, &[&number, &id, &at, &into.id]).await },
+        async { tx.execute(thread, &of_thread).await },
         async { tx.execute(member, &[&write.member]).await },
         async { tx.execute(event, &of_event).await },
     )?;

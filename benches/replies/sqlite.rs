@@ -72,7 +72,7 @@ fn insert(sample: &mut Sample, connection: &Connection, write: &Write) -> rusqli
     let event = format!("evt_{post:022}");
     let forum = thread.forum.to_string();
     for (sql, values) in [
-        (THREAD, params![number, post, at, thread.id]),
+        (THREAD, params![number, post, write.member, at, thread.id]),
         (FORUM, params![at, thread.forum]),
         (MEMBER, params![write.member]),
         (EVENT, params![event, at, forum, sample.event]),

@@ -19,16 +19,15 @@ use super::{polls, rules, search, subscriptions};
 
 /// Columns of a thread.
 pub(super) const COLUMNS: &str = "
-    thread.forum_id, thread.id, thread.title, starter.id, starter.username, starter.avatar_url,
-    thread.state, thread.created_at, thread.last_activity_at,
-    last_post.id, last_author.id, last_author.username, last_author.avatar_url, last_post.created_at,
+    thread.last_activity_at, thread.forum_id, thread.id, thread.title,
+    starter.id, starter.username, starter.avatar_url, thread.state, thread.created_at,
+    thread.last_post_id, last_author.id, last_author.username, last_author.avatar_url,
     thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, poll.id, thread.version";
 
 /// The joins that [`COLUMNS`] needs.
 pub(super) const JOINS: &str = "
     LEFT JOIN member AS starter ON starter.id = thread.author_id
-    LEFT JOIN post AS last_post ON last_post.id = thread.last_post_id
-    LEFT JOIN member AS last_author ON last_author.id = last_post.author_id
+    LEFT JOIN member AS last_author ON last_author.id = thread.last_author_id
     LEFT JOIN poll ON poll.thread_id = thread.id";
 
 /// Query of a list: scans the index by activity from the page key on.
@@ -146,6 +145,7 @@ fn thread_for(mut thread: Thread, actor: &Actor) -> Thread {
 
 /// Reads a thread without permissions.
 pub(super) fn read_thread(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
+    let last_activity_at = row.value()?;
     Ok(Thread {
         forum_id: row.id()?,
         thread_id: row.id()?,
@@ -153,8 +153,8 @@ pub(super) fn read_thread(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
         author: row.author()?,
         state: row.state()?,
         created_at: row.value()?,
-        last_activity_at: row.value()?,
-        last_post: last_post(row)?,
+        last_activity_at,
+        last_post: last_post(row, last_activity_at)?,
         reply_count: row.count()?,
         pinned: row.value()?,
         locked: row.value()?,
@@ -166,12 +166,10 @@ pub(super) fn read_thread(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
     })
 }
 
-fn last_post(row: &mut RowReader<'_>) -> db::DbResult<Option<LastPost>> {
+fn last_post(row: &mut RowReader<'_>, created_at: Timestamp) -> db::DbResult<Option<LastPost>> {
     let post_id: Option<PostId> = row.maybe_id()?;
     let author = row.author()?;
-    let created_at: Option<Timestamp> = row.value()?;
-    let whole = post_id.zip(created_at);
-    Ok(whole.map(|(post_id, created_at)| LastPost {
+    Ok(post_id.map(|post_id| LastPost {
         post_id,
         author,
         created_at,

@@ -9,12 +9,13 @@ CROSS JOIN LATERAL (
     FROM post WHERE post.thread_id = thread.id
 ) AS counted
 CROSS JOIN LATERAL (
-    SELECT id, created_at FROM post
+    SELECT id, author_id, created_at FROM post
     WHERE post.thread_id = thread.id AND (post.state = 'visible' OR post.id = thread.first_post_id)
     ORDER BY ordered_at DESC, id DESC LIMIT 1
 ) AS last
 WHERE (thread.reply_count, thread.last_number, thread.last_number, thread.last_post_id, thread.last_activity_at)
     <> (counted.replies, counted.last_number, counted.numbers, last.id, last.created_at)
+    OR thread.last_author_id IS DISTINCT FROM last.author_id
 
 UNION ALL
 

@@ -209,6 +209,7 @@ const COUNT_IN_THREADS: &str = "
         last_number = added.last_number,
         reply_count = reply_count + added.replies,
         last_post_id = added.last_post,
+        last_author_id = (SELECT author_id FROM post WHERE id = added.last_post),
         last_activity_at = added.newest
     FROM (
         SELECT

@@ -132,13 +132,15 @@ pub async fn thread(
 ) -> DbResult<(i64, i64)> {
     let insert = tx.dialect(
         "INSERT INTO thread
-            (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number, first_post_id, last_post_id)
-        SELECT :forum, :title, :words, :author, :state, :at, :at, 1, post, post
+            (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number,
+            first_post_id, last_post_id, last_author_id)
+        SELECT :forum, :title, :words, :author, :state, :at, :at, 1, post, post, :author
         FROM (SELECT coalesce(max(id), 0) + 1 AS post FROM post) AS next
         RETURNING id, first_post_id",
         "INSERT INTO thread
-            (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number, first_post_id, last_post_id)
-        SELECT :forum, :title, :words, :author, :state, :at, :at, 1, post, post
+            (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number,
+            first_post_id, last_post_id, last_author_id)
+        SELECT :forum, :title, :words, :author, :state, :at, :at, 1, post, post, :author
         FROM nextval(pg_get_serial_sequence('post', 'id')) AS post
         RETURNING id, first_post_id",
     );
@@ -167,7 +169,8 @@ pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> Db
     const NUMBER: &str = "UPDATE thread SET last_number = :number WHERE id = :thread";
     const VISIBLE: &str = "
         UPDATE thread SET
-            last_number = :number, reply_count = reply_count + 1, last_post_id = :post, last_activity_at = :at
+            last_number = :number, reply_count = reply_count + 1, last_post_id = :post, last_author_id = :author,
+            last_activity_at = :at
         WHERE id = :thread";
     let statements = match reply.state {
         ContentState::Visible => &[POST, PROFILE, VISIBLE],
@@ -208,8 +211,8 @@ pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> DbResult<
     let update = "
         UPDATE thread SET
             reply_count = reply_count + :by,
-            (last_post_id, last_activity_at) = (
-                SELECT id, created_at FROM post
+            (last_post_id, last_author_id, last_activity_at) = (
+                SELECT id, author_id, created_at FROM post
                 WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
                 ORDER BY ordered_at DESC, id DESC LIMIT 1
             )

@@ -105,11 +105,11 @@ mod tests {
         for (migrations, checksum) in [
             (
                 POSTGRES,
-                "12d24a7c35fed8669c8738590bd1fffe37fe7f833631d05378bd76972d02b6c2",
+                "6267a3edd3f13f8d3e1b6c84476ede282126d622517102968d22cb0e4f92a959",
             ),
             (
                 SQLITE,
-                "2b2c3f999cb1e6a5e0f50c1614d48951b821dbcac0d01cb4c642e6e40ebfbbc9",
+                "df1438636d985b947f6ff865448f2e843b9c8c46b41c225b00621ec855bdf366",
             ),
         ] {
             let checksums = migrations.all.iter().map(Migration::checksum);

@@ -64,6 +64,8 @@ CREATE TABLE thread (
     last_activity_at BIGINT NOT NULL,
     first_post_id BIGINT,
     last_post_id BIGINT,
+    -- Author of the last post; the account can be removed.
+    last_author_id BIGINT,
     last_number BIGINT NOT NULL DEFAULT 0,
     reply_count BIGINT NOT NULL DEFAULT 0,
     pinned BOOLEAN NOT NULL DEFAULT FALSE,
@@ -88,10 +90,7 @@ CREATE TABLE post (
     ordered_at BIGINT NOT NULL,
     edited_at BIGINT,
     edited_by BIGINT REFERENCES member ON DELETE SET NULL,
-    body TEXT NOT NULL,
-    body_html TEXT NOT NULL,
     version BIGINT NOT NULL DEFAULT 1,
-    body_words TEXT NOT NULL,
     -- State of a deleted post before its deletion, to which it is restored.
     state_before TEXT,
     -- Reason of the last edit.
@@ -99,7 +98,10 @@ CREATE TABLE post (
     -- Whether post.created was sent: the post was visible in a visible thread at some time.
     published BOOLEAN NOT NULL DEFAULT TRUE,
     -- Post of the same thread to which this post replies. The column has no index: rows of posts are never deleted.
-    in_reply_to BIGINT REFERENCES post ON DELETE SET NULL
+    in_reply_to BIGINT REFERENCES post ON DELETE SET NULL,
+    body TEXT NOT NULL,
+    body_html TEXT NOT NULL,
+    body_words TEXT NOT NULL
 );
 
 CREATE INDEX post_by_order ON post (thread_id, ordered_at, id);

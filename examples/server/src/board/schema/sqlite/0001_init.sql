@@ -56,6 +56,8 @@ CREATE TABLE thread (
     last_activity_at INTEGER NOT NULL,
     first_post_id INTEGER,
     last_post_id INTEGER,
+    -- Author of the last post; the account can be removed.
+    last_author_id INTEGER,
     last_number INTEGER NOT NULL DEFAULT 0,
     reply_count INTEGER NOT NULL DEFAULT 0,
     pinned INTEGER NOT NULL DEFAULT FALSE,
@@ -80,10 +82,7 @@ CREATE TABLE post (
     ordered_at INTEGER NOT NULL,
     edited_at INTEGER,
     edited_by INTEGER REFERENCES member ON DELETE SET NULL,
-    body TEXT NOT NULL,
-    body_html TEXT NOT NULL,
     version INTEGER NOT NULL DEFAULT 1,
-    body_words TEXT NOT NULL,
     -- State of a deleted post before its deletion, to which it is restored.
     state_before TEXT,
     -- Reason of the last edit.
@@ -91,7 +90,11 @@ CREATE TABLE post (
     -- Whether post.created was sent: the post was visible in a visible thread at some time.
     published INTEGER NOT NULL DEFAULT TRUE,
     -- Post of the same thread to which this post replies. The column has no index: rows of posts are never deleted.
-    in_reply_to INTEGER REFERENCES post ON DELETE SET NULL
+    in_reply_to INTEGER REFERENCES post ON DELETE SET NULL,
+    -- The texts follow the short columns, so that SQLite finds those on the first page of a long row.
+    body TEXT NOT NULL,
+    body_html TEXT NOT NULL,
+    body_words TEXT NOT NULL
 ) STRICT;
 
 CREATE INDEX post_by_order ON post (thread_id, ordered_at, id);
