@@ -38,6 +38,7 @@ mod extra;
 mod field_update;
 mod forum;
 mod id;
+mod json_text;
 mod list;
 mod me;
 mod member;

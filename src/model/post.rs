@@ -3,12 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, Timestamp};
+use super::{
+    Author, BodyExtra, ContentState, Extra, LastPost, PostId, ThreadId, Timestamp, json_text,
+};
 
 /// A post.
 ///
 /// [`list_posts`](crate::host::Board::list_posts) returns it in the requested [`BodyFormat`]; the other methods return
-/// both formats. The board must sanitise `body_html`, because the library sends it unchanged.
+/// both formats. The board must sanitise `body_html`, because the library sends it unchanged. Only the serializers of
+/// `serde_json` can write a post.
 ///
 /// # Places of deleted posts
 /// A board of trees can return a deleted reply to every caller who sees its thread, so that other replies keep the post
@@ -67,9 +70,11 @@ pub struct Post {
     pub edited_by: Option<Author>,
     /// The source markup; null in lists with `body=html`, in events of deletions, in a deleted post for callers who are
     /// not moderators, and on boards that do not store it.
+    #[serde(serialize_with = "json_text::serialize")]
     pub body: Option<String>,
     /// The markup rendered to sanitised HTML; null in lists with `body=source`, in events of deletions, in a deleted post
     /// for callers who are not moderators, and on boards that do not render it.
+    #[serde(serialize_with = "json_text::serialize")]
     pub body_html: Option<String>,
     /// `true` if the caller may edit the post.
     pub can_edit: bool,
