@@ -21,7 +21,7 @@ mod connect;
 mod database_lock;
 mod http;
 mod keys;
-mod log;
+pub mod log;
 mod nearest;
 mod new_file;
 mod output;

@@ -1,6 +1,8 @@
 //! The log, on stderr.
 
 mod buffer;
+mod fields;
 mod logger;
 
+pub use fields::LogFields;
 pub use logger::Log;
