@@ -166,6 +166,7 @@ pub(super) fn read_thread(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
     })
 }
 
+/// Reads the last post, which was created at the last activity of its thread.
 fn last_post(row: &mut RowReader<'_>, created_at: Timestamp) -> db::DbResult<Option<LastPost>> {
     let post_id: Option<PostId> = row.maybe_id()?;
     let author = row.author()?;

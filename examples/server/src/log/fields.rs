@@ -8,8 +8,8 @@ use tracing_subscriber::field::{RecordFields, VisitOutput as _};
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{DefaultFields, DefaultVisitor, Writer};
 
-/// Formats fields like [`DefaultFields`], in less time: a request logs eleven fields, and most of them are numbers and
-/// plain texts.
+/// Formats fields like [`DefaultFields`], but writes numbers and plain texts directly. Most fields of a request are such
+/// values, and formatting traits take several times as long.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogFields;
 
@@ -36,7 +36,7 @@ struct FieldVisitor<'writer> {
 }
 
 impl FieldVisitor<'_> {
-    /// Writes a field whose name and value need no escapes.
+    /// Writes a field with a plain name. The parts are its value.
     fn write(&mut self, field: &Field, parts: &[&str]) {
         let separator = if mem::take(&mut self.is_first) {
             ""
@@ -51,6 +51,7 @@ impl FieldVisitor<'_> {
         self.result = self.result.and(result);
     }
 
+    /// Writes a field like [`DefaultFields`].
     fn write_default(&mut self, record: impl FnOnce(&mut DefaultVisitor<'_>)) {
         let is_first = mem::take(&mut self.is_first);
         let mut visitor = DefaultVisitor::new(self.writer.by_ref(), is_first);
