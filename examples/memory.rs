@@ -237,33 +237,30 @@ impl Data {
             .collect();
         let mut ancestors = self.lineage(section).skip(1);
         let parent = ancestors.find(|ancestor| ancestor.is_visible(viewer));
-        Forum {
-            parent_id: parent.map(|parent| parent.forum.forum_id.clone()),
-            thread_count: posts.iter().filter(|(_, post)| post.number == 1).count() as u64,
-            post_count: posts.len() as u64,
-            last_activity_at: posts.last().map(|(_, post)| post.created_at),
-            can_start_thread: section.is_writable(viewer),
-            ..section.forum.clone()
-        }
+        let mut forum = section.forum.clone();
+        forum.parent_id = parent.map(|parent| parent.forum.forum_id.clone());
+        forum.thread_count = posts.iter().filter(|(_, post)| post.number == 1).count() as u64;
+        forum.post_count = posts.len() as u64;
+        forum.last_activity_at = posts.last().map(|(_, post)| post.created_at);
+        forum.can_start_thread = section.is_writable(viewer);
+        forum
     }
 
     fn thread(&self, viewer: &Viewer, id: &ThreadId) -> BoardResult<Thread> {
         let visible = self.visible_thread(viewer, id)?;
-        let thread = visible.thread;
+        let mut thread = visible.thread.clone();
         let first = visible.first_post;
         let is_counted = |post: &&Post| post.number > 1 && post.state == ContentState::Visible;
         let replies: Vec<_> = self.posts_of(id).filter(is_counted).collect();
         let last = replies.last().unwrap_or(&first);
         let is_open = !thread.locked || visible.is_moderator;
         let takes_replies = is_open && first.state == ContentState::Visible;
-        Ok(Thread {
-            state: first.state,
-            last_activity_at: last.created_at,
-            last_post: Some(LastPost::from(*last)),
-            reply_count: replies.len() as u64,
-            can_reply: takes_replies && visible.section.is_writable(viewer),
-            ..thread.clone()
-        })
+        thread.state = first.state;
+        thread.last_activity_at = last.created_at;
+        thread.last_post = Some(LastPost::from(*last));
+        thread.reply_count = replies.len() as u64;
+        thread.can_reply = takes_replies && visible.section.is_writable(viewer);
+        Ok(thread)
     }
 
     /// Returns whether a post of a visible thread is the place of a deleted reply.
@@ -291,19 +288,15 @@ impl Data {
                 .filter(|post| post.thread_id == path.thread_id);
             post.filter(|post| viewer.can_see(post, is_moderator) || self.is_place(post))
         };
-        let post = found(find(&path.post_id))?;
+        let mut post = found(find(&path.post_id))?.clone();
         let is_recent = self.now < post.created_at.saturating_add(EDIT_WINDOW);
         let is_own = viewer.is_author(&post.author) && !thread.locked && is_recent;
         let is_deleted = post.state == ContentState::Deleted;
         let can_change = (is_moderator || is_own) && !is_deleted;
-        let in_reply_to = post.in_reply_to.clone();
-        let post = Post {
-            in_reply_to: in_reply_to.filter(|id| find(id).is_some()),
-            can_edit: can_change && visible.section.is_writable(viewer),
-            can_delete: can_change && (post.number > 1 || is_moderator),
-            can_read_deleted: is_moderator,
-            ..post.clone()
-        };
+        post.in_reply_to = post.in_reply_to.filter(|id| find(id).is_some());
+        post.can_edit = can_change && visible.section.is_writable(viewer);
+        post.can_delete = can_change && (post.number > 1 || is_moderator);
+        post.can_read_deleted = is_moderator;
         Ok(InForum::new(thread.forum_id.clone(), post))
     }
 
@@ -311,12 +304,10 @@ impl Data {
         let Ballot { poll, votes } = found(self.ballots.get(id))?;
         let thread = self.visible_thread(viewer, &poll.thread_id)?.thread;
         let voter = viewer.author.as_ref();
-        let mut poll = Poll {
-            total_votes: Some(votes.len() as u64),
-            closed: poll.closes_at.is_some_and(|end| end <= self.now),
-            own_vote: voter.and_then(|voter| votes.get(&voter.user_id).cloned()),
-            ..poll.clone()
-        };
+        let mut poll = poll.clone();
+        poll.total_votes = Some(votes.len() as u64);
+        poll.closed = poll.closes_at.is_some_and(|end| end <= self.now);
+        poll.own_vote = voter.and_then(|voter| votes.get(&voter.user_id).cloned());
         for option in &mut poll.options {
             let chosen = votes
                 .values()
@@ -341,17 +332,12 @@ impl Data {
             .public_posts()
             .filter(|(place, _)| place.section.readers <= Role::Newcomer)
             .filter(|(_, post)| post.author.as_ref() == Some(author));
-        Member {
-            user_id: author.user_id.clone(),
-            username: author.username.clone(),
-            title: None,
-            avatar_url: author.avatar_url.clone(),
-            joined_at: account.joined_at,
-            last_seen_at: None,
-            post_count: posts.count() as u64,
-            reputation: self.reputation(&author.user_id),
-            extra: None,
-        }
+        let user_id = author.user_id.clone();
+        let mut member = Member::new(user_id, &author.username, account.joined_at);
+        member.avatar_url = author.avatar_url.clone();
+        member.post_count = posts.count() as u64;
+        member.reputation = self.reputation(&author.user_id);
+        member
     }
 
     fn reputation(&self, member: &UserId) -> i64 {
@@ -380,13 +366,8 @@ impl Data {
                 (&visible.section.forum, &visible.thread.title)
             }
         };
-        Ok(Subscription {
-            target: target.kind(),
-            target_id: target.id(),
-            forum_id: forum.forum_id.clone(),
-            title: title.clone(),
-            created_at,
-        })
+        let forum_id = forum.forum_id.clone();
+        Ok(Subscription::new(target, forum_id, title, created_at))
     }
 
     /// Returns the hit of a post of a thread; `None` if it does not match the search.
@@ -421,20 +402,21 @@ impl Data {
             SearchField::Titles => title,
             SearchField::Posts => words(body),
         };
-        Some(SearchHit {
-            kind: match list.filter.show {
+        let mut hit = SearchHit::new(
+            match list.filter.show {
                 SearchShow::Posts => SearchHitKind::Post,
                 SearchShow::Threads => SearchHitKind::Thread,
             },
-            forum_id: thread.forum_id.clone(),
-            thread_id: thread.thread_id.clone(),
-            post_id: post.post_id.clone(),
-            title: thread.title.clone(),
-            author: post.author.clone(),
-            created_at: post.created_at,
-            excerpt: body.chars().take(EXCERPT_LENGTH).collect(),
-            score: score(&list.filter.q, &text)?,
-        })
+            thread.forum_id.clone(),
+            thread.thread_id.clone(),
+            post.post_id.clone(),
+            &thread.title,
+            post.created_at,
+        );
+        hit.author = post.author.clone();
+        hit.excerpt = body.chars().take(EXCERPT_LENGTH).collect();
+        hit.score = score(&list.filter.q, &text)?;
+        Some(hit)
     }
 }
 
@@ -447,27 +429,20 @@ impl Data {
 
     fn add_post(&mut self, writer: &Viewer, path: &PostPath, new: NewPost) -> BoardResult<()> {
         let PostPath { thread_id, post_id } = path.clone();
-        let post = Post {
-            post_id: post_id.clone(),
-            thread_id: thread_id.clone(),
-            number: self.posts_of(&thread_id).count() as u64 + 1,
-            in_reply_to: new.in_reply_to,
-            author: writer.author.clone(),
-            state: match writer.role {
+        let mut post = Post::new(
+            post_id.clone(),
+            thread_id.clone(),
+            self.posts_of(&thread_id).count() as u64 + 1,
+            match writer.role {
                 Role::Newcomer => ContentState::AwaitingApproval,
                 _ => ContentState::Visible,
             },
-            created_at: self.now,
-            edited_at: None,
-            edited_by: None,
-            body_html: Some(text_to_html(&new.body)),
-            body: Some(new.body),
-            can_edit: false,
-            can_delete: false,
-            version: 1,
-            extra: None,
-            can_read_deleted: false,
-        };
+            self.now,
+        );
+        post.in_reply_to = new.in_reply_to;
+        post.author = writer.author.clone();
+        post.body_html = Some(text_to_html(&new.body));
+        post.body = Some(new.body);
         self.posts.insert(post_id, post);
         if new.subscribe {
             self.subscribe(writer, SubscriptionTarget::Thread(thread_id))?;
@@ -485,26 +460,13 @@ impl Data {
         let options = new
             .options
             .into_iter()
-            .map(|text| PollOption {
-                option_id: self.new_id(),
-                text,
-                votes: None,
-            })
+            .map(|text| PollOption::new(self.new_id(), text))
             .collect();
-        let poll = Poll {
-            poll_id: self.new_id(),
-            thread_id: thread_id.clone(),
-            question: new.question,
-            author: writer.author.clone(),
-            options,
-            total_votes: None,
-            max_choices: new.max_choices.try_into().unwrap_or_default(),
-            can_change_vote: new.can_change_vote,
-            closes_at: new.closes_at,
-            closed: false,
-            own_vote: None,
-            version: 1,
-        };
+        let mut poll = Poll::new(self.new_id(), thread_id.clone(), new.question, options);
+        poll.author = writer.author.clone();
+        poll.max_choices = new.max_choices.try_into().unwrap_or_default();
+        poll.can_change_vote = new.can_change_vote;
+        poll.closes_at = new.closes_at;
         check_poll(&poll)?;
         let is_later = poll.closes_at.is_none_or(|end| end > self.now);
         validate(is_later, "closesAt", "It is in the past.")?;
@@ -515,22 +477,13 @@ impl Data {
     }
 
     fn new_message(&self, sender: Option<Author>, to: Vec<Author>, new: NewMessage) -> Message {
-        Message {
-            summary: MessageSummary {
-                message_id: MessageId::from(0),
-                folder: Folder::Inbox,
-                subject: new.subject,
-                sender,
-                recipients: to,
-                sent_at: self.now,
-                read: false,
-                read_at: None,
-                receipt_requested: new.request_receipt,
-                extra: None,
-            },
-            body_html: text_to_html(&new.body),
-            body: new.body,
-        }
+        let id = MessageId::from(0);
+        let mut summary = MessageSummary::new(id, Folder::Inbox, new.subject, self.now);
+        summary.sender = sender;
+        summary.recipients = to;
+        summary.receipt_requested = new.request_receipt;
+        let html = text_to_html(&new.body);
+        Message::new(summary, new.body, html)
     }
 
     /// Stores and returns a member's copy of a message.
@@ -646,11 +599,7 @@ impl MemoryBoard {
 
     fn add_member(&self, name: &str, role: Role) -> UserId {
         let mut data = self.data();
-        let author = Author {
-            user_id: data.new_id(),
-            username: name.into(),
-            avatar_url: None,
-        };
+        let author = Author::new(data.new_id(), name);
         let user_id = author.user_id.clone();
         let account = Account {
             author,
@@ -676,18 +625,10 @@ impl MemoryBoard {
             .sections
             .values()
             .filter(|section| section.forum.parent_id == parent);
-        let forum = Forum {
-            position: siblings.count() as u32 + 1,
-            forum_id: data.new_id(),
-            parent_id: parent,
-            title: title.into(),
-            description: String::new(),
-            thread_count: 0,
-            post_count: 0,
-            last_activity_at: None,
-            can_start_thread: false,
-            extra: None,
-        };
+        let position = siblings.count() as u32 + 1;
+        let mut forum = Forum::new(data.new_id(), title);
+        forum.position = position;
+        forum.parent_id = parent;
         let forum_id = forum.forum_id.clone();
         let section = Section {
             forum,
@@ -742,10 +683,9 @@ impl Board for MemoryBoard {
         let id = member.user_id();
         let messages = data.messages.values();
         let unread = messages.filter(|(owner, message)| owner == id && !message.summary.read);
-        Ok(OwnAccount {
-            owner: data.member(found(data.accounts.get(id))?),
-            unread_messages: Some(unread.count() as u64),
-        })
+        let mut account = OwnAccount::new(data.member(found(data.accounts.get(id))?));
+        account.unread_messages = Some(unread.count() as u64);
+        Ok(account)
     }
 
     async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
@@ -794,24 +734,16 @@ impl Board for MemoryBoard {
             Some(poll) => Some(data.add_poll(&writer, &path.thread_id, poll)?),
             None => None,
         };
-        let thread = Thread {
-            thread_id: path.thread_id.clone(),
+        let mut thread = Thread::new(
+            path.thread_id.clone(),
             forum_id,
-            title: new.title,
-            author: writer.author.clone(),
-            state: ContentState::Visible,
-            created_at: data.now,
-            last_activity_at: data.now,
-            last_post: None,
-            reply_count: 0,
-            pinned: false,
-            locked: false,
-            first_post_id: path.post_id.clone(),
-            poll_id,
-            can_reply: false,
-            version: 1,
-            extra: None,
-        };
+            new.title,
+            ContentState::Visible,
+            path.post_id.clone(),
+            data.now,
+        );
+        thread.author = writer.author.clone();
+        thread.poll_id = poll_id;
         data.threads.insert(path.thread_id.clone(), thread);
         let mut first = NewPost::default();
         (first.body, first.subscribe) = (new.body, new.subscribe);
@@ -851,10 +783,10 @@ impl Board for MemoryBoard {
             .into_iter()
             .skip(first)
             .filter(|post| Some(post.created_at) > list.filter.since)
-            .map(|post| Post {
-                body: post.body.filter(|_| list.filter.body.has_source()),
-                body_html: post.body_html.filter(|_| list.filter.body.has_html()),
-                ..post
+            .map(|mut post| {
+                post.body = post.body.filter(|_| list.filter.body.has_source());
+                post.body_html = post.body_html.filter(|_| list.filter.body.has_html());
+                post
             });
         let page = list.page(selected, |post| [post.number as i64])?;
         Ok(InForum::new(forum_id, page))
@@ -935,13 +867,15 @@ impl Board for MemoryBoard {
         let public = data.post(&READER, &path);
         found(data.posts.get_mut(&path.post_id))?.state = state;
         data.deleted.insert(path.post_id.clone(), post.state);
-        let Ok(InForum { forum_id, value }) = public else {
+        let Ok(mut deleted) = public else {
             return Ok(());
         };
-        if value.number == 1 {
-            return data.emit(&writer, &Thread { state, ..thread? }, Event::thread_deleted);
+        if deleted.value.number == 1 {
+            let mut thread = thread?;
+            thread.state = state;
+            return data.emit(&writer, &thread, Event::thread_deleted);
         }
-        let deleted = InForum::new(forum_id, Post { state, ..value });
+        deleted.value.state = state;
         data.emit_public(&writer, &path.thread_id, Ok(deleted), Event::post_deleted)
     }
 
@@ -988,16 +922,13 @@ impl Board for MemoryBoard {
                 && (new.post_id.is_some() || is_recent)
         });
         ensure(!is_repeated, Conflict, "You have already rated this.")?;
-        let rating = Rating {
-            rating_id: data.new_id(),
-            user_id: rated.user_id.clone(),
-            post_id: new.post_id,
-            forum_id,
-            points: new.points,
-            comment: new.comment,
-            created_at: data.now,
-            reputation: data.reputation(&rated.user_id) + new.points,
-        };
+        let reputation = data.reputation(&rated.user_id) + new.points;
+        let rating_id = data.new_id();
+        let rated_id = rated.user_id.clone();
+        let mut rating = Rating::new(rating_id, rated_id, new.points, reputation, data.now);
+        rating.post_id = new.post_id;
+        rating.forum_id = forum_id;
+        rating.comment = new.comment;
         let rater = member.user_id().clone();
         data.ratings.push((rater, rating.clone()));
         if !is_public {
@@ -1150,11 +1081,8 @@ impl Board for MemoryBoard {
                 let id = option.option_id;
                 let is_option = id.as_ref().is_none_or(|id| before.has_option(id));
                 ensure(is_option, NotFound, "No such option.")?;
-                Ok(PollOption {
-                    option_id: id.unwrap_or_else(|| data.new_id()),
-                    text: option.text,
-                    votes: None,
-                })
+                let id = id.unwrap_or_else(|| data.new_id());
+                Ok(PollOption::new(id, option.text))
             });
             poll.options = options.collect::<BoardResult<_>>()?;
         }

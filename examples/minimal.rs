@@ -58,18 +58,8 @@ impl Board for Toy {
     }
 
     async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
-        let all = (1..).zip(&self.forums).map(|(position, (title, _))| Forum {
-            forum_id: ForumId::from(i64::from(position)),
-            parent_id: None,
-            title: title.clone(),
-            description: String::new(),
-            position,
-            thread_count: 0,
-            post_count: 0,
-            last_activity_at: None,
-            can_start_thread: false,
-            extra: None,
-        });
+        let forums = (1..).zip(&self.forums);
+        let all = forums.map(|(id, (title, _))| Forum::new(ForumId::from(id), title));
         // The library removes the forums that the caller cannot see.
         Ok(Page::from(all.collect::<Vec<_>>()))
     }

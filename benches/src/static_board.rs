@@ -49,28 +49,16 @@ pub fn body(page: &Page<Post>) -> Vec<u8> {
 }
 
 fn page() -> Page<Post> {
-    let post = Post {
-        post_id: PostId::from(40),
-        thread_id: ThreadId::from(1),
-        number: 1,
-        in_reply_to: None,
-        author: Some(Author {
-            user_id: UserId::from(3),
-            username: "alice".into(),
-            avatar_url: None,
-        }),
-        state: ContentState::Visible,
-        created_at: Timestamp::from_millis(1_769_860_800_000),
-        edited_at: None,
-        edited_by: None,
-        body: Some("Short.".into()),
-        body_html: Some("<p>Short.</p>\n".into()),
-        can_edit: false,
-        can_delete: false,
-        can_read_deleted: false,
-        version: 1,
-        extra: None,
-    };
+    let mut post = Post::new(
+        PostId::from(40),
+        ThreadId::from(1),
+        1,
+        ContentState::Visible,
+        Timestamp::from_millis(1_769_860_800_000),
+    );
+    post.author = Some(Author::new(UserId::from(3), "alice"));
+    post.body = Some("Short.".into());
+    post.body_html = Some("<p>Short.</p>\n".into());
     Page {
         items: vec![post],
         next: None,

@@ -45,18 +45,7 @@
 //!
 //!     async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
 //!         let forums = self.0.lock().unwrap().1.clone().into_iter();
-//!         let forum = |(position, title)| Forum {
-//!             forum_id: ForumId::from(i64::from(position)),
-//!             parent_id: None,
-//!             title,
-//!             description: String::new(),
-//!             position,
-//!             thread_count: 0,
-//!             post_count: 0,
-//!             last_activity_at: None,
-//!             can_start_thread: false,
-//!             extra: None,
-//!         };
+//!         let forum = |(id, title)| Forum::new(ForumId::from(id), title);
 //!         Ok(Page::from((1..).zip(forums).map(forum).collect::<Vec<_>>()))
 //!     }
 //! }

@@ -77,18 +77,8 @@ pub enum ResourceRef<'a> {
 ///         caller: &Caller,
 ///         _params: ListForumsParams,
 ///     ) -> BoardResult<Page<Forum>> {
-///         let general = Forum {
-///             forum_id: ForumId::from(1),
-///             parent_id: None,
-///             title: "General".into(),
-///             description: String::new(),
-///             position: 1,
-///             thread_count: 0,
-///             post_count: 0,
-///             last_activity_at: None,
-///             can_start_thread: caller.as_member().is_some(),
-///             extra: None,
-///         };
+///         let mut general = Forum::new(ForumId::from(1), "General");
+///         general.can_start_thread = caller.as_member().is_some();
 ///         Ok(Page::from(vec![general])) // a board with hidden forums omits those that the caller cannot see
 ///     }
 /// }

@@ -8,6 +8,7 @@ use super::UserId;
 /// The author, sender or editor of a resource. A field of this type is null if the account no longer exists.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Author {
     /// The member's id.
     pub user_id: UserId,
@@ -18,19 +19,23 @@ pub struct Author {
 }
 
 impl Author {
-    pub(crate) fn example() -> Self {
+    /// Creates an author without a picture.
+    pub fn new(user_id: UserId, username: impl Into<String>) -> Self {
         Self {
-            user_id: UserId::from(3),
-            username: "alice".into(),
+            user_id,
+            username: username.into(),
             avatar_url: None,
         }
     }
 
+    pub(crate) fn example() -> Self {
+        Self::new(UserId::from(3), "alice")
+    }
+
     pub(crate) fn other_example() -> Self {
         Self {
-            user_id: UserId::from(4),
-            username: "bob".into(),
             avatar_url: Some("https://board.example/avatars/4.png".into()),
+            ..Self::new(UserId::from(4), "bob")
         }
     }
 }

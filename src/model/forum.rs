@@ -14,6 +14,7 @@ use super::{Extra, ForumId, Timestamp};
 #[schemars(
     description = "A forum. Counts include visible content of the forum itself, without its sub-forums."
 )]
+#[non_exhaustive]
 pub struct Forum {
     /// The forum's id.
     pub forum_id: ForumId,
@@ -49,31 +50,38 @@ pub struct Forum {
 }
 
 impl Forum {
+    /// Creates an empty top-level forum without a description, in which the caller may not start a thread.
+    pub fn new(forum_id: ForumId, title: impl Into<String>) -> Self {
+        Self {
+            forum_id,
+            parent_id: None,
+            title: title.into(),
+            description: String::new(),
+            position: 1,
+            thread_count: 0,
+            post_count: 0,
+            last_activity_at: None,
+            can_start_thread: false,
+            extra: None,
+        }
+    }
+
     fn example() -> Self {
         Self {
-            forum_id: ForumId::from(2),
-            parent_id: None,
-            title: "General".into(),
             description: "Talk about anything.".into(),
-            position: 1,
             thread_count: 12,
             post_count: 340,
             last_activity_at: Some(Timestamp::from_millis(1_769_860_800_000)),
             can_start_thread: true,
-            extra: None,
+            ..Self::new(ForumId::from(2), "General")
         }
     }
 
     fn child_example() -> Self {
         Self {
-            forum_id: ForumId::from(3),
             parent_id: Some(ForumId::from(2)),
-            title: "Help".into(),
-            description: String::new(),
-            thread_count: 0,
-            post_count: 0,
-            last_activity_at: None,
-            ..Self::example()
+            can_start_thread: true,
+            ..Self::new(ForumId::from(3), "Help")
         }
     }
 }

@@ -7,6 +7,7 @@ use super::{Member, Timestamp};
 
 /// The host's part of `GET /me`. The library adds scopes and token.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OwnAccount {
     /// The owner's profile.
     pub owner: Member,
@@ -14,10 +15,21 @@ pub struct OwnAccount {
     pub unread_messages: Option<u64>,
 }
 
+impl OwnAccount {
+    /// Creates the account of a member of a board without messages.
+    pub fn new(owner: Member) -> Self {
+        Self {
+            owner,
+            unread_messages: None,
+        }
+    }
+}
+
 /// The token of the request. The library builds it from the stored token.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "The token of the request.")]
+#[non_exhaustive]
 pub struct TokenInfo {
     /// Label of the token, at most 100 characters; can be empty.
     pub label: String,

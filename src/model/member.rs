@@ -12,6 +12,7 @@ use super::{Extra, Timestamp, UserId};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A member's public profile.")]
+#[non_exhaustive]
 pub struct Member {
     /// The member's id.
     pub user_id: UserId,
@@ -34,17 +35,28 @@ pub struct Member {
 }
 
 impl Member {
-    pub(crate) fn example() -> Self {
+    /// Creates a member without title, picture, posts and ratings, whose last activity is not shown.
+    pub fn new(user_id: UserId, username: impl Into<String>, joined_at: Timestamp) -> Self {
         Self {
-            user_id: UserId::from(3),
-            username: "alice".into(),
+            user_id,
+            username: username.into(),
             title: None,
             avatar_url: None,
-            joined_at: Timestamp::from_millis(1_735_689_600_000),
+            joined_at,
+            last_seen_at: None,
+            post_count: 0,
+            reputation: 0,
+            extra: None,
+        }
+    }
+
+    pub(crate) fn example() -> Self {
+        let joined_at = Timestamp::from_millis(1_735_689_600_000);
+        Self {
             last_seen_at: Some(Timestamp::from_millis(1_769_860_800_000)),
             post_count: 42,
             reputation: 7,
-            extra: None,
+            ..Self::new(UserId::from(3), "alice", joined_at)
         }
     }
 }

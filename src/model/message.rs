@@ -27,6 +27,7 @@ pub enum Folder {
 #[schemars(
     description = "A private message without its text. The sender and each recipient have their own copy with its own id."
 )]
+#[non_exhaustive]
 pub struct MessageSummary {
     /// The id of the caller's copy.
     pub message_id: MessageId,
@@ -52,19 +53,35 @@ pub struct MessageSummary {
 }
 
 impl MessageSummary {
-    /// An unread copy of a recipient.
-    pub(crate) fn example() -> Self {
+    /// Creates an unread copy without recipients, of a sender whose account no longer exists. No receipt is requested.
+    pub fn new(
+        message_id: MessageId,
+        folder: Folder,
+        subject: impl Into<String>,
+        sent_at: Timestamp,
+    ) -> Self {
         Self {
-            message_id: MessageId::from(2),
-            folder: Folder::Inbox,
-            subject: "Tea".into(),
-            sender: Some(Author::example()),
-            recipients: vec![Author::other_example()],
-            sent_at: Timestamp::from_millis(1_769_860_800_000),
+            message_id,
+            folder,
+            subject: subject.into(),
+            sender: None,
+            recipients: Vec::new(),
+            sent_at,
             read: false,
             read_at: None,
-            receipt_requested: true,
+            receipt_requested: false,
             extra: None,
+        }
+    }
+
+    /// An unread copy of a recipient.
+    pub(crate) fn example() -> Self {
+        let sent_at = Timestamp::from_millis(1_769_860_800_000);
+        Self {
+            sender: Some(Author::example()),
+            recipients: vec![Author::other_example()],
+            receipt_requested: true,
+            ..Self::new(MessageId::from(2), Folder::Inbox, "Tea", sent_at)
         }
     }
 }
@@ -72,6 +89,7 @@ impl MessageSummary {
 /// A private message.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Message {
     /// Everything except the text.
     #[serde(flatten)]
@@ -83,6 +101,19 @@ pub struct Message {
 }
 
 impl Message {
+    /// Creates a message with this source markup and sanitised HTML.
+    pub fn new(
+        summary: MessageSummary,
+        body: impl Into<String>,
+        body_html: impl Into<String>,
+    ) -> Self {
+        Self {
+            summary,
+            body: body.into(),
+            body_html: body_html.into(),
+        }
+    }
+
     /// The copy of a recipient who opens it.
     pub(crate) fn example() -> Self {
         let unread = MessageSummary::example();
@@ -106,11 +137,7 @@ impl Message {
     }
 
     fn with_summary(summary: MessageSummary) -> Self {
-        Self {
-            summary,
-            body: "At five?".into(),
-            body_html: "<p>At five?</p>\n".into(),
-        }
+        Self::new(summary, "At five?", "<p>At five?</p>\n")
     }
 }
 

@@ -9,6 +9,7 @@ use super::{Author, FieldUpdate, OptionId, PollId, ThreadId, Timestamp};
 /// An option of a poll.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct PollOption {
     /// The option's id.
     pub option_id: OptionId,
@@ -16,6 +17,17 @@ pub struct PollOption {
     pub text: String,
     /// Number of votes for the option; null if the board hides the totals from the caller.
     pub votes: Option<u64>,
+}
+
+impl PollOption {
+    /// Creates an option whose votes are hidden.
+    pub fn new(option_id: OptionId, text: impl Into<String>) -> Self {
+        Self {
+            option_id,
+            text: text.into(),
+            votes: None,
+        }
+    }
 }
 
 /// A thread's poll with running totals and the caller's own vote.
@@ -28,6 +40,7 @@ pub struct PollOption {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A thread's poll with running totals and the caller's own vote.")]
+#[non_exhaustive]
 pub struct Poll {
     /// The poll's id.
     pub poll_id: PollId,
@@ -57,6 +70,31 @@ pub struct Poll {
 }
 
 impl Poll {
+    /// Creates an open poll without a closing time, of version 1 and of an author whose account no longer exists.
+    ///
+    /// A vote has one option and cannot be changed. The number of voters is hidden, and the caller has not voted.
+    pub fn new(
+        poll_id: PollId,
+        thread_id: ThreadId,
+        question: impl Into<String>,
+        options: Vec<PollOption>,
+    ) -> Self {
+        Self {
+            poll_id,
+            thread_id,
+            question: question.into(),
+            author: None,
+            options,
+            total_votes: None,
+            max_choices: 1,
+            can_change_vote: false,
+            closes_at: None,
+            closed: false,
+            own_vote: None,
+            version: 1,
+        }
+    }
+
     /// Returns `true` if the poll has an option with this id.
     ///
     /// ```
@@ -92,23 +130,16 @@ impl Poll {
 
     pub(crate) fn example() -> Self {
         let option = |id: i64, text: &str, votes| PollOption {
-            option_id: OptionId::from(id),
-            text: text.into(),
             votes: Some(votes),
+            ..PollOption::new(OptionId::from(id), text)
         };
+        let options = vec![option(1, "Black tea", 3), option(2, "Green tea", 2)];
+        let question = "What goes into the pot when it rains?";
         Self {
-            poll_id: PollId::from(1),
-            thread_id: ThreadId::from(16),
-            question: "What goes into the pot when it rains?".into(),
             author: Some(Author::example()),
-            options: vec![option(1, "Black tea", 3), option(2, "Green tea", 2)],
             total_votes: Some(5),
-            max_choices: 1,
-            can_change_vote: false,
-            closes_at: None,
-            closed: false,
             own_vote: Some(vec![OptionId::from(1)]),
-            version: 1,
+            ..Self::new(PollId::from(1), ThreadId::from(16), question, options)
         }
     }
 

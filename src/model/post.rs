@@ -40,6 +40,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", remote = "Self")]
 #[schemars(description = "A post of a thread: the first post, or a reply.")]
+#[non_exhaustive]
 pub struct Post {
     /// The post's id.
     pub post_id: PostId,
@@ -96,6 +97,37 @@ fn can_read_received() -> bool {
 }
 
 impl Post {
+    /// Creates a post without texts, of version 1 and of an author whose account no longer exists.
+    ///
+    /// It replies to the thread itself and was not edited. The caller may not edit, delete or, when it is deleted, read
+    /// it.
+    pub fn new(
+        post_id: PostId,
+        thread_id: ThreadId,
+        number: u64,
+        state: ContentState,
+        created_at: Timestamp,
+    ) -> Self {
+        Self {
+            post_id,
+            thread_id,
+            number,
+            in_reply_to: None,
+            author: None,
+            state,
+            created_at,
+            edited_at: None,
+            edited_by: None,
+            body: None,
+            body_html: None,
+            can_edit: false,
+            can_delete: false,
+            version: 1,
+            extra: None,
+            can_read_deleted: false,
+        }
+    }
+
     /// Removes the fields that the caller may not read from a deleted post.
     pub(crate) fn redact(&mut self) {
         if self.is_place() {
@@ -114,23 +146,21 @@ impl Post {
     }
 
     pub(crate) fn example() -> Self {
+        let post = Self::new(
+            PostId::from(54),
+            ThreadId::from(16),
+            1,
+            ContentState::Visible,
+            Timestamp::from_millis(1_769_860_800_000),
+        );
         Self {
-            post_id: PostId::from(54),
-            thread_id: ThreadId::from(16),
-            number: 1,
-            in_reply_to: None,
             author: Some(Author::example()),
-            state: ContentState::Visible,
-            created_at: Timestamp::from_millis(1_769_860_800_000),
-            edited_at: None,
-            edited_by: None,
             body: Some("Green or *black*?".into()),
             body_html: Some("<p>Green or <em>black</em>?</p>\n".into()),
             can_edit: true,
             can_delete: true,
-            version: 1,
-            extra: None,
             can_read_deleted: true,
+            ..post
         }
     }
 

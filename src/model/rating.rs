@@ -13,6 +13,7 @@ use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A reputation rating of a member.")]
+#[non_exhaustive]
 pub struct Rating {
     /// The rating's id.
     pub rating_id: RatingId,
@@ -37,16 +38,33 @@ pub struct Rating {
 }
 
 impl Rating {
-    pub(crate) fn example() -> Self {
+    /// Creates a rating without a post and without a comment. `reputation` is the member's new reputation.
+    pub fn new(
+        rating_id: RatingId,
+        user_id: UserId,
+        points: i64,
+        reputation: i64,
+        created_at: Timestamp,
+    ) -> Self {
         Self {
-            rating_id: RatingId::from(1),
-            user_id: UserId::from(4),
+            rating_id,
+            user_id,
+            post_id: None,
+            forum_id: None,
+            points,
+            comment: String::new(),
+            created_at,
+            reputation,
+        }
+    }
+
+    pub(crate) fn example() -> Self {
+        let created_at = Timestamp::from_millis(1_769_860_800_000);
+        Self {
             post_id: Some(PostId::from(56)),
             forum_id: Some(ForumId::from(2)),
-            points: 1,
             comment: "Well said.".into(),
-            created_at: Timestamp::from_millis(1_769_860_800_000),
-            reputation: 8,
+            ..Self::new(RatingId::from(1), UserId::from(4), 1, 8, created_at)
         }
     }
 }

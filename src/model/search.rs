@@ -25,6 +25,7 @@ pub enum SearchHitKind {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A hit of a full-text search.")]
+#[non_exhaustive]
 pub struct SearchHit {
     /// Kind of the hit.
     pub kind: SearchHitKind,
@@ -59,17 +60,42 @@ fn serialize_finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, 
 }
 
 impl SearchHit {
-    pub(crate) fn example() -> Self {
+    /// Creates a hit with score 0 and an empty excerpt, of an author whose account no longer exists.
+    pub fn new(
+        kind: SearchHitKind,
+        forum_id: ForumId,
+        thread_id: ThreadId,
+        post_id: PostId,
+        title: impl Into<String>,
+        created_at: Timestamp,
+    ) -> Self {
         Self {
-            kind: SearchHitKind::Post,
-            forum_id: ForumId::from(2),
-            thread_id: ThreadId::from(16),
-            post_id: PostId::from(54),
-            title: "Which tea for a rainy afternoon?".into(),
+            kind,
+            forum_id,
+            thread_id,
+            post_id,
+            title: title.into(),
+            author: None,
+            created_at,
+            excerpt: String::new(),
+            score: 0.0,
+        }
+    }
+
+    pub(crate) fn example() -> Self {
+        let hit = Self::new(
+            SearchHitKind::Post,
+            ForumId::from(2),
+            ThreadId::from(16),
+            PostId::from(54),
+            "Which tea for a rainy afternoon?",
+            Timestamp::from_millis(1_769_860_800_000),
+        );
+        Self {
             author: Some(Author::example()),
-            created_at: Timestamp::from_millis(1_769_860_800_000),
             excerpt: "Green or black?".into(),
             score: 2.5,
+            ..hit
         }
     }
 }

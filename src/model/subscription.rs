@@ -59,6 +59,7 @@ impl SubscriptionTarget {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A subscription to a thread or a forum.")]
+#[non_exhaustive]
 pub struct Subscription {
     /// Kind of the subscription's target.
     pub target: SubscriptionTargetKind,
@@ -73,14 +74,29 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    pub(crate) fn example() -> Self {
+    /// Creates the subscription to a forum, or to a thread of this forum.
+    pub fn new(
+        target: &SubscriptionTarget,
+        forum_id: ForumId,
+        title: impl Into<String>,
+        created_at: Timestamp,
+    ) -> Self {
         Self {
-            target: SubscriptionTargetKind::Thread,
-            target_id: TargetId::from(16),
-            forum_id: ForumId::from(2),
-            title: "Which tea for a rainy afternoon?".into(),
-            created_at: Timestamp::from_millis(1_769_860_800_000),
+            target: target.kind(),
+            target_id: target.id(),
+            forum_id,
+            title: title.into(),
+            created_at,
         }
+    }
+
+    pub(crate) fn example() -> Self {
+        Self::new(
+            &SubscriptionTarget::Thread(ThreadId::from(16)),
+            ForumId::from(2),
+            "Which tea for a rainy afternoon?",
+            Timestamp::from_millis(1_769_860_800_000),
+        )
     }
 }
 

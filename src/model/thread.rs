@@ -24,6 +24,7 @@ pub enum ContentState {
 /// The newest visible post of a thread; the first post if there is no reply.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct LastPost {
     /// The post's id.
     pub post_id: PostId,
@@ -31,6 +32,17 @@ pub struct LastPost {
     pub author: Option<Author>,
     /// Creation time.
     pub created_at: Timestamp,
+}
+
+impl LastPost {
+    /// Creates the last post of an author whose account no longer exists.
+    pub fn new(post_id: PostId, created_at: Timestamp) -> Self {
+        Self {
+            post_id,
+            author: None,
+            created_at,
+        }
+    }
 }
 
 /// A thread's metadata.
@@ -41,6 +53,7 @@ pub struct LastPost {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A thread's metadata.")]
+#[non_exhaustive]
 pub struct Thread {
     /// The thread's id.
     pub thread_id: ThreadId,
@@ -77,29 +90,59 @@ pub struct Thread {
 }
 
 impl Thread {
-    pub(crate) fn example() -> Self {
-        let time = Timestamp::from_millis(1_769_860_800_000);
+    /// Creates a thread without replies, poll and [`last_post`](Self::last_post), of version 1 and of an author whose
+    /// account no longer exists.
+    ///
+    /// Its last activity is its creation, it is neither pinned nor locked, and the caller may not reply.
+    pub fn new(
+        thread_id: ThreadId,
+        forum_id: ForumId,
+        title: impl Into<String>,
+        state: ContentState,
+        first_post_id: PostId,
+        created_at: Timestamp,
+    ) -> Self {
         Self {
-            thread_id: ThreadId::from(16),
-            forum_id: ForumId::from(2),
-            title: "Which tea for a rainy afternoon?".into(),
-            author: Some(Author::example()),
-            state: ContentState::Visible,
-            created_at: time,
-            last_activity_at: time,
-            last_post: Some(LastPost {
-                post_id: PostId::from(54),
-                author: Some(Author::example()),
-                created_at: time,
-            }),
+            thread_id,
+            forum_id,
+            title: title.into(),
+            author: None,
+            state,
+            created_at,
+            last_activity_at: created_at,
+            last_post: None,
             reply_count: 0,
             pinned: false,
             locked: false,
-            first_post_id: PostId::from(54),
-            poll_id: Some(PollId::from(1)),
-            can_reply: true,
+            first_post_id,
+            poll_id: None,
+            can_reply: false,
             version: 1,
             extra: None,
+        }
+    }
+
+    pub(crate) fn example() -> Self {
+        let time = Timestamp::from_millis(1_769_860_800_000);
+        let first_post_id = PostId::from(54);
+        let thread = Self::new(
+            ThreadId::from(16),
+            ForumId::from(2),
+            "Which tea for a rainy afternoon?",
+            ContentState::Visible,
+            first_post_id.clone(),
+            time,
+        );
+        let author = Some(Author::example());
+        Self {
+            author: author.clone(),
+            last_post: Some(LastPost {
+                author,
+                ..LastPost::new(first_post_id, time)
+            }),
+            poll_id: Some(PollId::from(1)),
+            can_reply: true,
+            ..thread
         }
     }
 }

@@ -82,11 +82,9 @@ impl Board for MalformedBoard {
             2 => f64::INFINITY,
             _ => f64::MIN,
         };
-        let items = vec![SearchHit {
-            score,
-            ..fixtures::hit("open")
-        }];
-        Ok(Page { items, next: None })
+        let mut hit = fixtures::hit("open");
+        hit.score = score;
+        Ok(Page::from(vec![hit]))
     }
 
     async fn get_poll(

@@ -100,11 +100,9 @@ pub trait Columns {
     /// Reads a member from three columns.
     fn author(&self, column: usize) -> Option<Author> {
         let user_id: UserId = self.optional_id(column)?;
-        Some(Author {
-            user_id,
-            username: self.text(column + 1).into(),
-            avatar_url: self.optional_text(column + 2).map(Into::into),
-        })
+        let mut author = Author::new(user_id, self.text(column + 1));
+        author.avatar_url = self.optional_text(column + 2).map(Into::into);
+        Some(author)
     }
 }
 
@@ -115,52 +113,47 @@ pub trait Item: Send + 'static {
 
 impl Item for Thread {
     fn read(row: &impl Columns) -> Self {
-        let last_post: Option<_> = row.optional_id(9);
-        Self {
-            forum_id: row.id(1),
-            thread_id: row.id(2),
-            title: row.text(3).into(),
-            author: row.author(4),
-            state: row.state(7),
-            created_at: row.time(8),
-            last_activity_at: row.time(0),
-            last_post: last_post.map(|post_id| LastPost {
-                post_id,
-                author: row.author(10),
-                created_at: row.time(0),
-            }),
-            reply_count: row.count(13),
-            pinned: row.flag(14),
-            locked: row.flag(15),
-            first_post_id: row.id(16),
-            poll_id: row.optional_id(17),
-            version: row.number(18),
-            can_reply: false,
-            extra: None,
-        }
+        let mut thread = Self::new(
+            row.id(0),
+            row.id(1),
+            row.text(2),
+            row.state(3),
+            row.id(4),
+            row.time(5),
+        );
+        thread.author = row.author(6);
+        thread.last_activity_at = row.time(9);
+        thread.last_post = row.optional_id(10).map(|post_id| {
+            let mut last = LastPost::new(post_id, thread.last_activity_at);
+            last.author = row.author(11);
+            last
+        });
+        thread.reply_count = row.count(14);
+        thread.pinned = row.flag(15);
+        thread.locked = row.flag(16);
+        thread.poll_id = row.optional_id(17);
+        thread.version = row.number(18);
+        thread
     }
 }
 
 impl Item for Post {
     fn read(row: &impl Columns) -> Self {
-        Self {
-            post_id: row.id(6),
-            thread_id: row.id(7),
-            number: row.count(8),
-            in_reply_to: row.optional_id(21),
-            author: row.author(9),
-            state: row.state(12),
-            created_at: row.time(13),
-            edited_at: row.optional_number(14).map(Timestamp::from_millis),
-            edited_by: row.author(15),
-            body: row.optional_text(18).map(Into::into),
-            body_html: row.optional_text(19).map(Into::into),
-            version: row.number(20),
-            can_edit: false,
-            can_delete: false,
-            can_read_deleted: false,
-            extra: None,
-        }
+        let mut post = Self::new(
+            row.id(6),
+            row.id(7),
+            row.count(8),
+            row.state(9),
+            row.time(10),
+        );
+        post.author = row.author(11);
+        post.edited_at = row.optional_number(14).map(Timestamp::from_millis);
+        post.edited_by = row.author(15);
+        post.body = row.optional_text(18).map(Into::into);
+        post.body_html = row.optional_text(19).map(Into::into);
+        post.version = row.number(20);
+        post.in_reply_to = row.optional_id(21);
+        post
     }
 }
 

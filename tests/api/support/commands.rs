@@ -29,8 +29,9 @@ macro_rules! commands {
 
 commands! { board:
     get_me(member: &MemberCaller; GetMeParams) -> OwnAccount {
-        let owner = fixtures::member(&member.user_id().to_string());
-        Ok(OwnAccount { owner, unread_messages: Some(2) })
+        let mut account = OwnAccount::new(fixtures::member(&member.user_id().to_string()));
+        account.unread_messages = Some(2);
+        Ok(account)
     }
 
     list_forums(caller: &Caller; ListForumsParams) -> Page<Forum> {
@@ -92,16 +93,12 @@ commands! { board:
         let rated = member_named(&user).ok_or(BoardError::PathNotFound)?;
         let find = |post: &PostId| board.find(member.access(), &post.to_string(), &[THREADS, POSTS]);
         let forum_id = new.post_id.as_ref().map(find).transpose().map_err(|_| not_found("post"))?;
-        Ok(Rating {
-            rating_id: RatingId::from(1),
-            user_id: UserId::parse(rated).unwrap(),
-            post_id: new.post_id,
-            forum_id,
-            points: new.points,
-            comment: new.comment,
-            created_at: fixtures::time(),
-            reputation: 2,
-        })
+        let rated = UserId::parse(rated).unwrap();
+        let mut rating = Rating::new(RatingId::from(1), rated, new.points, 2, fixtures::time());
+        rating.post_id = new.post_id;
+        rating.forum_id = forum_id;
+        rating.comment = new.comment;
+        Ok(rating)
     }
 
     list_messages(member: &MemberCaller, list: List<MessageFilter>) -> Page<MessageSummary> {
@@ -147,20 +144,21 @@ commands! { board:
     list_subscriptions(member: &MemberCaller, list: List<SubscriptionFilter>) -> Page<Subscription> {
         let shown = board.shown(&Caller::Member(member.clone()));
         let kind = list.filter.target.unwrap_or(SubscriptionTargetKind::Thread);
-        let subscription = |n: usize| fixtures::subscription(kind, &format!("{}-1", shown[n - 1]));
+        let subscription = |n: usize| fixtures::subscription(&fixtures::target(kind, shown[n - 1]));
         Ok(page(list.limit, list.after.as_ref(), shown.len(), subscription))
     }
 
     subscribe(member: &MemberCaller, new: NewSubscription) -> SubscribeOutcome {
-        let (kind, id, bounds): (_, _, &[_]) = match new.target {
-            SubscriptionTarget::Thread(id) => (SubscriptionTargetKind::Thread, id.to_string(), &[THREADS]),
-            SubscriptionTarget::Forum(id) => (SubscriptionTargetKind::Forum, id.to_string(), &[]),
+        let target = new.target;
+        let bounds: &[_] = match target {
+            SubscriptionTarget::Thread(_) => &[THREADS],
+            SubscriptionTarget::Forum(_) => &[],
         };
-        board.find(member.access(), &id, bounds).map_err(|_| not_found("target"))?;
-        let subscription = fixtures::subscription(kind, &id);
-        Ok(match kind {
-            SubscriptionTargetKind::Thread => SubscribeOutcome::Existing(subscription),
-            SubscriptionTargetKind::Forum => SubscribeOutcome::Created(subscription),
+        board.find(member.access(), &target.id().to_string(), bounds).map_err(|_| not_found("target"))?;
+        let subscription = fixtures::subscription(&target);
+        Ok(match target {
+            SubscriptionTarget::Thread(_) => SubscribeOutcome::Existing(subscription),
+            SubscriptionTarget::Forum(_) => SubscribeOutcome::Created(subscription),
         })
     }
 

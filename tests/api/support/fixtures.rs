@@ -53,11 +53,7 @@ pub(crate) fn page<T>(
 }
 
 pub(crate) fn author(name: &str) -> Author {
-    Author {
-        user_id: UserId::parse(name).unwrap(),
-        username: name.into(),
-        avatar_url: None,
-    }
+    Author::new(UserId::parse(name).unwrap(), name)
 }
 
 /// Fields that only the test board has.
@@ -66,17 +62,11 @@ pub(crate) fn extra() -> Option<Extra> {
 }
 
 pub(crate) fn member(name: &str) -> Member {
-    Member {
-        user_id: UserId::parse(name).unwrap(),
-        username: name.into(),
-        title: None,
-        avatar_url: None,
-        joined_at: time(),
-        last_seen_at: None,
-        post_count: 7,
-        reputation: 1,
-        extra: extra(),
-    }
+    let mut member = Member::new(UserId::parse(name).unwrap(), name, time());
+    member.post_count = 7;
+    member.reputation = 1;
+    member.extra = extra();
+    member
 }
 
 /// Returns the nearest ancestor of `forum` in `among`.
@@ -86,124 +76,104 @@ pub(crate) fn nearest(forum: &str, among: &[&str]) -> Option<&'static str> {
 }
 
 pub(crate) fn forum(id: &str, parent: Option<&str>) -> Forum {
-    Forum {
-        forum_id: ForumId::parse(id).unwrap(),
-        parent_id: parent.map(|id| ForumId::parse(id).unwrap()),
-        title: format!("The {id} forum"),
-        description: String::new(),
-        position: 1,
-        thread_count: THREADS as u64,
-        post_count: (THREADS * POSTS) as u64,
-        last_activity_at: Some(time()),
-        can_start_thread: true,
-        extra: extra(),
-    }
+    let mut forum = Forum::new(ForumId::parse(id).unwrap(), format!("The {id} forum"));
+    forum.parent_id = parent.map(|id| ForumId::parse(id).unwrap());
+    forum.thread_count = THREADS as u64;
+    forum.post_count = (THREADS * POSTS) as u64;
+    forum.last_activity_at = Some(time());
+    forum.can_start_thread = true;
+    forum.extra = extra();
+    forum
 }
 
 pub(crate) fn thread(id: &str) -> Thread {
-    Thread {
-        thread_id: ThreadId::parse(id).unwrap(),
-        forum_id: ForumId::parse(id.split('-').next().unwrap()).unwrap(),
-        title: format!("Thread {id}"),
-        author: Some(author("alice")),
-        state: ContentState::Visible,
-        created_at: time(),
-        last_activity_at: time(),
-        last_post: None,
-        reply_count: POSTS as u64 - 1,
-        pinned: false,
-        locked: false,
-        first_post_id: PostId::parse(&format!("{id}-1")).unwrap(),
-        poll_id: id.ends_with("-1").then(|| PollId::parse(id).unwrap()),
-        can_reply: true,
-        version: 1,
-        extra: extra(),
-    }
+    let mut thread = Thread::new(
+        ThreadId::parse(id).unwrap(),
+        ForumId::parse(id.split('-').next().unwrap()).unwrap(),
+        format!("Thread {id}"),
+        ContentState::Visible,
+        PostId::parse(&format!("{id}-1")).unwrap(),
+        time(),
+    );
+    thread.author = Some(author("alice"));
+    thread.reply_count = POSTS as u64 - 1;
+    thread.poll_id = id.ends_with("-1").then(|| PollId::parse(id).unwrap());
+    thread.can_reply = true;
+    thread.extra = extra();
+    thread
 }
 
 /// Returns a post. Posts with odd numbers are alice's, the others bob's.
 pub(crate) fn post(thread: &str, number: usize, body: &str) -> Post {
-    Post {
-        post_id: PostId::parse(&format!("{thread}-{number}")).unwrap(),
-        thread_id: ThreadId::parse(thread).unwrap(),
-        number: number as u64,
-        in_reply_to: (number > 2).then(|| PostId::parse(&format!("{thread}-2")).unwrap()),
-        author: Some(author(if number % 2 == 1 { "alice" } else { "bob" })),
-        state: ContentState::Visible,
-        created_at: time(),
-        edited_at: None,
-        edited_by: None,
-        body: Some(body.into()),
-        body_html: Some(format!("<p>{body}</p>")),
-        can_edit: true,
-        can_delete: true,
-        version: 1,
-        extra: extra(),
-        can_read_deleted: true,
-    }
+    let mut post = Post::new(
+        PostId::parse(&format!("{thread}-{number}")).unwrap(),
+        ThreadId::parse(thread).unwrap(),
+        number as u64,
+        ContentState::Visible,
+        time(),
+    );
+    post.in_reply_to = (number > 2).then(|| PostId::parse(&format!("{thread}-2")).unwrap());
+    post.author = Some(author(if number % 2 == 1 { "alice" } else { "bob" }));
+    post.body = Some(body.into());
+    post.body_html = Some(format!("<p>{body}</p>"));
+    post.can_edit = true;
+    post.can_delete = true;
+    post.extra = extra();
+    post.can_read_deleted = true;
+    post
 }
 
 pub(crate) fn poll(id: &str) -> Poll {
-    Poll {
-        poll_id: PollId::parse(id).unwrap(),
-        thread_id: ThreadId::parse(id).unwrap(),
-        question: "Which tea?".into(),
-        author: Some(author("alice")),
-        options: vec![PollOption {
-            option_id: OptionId::from(1),
-            text: "Green".into(),
-            votes: Some(1),
-        }],
-        total_votes: Some(1),
-        max_choices: 1,
-        can_change_vote: false,
-        closes_at: None,
-        closed: false,
-        own_vote: None,
-        version: 1,
-    }
+    let mut green = PollOption::new(OptionId::from(1), "Green");
+    green.votes = Some(1);
+    let mut poll = Poll::new(
+        PollId::parse(id).unwrap(),
+        ThreadId::parse(id).unwrap(),
+        "Which tea?",
+        vec![green],
+    );
+    poll.author = Some(author("alice"));
+    poll.total_votes = Some(1);
+    poll
 }
 
 pub(crate) fn message(owner: &str, number: usize, folder: Folder) -> Message {
-    let summary = MessageSummary {
-        message_id: MessageId::parse(&format!("{owner}-{number}")).unwrap(),
-        folder,
-        subject: "Tea".into(),
-        sender: Some(author("bob")),
-        recipients: vec![author(owner)],
-        sent_at: time(),
-        read: false,
-        read_at: None,
-        receipt_requested: true,
-        extra: extra(),
-    };
-    Message {
-        summary,
-        body: "At five?".into(),
-        body_html: "<p>At five?</p>".into(),
+    let id = MessageId::parse(&format!("{owner}-{number}")).unwrap();
+    let mut summary = MessageSummary::new(id, folder, "Tea", time());
+    summary.sender = Some(author("bob"));
+    summary.recipients = vec![author(owner)];
+    summary.receipt_requested = true;
+    summary.extra = extra();
+    Message::new(summary, "At five?", "<p>At five?</p>")
+}
+
+/// Returns a forum, or its first thread.
+pub(crate) fn target(kind: SubscriptionTargetKind, forum: &str) -> SubscriptionTarget {
+    match kind {
+        SubscriptionTargetKind::Thread => {
+            SubscriptionTarget::Thread(ThreadId::parse(&format!("{forum}-1")).unwrap())
+        }
+        SubscriptionTargetKind::Forum => SubscriptionTarget::Forum(ForumId::parse(forum).unwrap()),
     }
 }
 
-pub(crate) fn subscription(target: SubscriptionTargetKind, id: &str) -> Subscription {
-    Subscription {
-        target,
-        target_id: ThreadId::parse(id).unwrap().into(),
-        forum_id: ForumId::parse(id.split('-').next().unwrap()).unwrap(),
-        title: format!("Title of {id}"),
-        created_at: time(),
-    }
+pub(crate) fn subscription(target: &SubscriptionTarget) -> Subscription {
+    let id = target.id().to_string();
+    let forum = ForumId::parse(id.split('-').next().unwrap()).unwrap();
+    Subscription::new(target, forum, format!("Title of {id}"), time())
 }
 
 pub(crate) fn hit(forum: &str) -> SearchHit {
-    SearchHit {
-        kind: SearchHitKind::Post,
-        forum_id: ForumId::parse(forum).unwrap(),
-        thread_id: ThreadId::parse(&format!("{forum}-1")).unwrap(),
-        post_id: PostId::parse(&format!("{forum}-1-1")).unwrap(),
-        title: format!("Thread {forum}-1"),
-        author: Some(author("alice")),
-        created_at: time(),
-        excerpt: format!("tea in {forum}"),
-        score: 1.0,
-    }
+    let mut hit = SearchHit::new(
+        SearchHitKind::Post,
+        ForumId::parse(forum).unwrap(),
+        ThreadId::parse(&format!("{forum}-1")).unwrap(),
+        PostId::parse(&format!("{forum}-1-1")).unwrap(),
+        format!("Thread {forum}-1"),
+        time(),
+    );
+    hit.author = Some(author("alice"));
+    hit.excerpt = format!("tea in {forum}");
+    hit.score = 1.0;
+    hit
 }

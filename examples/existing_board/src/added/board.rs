@@ -59,10 +59,8 @@ impl Board for Club {
     }
 
     async fn get_me(&self, member: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
-        Ok(OwnAccount {
-            owner: self.member(Some(member.user_id().to_i64()?), None).await?,
-            unread_messages: None,
-        })
+        let owner = self.member(Some(member.user_id().to_i64()?), None);
+        Ok(OwnAccount::new(owner.await?))
     }
 
     async fn get_member(
@@ -79,7 +77,7 @@ impl Board for Club {
 
     async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
         let rows = self.rows(FORUMS, &[&rank(caller)?]).await?;
-        let forums: Vec<_> = (1..).zip(&rows).map(forum).collect();
+        let forums: Vec<_> = rows.iter().map(forum).collect();
         Ok(forums.into())
     }
 

@@ -140,11 +140,7 @@ impl EventScope {
     pub fn add_reply(&mut self, reply: PublicPost) {
         self.thread.reply_count += 1;
         self.thread.last_activity_at = reply.post.created_at;
-        self.thread.last_post = Some(LastPost {
-            post_id: reply.post.post_id.clone(),
-            author: self.actor.clone(),
-            created_at: reply.post.created_at,
-        });
+        self.thread.last_post = Some(LastPost::from(&reply.post));
         self.post = Some(reply);
     }
 

@@ -24,18 +24,13 @@ pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec
     let read = |row: &mut RowReader<'_>| {
         let id = row.value()?;
         let parent = row.value()?;
-        let forum = Forum {
-            forum_id: ForumId::from(id),
-            parent_id: None,
-            title: row.value()?,
-            description: row.value()?,
-            position: row.count()?,
-            thread_count: row.count()?,
-            post_count: row.count()?,
-            last_activity_at: row.value()?,
-            can_start_thread: actor.access(id).start,
-            extra: None,
-        };
+        let mut forum = Forum::new(ForumId::from(id), row.value::<String>()?);
+        forum.description = row.value()?;
+        forum.position = row.count()?;
+        forum.thread_count = row.count()?;
+        forum.post_count = row.count()?;
+        forum.last_activity_at = row.value()?;
+        forum.can_start_thread = actor.access(id).start;
         children.entry(parent).or_default().push((id, forum));
         Ok(Continue(()))
     };
@@ -52,9 +47,9 @@ pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec
         } else {
             forum.parent_id.as_ref()
         };
-        for (id, child) in children.remove(&Some(id)).into_iter().flatten() {
-            let parent_id = nearest.cloned();
-            next.push((id, Forum { parent_id, ..child }));
+        for (id, mut child) in children.remove(&Some(id)).into_iter().flatten() {
+            child.parent_id = nearest.cloned();
+            next.push((id, child));
         }
         if is_visible {
             visible.push(forum);

@@ -52,11 +52,9 @@ pub async fn rate(
 }
 
 fn author(profile: Member) -> Author {
-    Author {
-        user_id: profile.user_id,
-        username: profile.username,
-        avatar_url: profile.avatar_url,
-    }
+    let mut author = Author::new(profile.user_id, profile.username);
+    author.avatar_url = profile.avatar_url;
+    author
 }
 
 /// Checks the points and returns the comment.
@@ -189,16 +187,12 @@ impl RatingInsert<'_> {
     }
 
     fn answer(&self, rating: i64, reputation: i64, forum_id: Option<ForumId>) -> Rating {
-        Rating {
-            rating_id: rating.into(),
-            user_id: UserId::from(self.member),
-            post_id: self.post.map(PostId::from),
-            forum_id,
-            points: self.points,
-            comment: self.comment.into(),
-            created_at: self.at,
-            reputation,
-        }
+        let member = UserId::from(self.member);
+        let mut rating = Rating::new(rating.into(), member, self.points, reputation, self.at);
+        rating.post_id = self.post.map(PostId::from);
+        rating.forum_id = forum_id;
+        rating.comment = self.comment.into();
+        rating
     }
 }
 

@@ -139,17 +139,12 @@ async fn load(
 /// Reads a subscription and its id.
 fn read(row: &mut RowReader<'_>) -> db::DbResult<(i64, Subscription)> {
     let id = row.value()?;
-    let subscription = Subscription {
-        target: if row.value()? {
-            SubscriptionTargetKind::Thread
-        } else {
-            SubscriptionTargetKind::Forum
-        },
-        target_id: row.id()?,
-        forum_id: row.id()?,
-        title: row.value()?,
-        created_at: row.value()?,
+    let target = if row.value()? {
+        SubscriptionTarget::Thread(row.id()?)
+    } else {
+        SubscriptionTarget::Forum(row.id()?)
     };
+    let subscription = Subscription::new(&target, row.id()?, row.value::<String>()?, row.value()?);
     Ok((id, subscription))
 }
 

@@ -19,10 +19,10 @@ use super::{polls, rules, search, subscriptions};
 
 /// Columns of a thread.
 pub(super) const COLUMNS: &str = "
-    thread.last_activity_at, thread.forum_id, thread.id, thread.title,
-    starter.id, starter.username, starter.avatar_url, thread.state, thread.created_at,
+    thread.id, thread.forum_id, thread.title, thread.state, thread.first_post_id, thread.created_at,
+    starter.id, starter.username, starter.avatar_url, thread.last_activity_at,
     thread.last_post_id, last_author.id, last_author.username, last_author.avatar_url,
-    thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, poll.id, thread.version";
+    thread.reply_count, thread.pinned, thread.locked, poll.id, thread.version";
 
 /// The joins that [`COLUMNS`] needs.
 pub(super) const JOINS: &str = "
@@ -145,34 +145,32 @@ fn thread_for(mut thread: Thread, actor: &Actor) -> Thread {
 
 /// Reads a thread without permissions.
 pub(super) fn read_thread(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
-    let last_activity_at = row.value()?;
-    Ok(Thread {
-        forum_id: row.id()?,
-        thread_id: row.id()?,
-        title: row.value()?,
-        author: row.author()?,
-        state: row.state()?,
-        created_at: row.value()?,
-        last_activity_at,
-        last_post: last_post(row, last_activity_at)?,
-        reply_count: row.count()?,
-        pinned: row.value()?,
-        locked: row.value()?,
-        first_post_id: row.id()?,
-        poll_id: row.maybe_id()?,
-        version: row.value()?,
-        can_reply: false,
-        extra: None,
-    })
+    let mut thread = Thread::new(
+        row.id()?,
+        row.id()?,
+        row.value::<String>()?,
+        row.state()?,
+        row.id()?,
+        row.value()?,
+    );
+    thread.author = row.author()?;
+    thread.last_activity_at = row.value()?;
+    thread.last_post = last_post(row, thread.last_activity_at)?;
+    thread.reply_count = row.count()?;
+    thread.pinned = row.value()?;
+    thread.locked = row.value()?;
+    thread.poll_id = row.maybe_id()?;
+    thread.version = row.value()?;
+    Ok(thread)
 }
 
 /// Reads the last post, which was created at the last activity of its thread.
 fn last_post(row: &mut RowReader<'_>, created_at: Timestamp) -> db::DbResult<Option<LastPost>> {
     let post_id: Option<PostId> = row.maybe_id()?;
     let author = row.author()?;
-    Ok(post_id.map(|post_id| LastPost {
-        post_id,
-        author,
-        created_at,
+    Ok(post_id.map(|post_id| {
+        let mut last = LastPost::new(post_id, created_at);
+        last.author = author;
+        last
     }))
 }

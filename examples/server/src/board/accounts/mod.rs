@@ -183,7 +183,7 @@ pub const LAST_SEEN_RESOLUTION: Duration = Duration::from_secs(5 * 60);
 pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> BoardResult<Member> {
     let (id, name) = keys(user);
     let query = "
-        SELECT id, username, title, avatar_url, joined_at, last_seen_at, post_count, reputation
+        SELECT id, username, joined_at, title, avatar_url, last_seen_at, post_count, reputation
         FROM member WHERE id = ?1 OR lower(username) = ?2";
     let profile = connection.first(query, bind![id, name], read_profile).await;
     profile?.ok_or(BoardError::PathNotFound)
@@ -192,30 +192,25 @@ pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> BoardResult
 pub async fn own(connection: &Connection<'_>, member: i64) -> BoardResult<OwnAccount> {
     let query = "
         SELECT
-            id, username, title, avatar_url, joined_at, last_seen_at, post_count, reputation,
+            id, username, joined_at, title, avatar_url, last_seen_at, post_count, reputation,
             unread_count
         FROM member WHERE id = ?1";
     let account = connection
         .first(query, bind![member], |row| {
-            Ok(OwnAccount {
-                owner: read_profile(row)?,
-                unread_messages: Some(row.count()?),
-            })
+            let mut account = OwnAccount::new(read_profile(row)?);
+            account.unread_messages = Some(row.count()?);
+            Ok(account)
         })
         .await;
     account?.ok_or(BoardError::PathNotFound)
 }
 
 fn read_profile(row: &mut RowReader<'_>) -> db::DbResult<Member> {
-    Ok(Member {
-        user_id: row.id()?,
-        username: row.value()?,
-        title: row.value()?,
-        avatar_url: row.value()?,
-        joined_at: row.value()?,
-        last_seen_at: row.value()?,
-        post_count: row.count()?,
-        reputation: row.value()?,
-        extra: None,
-    })
+    let mut member = Member::new(row.id()?, row.value::<String>()?, row.value()?);
+    member.title = row.value()?;
+    member.avatar_url = row.value()?;
+    member.last_seen_at = row.value()?;
+    member.post_count = row.count()?;
+    member.reputation = row.value()?;
+    Ok(member)
 }

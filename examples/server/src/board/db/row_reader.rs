@@ -117,11 +117,9 @@ impl<'a> RowReader<'a> {
             self.skip(2);
             return Ok(None);
         };
-        Ok(Some(Author {
-            user_id,
-            username: self.value()?,
-            avatar_url: self.value()?,
-        }))
+        let mut author = Author::new(user_id, self.value::<String>()?);
+        author.avatar_url = self.value()?;
+        Ok(Some(author))
     }
 }
 

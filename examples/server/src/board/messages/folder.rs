@@ -25,13 +25,14 @@ const LISTS: [&str; 2] = [
 /// request.
 fn summaries(list: &str) -> String {
     format!(
-        "copy.id, copy.folder = 'inbox', message.subject, sender.id, sender.username, sender.avatar_url,
+        "copy.id, copy.folder = 'inbox', message.subject, copy.sent_at,
+        sender.id, sender.username, sender.avatar_url,
         (
             SELECT {list}
             FROM message_copy AS inbox JOIN member ON member.id = inbox.owner_id
             WHERE inbox.message_id = message.id AND inbox.folder = 'inbox'
         ),
-        copy.sent_at, copy.read_at, message.receipt_requested"
+        copy.read_at, message.receipt_requested"
     )
 }
 
@@ -87,11 +88,11 @@ pub async fn load(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardRe
     });
     let parameters = bind! { ":owner": owner, ":copy": copy };
     let message = connection.first(on(connection, &QUERY), parameters, |row| {
-        Ok(Message {
-            summary: summary(row)?,
-            body: row.value()?,
-            body_html: row.value()?,
-        })
+        Ok(Message::new(
+            summary(row)?,
+            row.value::<String>()?,
+            row.value::<String>()?,
+        ))
     });
     message.await?.ok_or(BoardError::PathNotFound)
 }
@@ -102,19 +103,17 @@ fn on(connection: &Connection<'_>, query: &'static Query) -> &'static str {
 }
 
 fn summary(row: &mut RowReader<'_>) -> db::DbResult<MessageSummary> {
-    let mut summary = MessageSummary {
-        message_id: row.id()?,
-        folder: row.value().map(folder)?,
-        subject: row.value()?,
-        sender: row.author()?,
-        recipients: row.text()?.map_or(Ok(Vec::new()), authors)?,
-        sent_at: row.value()?,
-        read: false,
-        read_at: row.value()?,
-        receipt_requested: row.value()?,
-        extra: None,
-    };
+    let mut summary = MessageSummary::new(
+        row.id()?,
+        row.value().map(folder)?,
+        row.value::<String>()?,
+        row.value()?,
+    );
+    summary.sender = row.author()?;
+    summary.recipients = row.text()?.map_or(Ok(Vec::new()), authors)?;
+    summary.read_at = row.value()?;
     summary.read = summary.read_at.is_some();
+    summary.receipt_requested = row.value()?;
     Ok(summary)
 }
 
@@ -137,13 +136,11 @@ const fn folder(is_inbox: bool) -> Folder {
 fn authors(list: &str) -> db::DbResult<Vec<Author>> {
     let members: Vec<(i64, String, Option<String>)> = serde_json::from_str(list)
         .map_err(|_| db::DbError::Invalid("the recipients of a message are malformed"))?;
-    let authors = members
-        .into_iter()
-        .map(|(id, username, avatar_url)| Author {
-            user_id: id.into(),
-            username,
-            avatar_url,
-        });
+    let authors = members.into_iter().map(|(id, username, avatar_url)| {
+        let mut author = Author::new(id.into(), username);
+        author.avatar_url = avatar_url;
+        author
+    });
     Ok(authors.collect())
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    ContentState, ForumId, NewPoll, NewVote, OptionId, Poll, PollOption, PollUpdate, Timestamp,
+    ContentState, ForumId, NewPoll, NewVote, Poll, PollOption, PollUpdate, Timestamp,
 };
 use forum_api::webhook::Event;
 
@@ -191,20 +191,14 @@ fn read_poll(row: &mut RowReader<'_>, now: Timestamp) -> db::DbResult<PollRow> {
     let forum = row.value()?;
     let state = row.state()?;
     let locked = row.value()?;
-    let mut poll = Poll {
-        poll_id,
-        thread_id: row.id()?,
-        question: row.value()?,
-        author: row.author()?,
-        total_votes: Some(row.count()?),
-        max_choices: row.count()?,
-        can_change_vote: row.value()?,
-        closes_at: row.value()?,
-        version: row.value()?,
-        own_vote: row.value::<bool>()?.then(Vec::new),
-        options: Vec::new(),
-        closed: false,
-    };
+    let mut poll = Poll::new(poll_id, row.id()?, row.value::<String>()?, Vec::new());
+    poll.author = row.author()?;
+    poll.total_votes = Some(row.count()?);
+    poll.max_choices = row.count()?;
+    poll.can_change_vote = row.value()?;
+    poll.closes_at = row.value()?;
+    poll.version = row.value()?;
+    poll.own_vote = row.value::<bool>()?.then(Vec::new);
     poll.closed = poll.closes_at.is_some_and(|end| end <= now);
     Ok(PollRow {
         forum,
@@ -215,17 +209,14 @@ fn read_poll(row: &mut RowReader<'_>, now: Timestamp) -> db::DbResult<PollRow> {
 }
 
 fn add_option(poll: &mut Poll, row: &mut RowReader<'_>) -> db::DbResult<()> {
-    let option_id: OptionId = row.id()?;
-    poll.options.push(PollOption {
-        option_id: option_id.clone(),
-        text: row.value()?,
-        votes: Some(row.count()?),
-    });
+    let mut option = PollOption::new(row.id()?, row.value::<String>()?);
+    option.votes = Some(row.count()?);
     let chosen: bool = row.value()?;
     let own_vote = poll.own_vote.as_mut().filter(|_| chosen);
     own_vote
         .into_iter()
-        .for_each(|vote| vote.push(option_id.clone()));
+        .for_each(|vote| vote.push(option.option_id.clone()));
+    poll.options.push(option);
     Ok(())
 }
 

@@ -276,25 +276,17 @@ mod tests {
 
     /// A poll of three options, of which one vote may name two.
     fn poll() -> Poll {
-        let option = |id: i64, text: &str| PollOption {
-            option_id: id.into(),
-            text: text.into(),
-            votes: Some(1),
+        let option = |id: i64, text: &str| {
+            let mut option = PollOption::new(id.into(), text);
+            option.votes = Some(1);
+            option
         };
-        Poll {
-            poll_id: 1.into(),
-            thread_id: 1.into(),
-            question: "Tea?".into(),
-            author: None,
-            options: vec![option(7, "yes"), option(8, "no"), option(9, "both")],
-            total_votes: Some(3),
-            max_choices: 2,
-            can_change_vote: false,
-            closes_at: None,
-            closed: false,
-            own_vote: None,
-            version: 4,
-        }
+        let options = vec![option(7, "yes"), option(8, "no"), option(9, "both")];
+        let mut poll = Poll::new(1.into(), 1.into(), "Tea?", options);
+        poll.total_votes = Some(3);
+        poll.max_choices = 2;
+        poll.version = 4;
+        poll
     }
 
     fn text<T>(result: BoardResult<T>) -> Option<String> {

@@ -43,8 +43,9 @@ const THREAD_COLUMN_COUNT: usize = 4;
 const TEXTS_MAX: usize = 1024 * 1024;
 
 pub(super) const COLUMNS: &str = "
-    post.id, post.thread_id, post.number, author.id, author.username, author.avatar_url,
-    post.state, post.created_at, post.edited_at, editor.id, editor.username, editor.avatar_url,
+    post.id, post.thread_id, post.number, post.state, post.created_at,
+    author.id, author.username, author.avatar_url,
+    post.edited_at, editor.id, editor.username, editor.avatar_url,
     CASE WHEN :source THEN post.body END, CASE WHEN :html THEN post.body_html END, post.version,
     answered.id, answered.state, answered.author_id";
 
@@ -285,15 +286,13 @@ impl PostView {
         Ok(PublicPost::read(row)?.map(|post| self.show(post)))
     }
 
-    fn show(&self, PublicPost { post, answered }: PublicPost) -> Post {
+    fn show(&self, PublicPost { mut post, answered }: PublicPost) -> Post {
         let answered = answered.filter(|answered| self.sees(answered));
-        Post {
-            in_reply_to: answered.map(|answered| answered.post_id),
-            can_edit: self.may(PostChange::Edit, &post),
-            can_delete: self.may(PostChange::Delete, &post),
-            can_read_deleted: self.access.moderate,
-            ..post
-        }
+        post.in_reply_to = answered.map(|answered| answered.post_id);
+        post.can_edit = self.may(PostChange::Edit, &post);
+        post.can_delete = self.may(PostChange::Delete, &post);
+        post.can_read_deleted = self.access.moderate;
+        post
     }
 
     fn sees(&self, answered: &AnsweredPost) -> bool {
@@ -351,24 +350,13 @@ impl PublicPost {
         let Some(post_id) = row.maybe_id()? else {
             return Ok(None);
         };
-        let post = Post {
-            post_id,
-            thread_id: row.id()?,
-            number: row.count()?,
-            in_reply_to: None,
-            author: row.author()?,
-            state: row.state()?,
-            created_at: row.value()?,
-            edited_at: row.value()?,
-            edited_by: row.author()?,
-            body: row.value()?,
-            body_html: row.value()?,
-            version: row.value()?,
-            can_edit: false,
-            can_delete: false,
-            extra: None,
-            can_read_deleted: false,
-        };
+        let mut post = Post::new(post_id, row.id()?, row.count()?, row.state()?, row.value()?);
+        post.author = row.author()?;
+        post.edited_at = row.value()?;
+        post.edited_by = row.author()?;
+        post.body = row.value()?;
+        post.body_html = row.value()?;
+        post.version = row.value()?;
         Ok(Some(Self::new(post, AnsweredPost::read(row)?)))
     }
 
@@ -494,24 +482,17 @@ pub async fn reply(
 
 /// Returns a new post as [`PublicPost::read`] reads it.
 fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) -> BoardResult<Post> {
-    Ok(Post {
-        post_id: slot.post.into(),
-        thread_id: slot.thread.into(),
-        number: slot.number()?,
-        in_reply_to: None,
-        author,
-        state: new.state,
-        created_at: new.at,
-        edited_at: None,
-        edited_by: None,
-        body: Some(new.body.into()),
-        body_html: Some(new.html.into()),
-        version: 1,
-        can_edit: false,
-        can_delete: false,
-        extra: None,
-        can_read_deleted: false,
-    })
+    let mut post = Post::new(
+        slot.post.into(),
+        slot.thread.into(),
+        slot.number()?,
+        new.state,
+        new.at,
+    );
+    post.author = author;
+    post.body = Some(new.body.into());
+    post.body_html = Some(new.html.into());
+    Ok(post)
 }
 
 /// Finds the visible post of the thread that a reply answers.

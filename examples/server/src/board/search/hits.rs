@@ -11,8 +11,8 @@ use crate::board::posts::markdown;
 
 const FIND: &str = "
     SELECT
-        thread.forum_id, thread.id, post.id, thread.title, author.id, author.username, author.avatar_url,
-        post.created_at, post.body, found.key
+        thread.forum_id, thread.id, post.id, thread.title, post.created_at,
+        author.id, author.username, author.avatar_url, post.body, found.key
     FROM json_each(?1) AS found
     JOIN post ON post.id = CAST(found.value AS BIGINT)
     JOIN thread ON thread.id = post.thread_id
@@ -31,17 +31,15 @@ pub async fn read(
         SearchShow::Threads => SearchHitKind::Thread,
     };
     let hit = |row: &mut RowReader<'_>| {
-        let mut hit = SearchHit {
+        let mut hit = SearchHit::new(
             kind,
-            forum_id: row.id()?,
-            thread_id: row.id()?,
-            post_id: row.id()?,
-            title: row.value()?,
-            author: row.author()?,
-            created_at: row.value()?,
-            excerpt: String::new(),
-            score: 0.0,
-        };
+            row.id()?,
+            row.id()?,
+            row.id()?,
+            row.value::<String>()?,
+            row.value()?,
+        );
+        hit.author = row.author()?;
         let body: String = row.value()?;
         hit.excerpt = excerpt(&markdown::plain(excerpted_prefix(&body)), &terms);
         let found = found.get(row.count::<usize>()?);
