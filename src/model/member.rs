@@ -35,7 +35,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// Creates a member without title, picture, posts and ratings, whose last activity is not shown.
+    /// Creates a member without a title, a picture, posts or ratings. The last activity is not shown.
     pub fn new(user_id: UserId, username: impl Into<String>, joined_at: Timestamp) -> Self {
         Self {
             user_id,

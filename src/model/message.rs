@@ -53,7 +53,7 @@ pub struct MessageSummary {
 }
 
 impl MessageSummary {
-    /// Creates an unread copy without recipients, of a sender whose account no longer exists. No receipt is requested.
+    /// Creates an unread copy without a sender or recipients. No receipt is requested.
     pub fn new(
         message_id: MessageId,
         folder: Folder,

@@ -70,7 +70,7 @@ pub struct Poll {
 }
 
 impl Poll {
-    /// Creates an open poll without a closing time, of version 1 and of an author whose account no longer exists.
+    /// Creates an open poll of version 1 without an author or a closing time.
     ///
     /// A vote has one option and cannot be changed. The number of voters is hidden, and the caller has not voted.
     pub fn new(

@@ -97,10 +97,9 @@ fn can_read_received() -> bool {
 }
 
 impl Post {
-    /// Creates a post without texts, of version 1 and of an author whose account no longer exists.
+    /// Creates a post of version 1 without an author or texts, which was not edited.
     ///
-    /// It replies to the thread itself and was not edited. The caller may not edit, delete or, when it is deleted, read
-    /// it.
+    /// The post replies to the thread itself. The caller may not edit or delete it, or read it when it is deleted.
     pub fn new(
         post_id: PostId,
         thread_id: ThreadId,

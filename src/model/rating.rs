@@ -38,7 +38,7 @@ pub struct Rating {
 }
 
 impl Rating {
-    /// Creates a rating without a post and without a comment. `reputation` is the member's new reputation.
+    /// Creates a rating without a post or a comment. `reputation` is the member's new reputation.
     pub fn new(
         rating_id: RatingId,
         user_id: UserId,

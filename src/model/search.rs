@@ -60,7 +60,7 @@ fn serialize_finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, 
 }
 
 impl SearchHit {
-    /// Creates a hit with score 0 and an empty excerpt, of an author whose account no longer exists.
+    /// Creates a hit with score 0, without an author or an excerpt.
     pub fn new(
         kind: SearchHitKind,
         forum_id: ForumId,

@@ -35,7 +35,7 @@ pub struct LastPost {
 }
 
 impl LastPost {
-    /// Creates the last post of an author whose account no longer exists.
+    /// Creates a last post without an author.
     pub fn new(post_id: PostId, created_at: Timestamp) -> Self {
         Self {
             post_id,
@@ -90,10 +90,9 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Creates a thread without replies, poll and [`last_post`](Self::last_post), of version 1 and of an author whose
-    /// account no longer exists.
+    /// Creates a thread of version 1 without an author, replies, a poll or a [`last_post`](Self::last_post).
     ///
-    /// Its last activity is its creation, it is neither pinned nor locked, and the caller may not reply.
+    /// The last activity is the creation. The thread is neither pinned nor locked, and the caller may not reply.
     pub fn new(
         thread_id: ThreadId,
         forum_id: ForumId,
