@@ -13,6 +13,7 @@ use forum_api::store::{SchemaStatus, Stores};
 use forum_api::webhook::Event;
 
 use super::access::actor::Actor;
+use super::access::board_rules::BoardRulesCache;
 use super::accounts::last_used::LastUsedTimes;
 use super::db::{
     BoardDatabase, DbResult, LogPosition, Query, Replicas, Statements, Transaction,
@@ -29,6 +30,7 @@ pub struct ReferenceBoard {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) texts: &'static Texts,
     pub(super) last_used: LastUsedTimes,
+    pub(super) rules: BoardRulesCache,
     waker: WorkerWaker,
 }
 
@@ -53,6 +55,7 @@ impl ReferenceBoard {
             clock,
             texts: Texts::of(language),
             last_used: LastUsedTimes::default(),
+            rules: BoardRulesCache::default(),
             waker: WorkerWaker(Arc::new(|| ())),
         }
     }
@@ -298,13 +301,14 @@ impl ReferenceBoard {
         let member = by.user_id().to_i64()?;
         let texts = self.texts;
         let clock = self.clock.clone();
+        let rules = self.rules.clone();
         let act = self.write(move |tx, events| {
             Box::pin(async move {
                 let members = target.members(tx, Some(member)).await?;
                 let ((), actor, read) = tokio::try_join!(
                     biased;
                     target.lock_with(tx, &members),
-                    Actor::acting(tx, member, texts),
+                    Actor::acting(tx, member, &rules, texts),
                     read(tx, member, events.now),
                 )?;
                 events.now = clock.now();

@@ -66,9 +66,9 @@ impl Demo {
         }
     }
 
-    /// Creates the API of another node on the same Postgres.
+    /// Creates the API of another node on the same database.
     pub fn another_node(&self) -> TestApi {
-        let board = ReferenceBoard::new(self.pool(), self.clock.clone(), Language::English);
+        let board = self.storage.board(self.clock.clone(), Language::English);
         let stores = Stores::in_memory();
         let settings = ApiSettings::default();
         api_of(Arc::new(board), stores, settings, &self.clock)

@@ -4,6 +4,7 @@ use forum_server::board;
 use forum_test_support::{postgres, schema};
 
 mod backend;
+mod board_rules;
 mod conformance;
 mod demo;
 mod events;

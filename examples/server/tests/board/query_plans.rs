@@ -17,8 +17,8 @@ use crate::statements::{record_statements, take_statements};
 
 /// Tables with few rows, partial indexes, and subqueries and parameters with few rows.
 #[rustfmt::skip]
-const ALLOWED_SCANS: [&str; 17] = [
-    "forum", "forum LEFT-JOIN", "forum_api_endpoints", "setting",
+const ALLOWED_SCANS: [&str; 18] = [
+    "access_version", "forum", "forum LEFT-JOIN", "forum_api_endpoints", "setting",
     "thread USING INDEX thread_long_and_hidden",
     "forum_api_events USING INDEX forum_api_events_waiting",
     "forum_api_events USING INDEX forum_api_events_quarantined",

@@ -41,7 +41,8 @@ const SOURCE: &str = "sqlite:forum.db";
 const BACK: &str = "sqlite:back.db";
 
 /// Tables that are not copied, in either database.
-const LEFT_OUT: [&str; 4] = [
+const LEFT_OUT: [&str; 5] = [
+    "access_version",
     "board_migrations",
     "forum_api_migrations",
     "post_text",

@@ -1,20 +1,18 @@
 //! The caller and the caller's permissions, loaded from the database.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow::{self, Break, Continue};
-
 use forum_api::host::{self, BoardError};
 use forum_api::model::Timestamp;
 use forum_api::token::{Lookup, TokenRecord};
 
+use super::board_rules::{BoardRules, BoardRulesCache};
 use super::groups::{Group, Groups};
-use super::permissions::{AccessLists, ForumPermissions, ForumRules, of_forum, resolve};
+use super::permissions::{ForumPermissions, of_forum};
 use crate::board::db::{Connection, DbResult, LogPosition, RowReader, Transaction, bind, position};
 use crate::board::search::json;
 use crate::board::settings::BODY_MAX;
 use crate::board::texts::Texts;
 
-/// The columns that [`ActorRows::read`] reads.
+/// The columns that [`ActorRow::read`] reads.
 macro_rules! columns {
     () => {
         "
@@ -23,17 +21,11 @@ macro_rules! columns {
     EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline'),
     EXISTS (SELECT 1 FROM forum_api_endpoints WHERE enabled),
     (SELECT value FROM setting WHERE key = 'post.body_max'),
-    forum.id,
-    forum.parent_id,
-    forum.read_groups,
-    forum.start_groups,
-    forum.reply_groups,
-    forum_moderator.member_id IS NOT NULL"
+    (SELECT version FROM access_version)"
     };
 }
 
-/// Reads the guest or a member, and all forums. Returns one row for each forum, or one row on a board without forums.
-/// Returns no row for a member who is unknown or banned.
+/// Reads the guest or a member. Returns no row for a member who is unknown or banned.
 macro_rules! load {
     ($position:expr) => {
         concat!(
@@ -43,8 +35,6 @@ macro_rules! load {
             "
 FROM (SELECT 1) AS alone
 LEFT JOIN member ON member.id = :member
-LEFT JOIN forum ON TRUE
-LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = :member
 WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE"
         )
     };
@@ -55,19 +45,17 @@ pub const LOAD: &str = load!("");
 /// [`LOAD`] with the position of the log before the other columns.
 const LOAD_WITH_POSITION: &str = load!(position!());
 
-/// Reads members who are not banned, and all forums. Returns the rows of [`LOAD`] for each member, after the member's id.
-pub const LOAD_MEMBERS: &str = concat!(
+/// Reads members who are not banned: the id of each one and the columns of [`LOAD`].
+const LOAD_MEMBERS: &str = concat!(
     "SELECT member.id,",
     columns!(),
     "
 FROM member
-LEFT JOIN forum ON TRUE
-LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = member.id
 WHERE member.banned = FALSE AND member.id IN (SELECT CAST(value AS BIGINT) FROM json_each(:members))"
 );
 
-/// Reads a token, and its owner with the columns of [`LOAD`]. If the owner is unknown or banned, returns one row in
-/// which the owner's columns are null.
+/// Reads a token, and its owner with the columns of [`LOAD`]. If the owner is unknown or banned, the id of the member is
+/// null.
 macro_rules! load_token {
     ($position:expr, $owner:literal) => {
         concat!(
@@ -89,8 +77,6 @@ FROM forum_api_tokens AS token
 LEFT JOIN member ON member.id = ",
             $owner,
             " AND member.banned = FALSE
-LEFT JOIN forum ON member.id IS NOT NULL
-LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = member.id
 WHERE token.lookup = :lookup"
         )
     };
@@ -121,9 +107,6 @@ const LOAD_TOKEN_WITH_POSITION: &str = load_token_on_postgres!(position!());
 /// Number of columns of a token in [`LOAD_TOKEN`].
 const TOKEN_COLUMN_COUNT: usize = 9;
 
-/// Number of columns that [`Head::read`] reads.
-const HEAD_COLUMN_COUNT: usize = 5;
-
 /// A guest, or a member who is not banned.
 #[derive(Clone, Debug)]
 pub struct Actor {
@@ -143,58 +126,30 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Loads this member, or the guest if `member` is `None`. Returns `None` for a member who is unknown or banned.
+    /// Loads this member, or the guest if `member` is `None`, with two statements. Returns `None` for a member who is
+    /// unknown or banned.
     pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> DbResult<Option<Self>> {
-        let mut rows = None;
-        let read = |row: &mut RowReader<'_>| ActorRows::read(&mut rows, member, row);
-        connection
-            .each_row(LOAD, bind! { ":member": member }, read)
-            .await?;
-        Ok(rows.map(|rows| rows.resolve()))
-    }
-
-    /// Loads the actor like [`load`](Self::load), with the position of the log of Postgres.
-    pub async fn load_with_position(
-        connection: &Connection<'_>,
-        member: Option<i64>,
-    ) -> DbResult<Option<Self>> {
-        let mut rows = None;
-        let mut position = None;
-        let read = |row: &mut RowReader<'_>| {
-            position = row.parsed()?;
-            ActorRows::read(&mut rows, member, row)
+        let Some(row) = ActorRow::load(connection, member, false).await? else {
+            return Ok(None);
         };
-        connection
-            .each_row(LOAD_WITH_POSITION, bind! { ":member": member }, read)
-            .await?;
-        Ok(rows.map(|rows| Self {
-            position,
-            ..rows.resolve()
-        }))
-    }
-
-    /// Loads those of the members who exist and are not banned.
-    pub async fn load_all(connection: &Connection<'_>, members: &[i64]) -> DbResult<Vec<Self>> {
-        let mut by_member = BTreeMap::<i64, Option<ActorRows>>::new();
-        let read = |row: &mut RowReader<'_>| {
-            let member = row.value()?;
-            ActorRows::read(by_member.entry(member).or_default(), Some(member), row)
-        };
-        let parameters = bind! { ":members": json(members) };
-        connection.each_row(LOAD_MEMBERS, parameters, read).await?;
-        let actors = by_member.into_values().flatten();
-        Ok(actors.map(|rows| rows.resolve()).collect())
+        let rules = BoardRules::load(connection).await?;
+        Ok(Some(row.with_rules(&rules)))
     }
 
     /// Loads the member of a command in its transaction.
     pub async fn acting(
         tx: &Transaction<'_>,
         member: i64,
+        rules: &BoardRulesCache,
         texts: &Texts,
     ) -> host::BoardResult<Self> {
         let closed = || BoardError::forbidden(texts.account_closed);
-        let actor = Self::load(tx, Some(member)).await?;
-        actor.ok_or_else(closed)
+        let row = ActorRow::load(tx, Some(member), false).await?;
+        let row = row.ok_or_else(closed)?;
+        match rules.get(row.rules_version) {
+            Some(rules) => Ok(row.with_rules(&rules)),
+            None => Ok(row.with_rules(&BoardRules::load(tx).await?)),
+        }
     }
 
     pub fn access(&self, forum: i64) -> ForumPermissions {
@@ -222,17 +177,49 @@ impl Actor {
     }
 }
 
-/// The rows of an actor before the actor's permissions are resolved.
-#[derive(Debug)]
-pub struct ActorRows {
+/// An actor without permissions in forums.
+#[derive(Clone, Copy, Debug)]
+pub struct ActorRow {
     member: Option<i64>,
     position: Option<LogPosition>,
-    head: Head,
-    /// In the order of the ids.
-    rules: Vec<ForumRules>,
+    groups: Groups,
+    last_seen: Option<Timestamp>,
+    offline: bool,
+    has_endpoints: bool,
+    body_max: u32,
+    /// The version of the rules that hold for the actor.
+    pub rules_version: i64,
 }
 
-impl ActorRows {
+impl ActorRow {
+    /// Loads this member, or the guest if `member` is `None`, optionally with the position of the log of Postgres.
+    /// Returns `None` for a member who is unknown or banned.
+    pub async fn load(
+        connection: &Connection<'_>,
+        member: Option<i64>,
+        with_position: bool,
+    ) -> DbResult<Option<Self>> {
+        let load = if with_position {
+            LOAD_WITH_POSITION
+        } else {
+            LOAD
+        };
+        let read = |row: &mut RowReader<'_>| Self::read(member, with_position, row);
+        connection
+            .first(load, bind! { ":member": member }, read)
+            .await
+    }
+
+    /// Loads those of the members who exist and are not banned.
+    pub async fn load_all(connection: &Connection<'_>, members: &[i64]) -> DbResult<Vec<Self>> {
+        let read = |row: &mut RowReader<'_>| {
+            let member = row.value()?;
+            Self::read(member, false, row)
+        };
+        let parameters = bind! { ":members": json(members) };
+        connection.all(LOAD_MEMBERS, parameters, read).await
+    }
+
     /// Loads a token with its owner, on Postgres optionally with the position of the log. The owner is `None` if the
     /// member is unknown or banned.
     pub async fn load_token(
@@ -241,114 +228,50 @@ impl ActorRows {
         with_position: bool,
     ) -> DbResult<Option<(TokenRecord, Option<Self>)>> {
         let [sqlite, postgres] = LOAD_TOKEN;
-        let mut token = None;
-        let mut owner = None;
-        let mut position = None;
-        let read = |row: &mut RowReader<'_>| {
-            if token.is_none() {
-                token = Some(row.token()?);
-            }
-            row.skip(TOKEN_COLUMN_COUNT);
-            let member = row.value()?;
-            if with_position {
-                position = row.parsed()?;
-            }
-            match member {
-                None => Ok(Break(())),
-                member => Self::read(&mut owner, member, row),
-            }
-        };
         let load = if with_position {
             LOAD_TOKEN_WITH_POSITION
         } else {
             connection.dialect(sqlite, postgres)
         };
-        connection
-            .each_row(load, bind! { ":lookup": lookup }, read)
-            .await?;
-        let owner = owner.map(|owner| Self { position, ..owner });
-        Ok(token.map(|token| (token, owner)))
-    }
-
-    /// Adds a row of a member or the guest to the rows that precede it.
-    fn read(
-        rows: &mut Option<Self>,
-        member: Option<i64>,
-        row: &mut RowReader<'_>,
-    ) -> DbResult<ControlFlow<()>> {
-        let rows = match rows {
-            Some(rows) => {
-                row.skip(HEAD_COLUMN_COUNT);
-                rows
-            }
-            None => rows.insert(Self {
-                member,
-                position: None,
-                head: Head::read(row)?,
-                rules: Vec::new(),
-            }),
+        let read = |row: &mut RowReader<'_>| {
+            let token = row.token()?;
+            row.skip(TOKEN_COLUMN_COUNT);
+            let owner = match row.value()? {
+                None => None,
+                member => Some(Self::read(member, with_position, row)?),
+            };
+            Ok((token, owner))
         };
-        if let Some(forum) = rules(row)? {
-            // SQLite scans the forums in this order, but sorts them again for an `ORDER BY`.
-            let place = rows
-                .rules
-                .partition_point(|other| other.forum < forum.forum);
-            rows.rules.insert(place, forum);
-        }
-        Ok(Continue(()))
+        connection
+            .first(load, bind! { ":lookup": lookup }, read)
+            .await
     }
 
-    pub fn resolve(&self) -> Actor {
-        let head = self.head;
-        Actor {
-            member: self.member,
-            groups: head.groups,
-            last_seen: head.last_seen,
-            offline: head.offline,
-            has_endpoints: head.has_endpoints,
-            body_max: head.body_max,
-            position: self.position,
-            forums: resolve(&self.rules, head.groups, self.member.is_some()),
-        }
-    }
-}
-
-/// The columns that are the same in each row.
-#[derive(Clone, Copy, Debug)]
-struct Head {
-    groups: Groups,
-    last_seen: Option<Timestamp>,
-    offline: bool,
-    has_endpoints: bool,
-    body_max: u32,
-}
-
-impl Head {
-    fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
+    fn read(member: Option<i64>, with_position: bool, row: &mut RowReader<'_>) -> DbResult<Self> {
+        let position = if with_position { row.parsed()? } else { None };
         let groups: Option<Groups> = row.parsed()?;
         Ok(Self {
+            member,
+            position,
             groups: groups.unwrap_or_default().with(Group::Guests),
             last_seen: row.value()?,
             offline: row.value()?,
             has_endpoints: row.value()?,
             body_max: BODY_MAX.read(row.text()?),
+            rules_version: row.value()?,
         })
     }
-}
 
-/// `None` on a board without forums.
-fn rules(row: &mut RowReader<'_>) -> DbResult<Option<ForumRules>> {
-    let Some(forum) = row.value()? else {
-        return Ok(None);
-    };
-    Ok(Some(ForumRules {
-        forum,
-        parent: row.value()?,
-        lists: AccessLists {
-            read: row.parsed()?,
-            start: row.parsed()?,
-            reply: row.parsed()?,
-        },
-        moderator: row.value()?,
-    }))
+    pub fn with_rules(self, rules: &BoardRules) -> Actor {
+        Actor {
+            member: self.member,
+            groups: self.groups,
+            last_seen: self.last_seen,
+            offline: self.offline,
+            has_endpoints: self.has_endpoints,
+            body_max: self.body_max,
+            position: self.position,
+            forums: rules.permissions(self.member, self.groups),
+        }
+    }
 }

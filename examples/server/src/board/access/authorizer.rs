@@ -9,7 +9,7 @@ use forum_api::model::{ForumId, UserId};
 use forum_api::store::{LoadedToken, TokenLoader};
 use forum_api::token::Lookup;
 
-use super::actor::{Actor, ActorRows};
+use super::actor::{Actor, ActorRow};
 use super::groups::Group;
 use crate::board::accounts::last_used;
 use crate::board::{ReferenceBoard, accounts};
@@ -21,16 +21,22 @@ impl TokenLoader for ReferenceBoard {
         let with_position = self.database.has_replicas();
         let load = self.read_short(move |connection| {
             Box::pin(
-                async move { Ok(ActorRows::load_token(connection, lookup, with_position).await?) },
+                async move { Ok(ActorRow::load_token(connection, lookup, with_position).await?) },
             )
         });
-        Ok(load.await?.map(|(token, owner): (_, Option<ActorRows>)| {
-            let board = self.clone();
-            LoadedToken::new(token).with_access(move |request| {
-                let owner = owner.as_ref().map(ActorRows::resolve);
-                owner.map(|owner| board.access_of(owner, request))
-            })
-        }))
+        let Some((token, owner)) = load.await? else {
+            return Ok(None);
+        };
+        let owner = match owner {
+            Some(row) => Some((row, self.rules(row.rules_version).await?)),
+            None => None,
+        };
+        let board = self.clone();
+        let token = LoadedToken::new(token).with_access(move |request| {
+            let (row, rules) = owner.as_ref()?;
+            Some(board.access_of(row.with_rules(rules), request))
+        });
+        Ok(Some(token))
     }
 }
 
@@ -57,10 +63,15 @@ impl Authorizer for ReferenceBoard {
     ) -> BackendResult<Option<HashMap<UserId, Access>>> {
         let members: Vec<_> = owners.iter().filter_map(|id| id.to_i64().ok()).collect();
         let load = self.read_short(move |connection| {
-            Box::pin(async move { Ok(Actor::load_all(connection, &members).await?) })
+            Box::pin(async move { Ok(ActorRow::load_all(connection, &members).await?) })
         });
-        let actors: Vec<Actor> = load.await?;
-        let access = actors.into_iter().filter_map(|actor| {
+        let rows = load.await?;
+        let Some(first) = rows.first() else {
+            return Ok(Some(HashMap::new()));
+        };
+        let rules = self.rules(first.rules_version).await?;
+        let access = rows.into_iter().filter_map(|row| {
+            let actor = row.with_rules(&rules);
             let member = UserId::from(actor.member?);
             Some((member, self.access_of(actor, request)))
         });
@@ -79,16 +90,13 @@ impl ReferenceBoard {
     async fn load(&self, member: Option<i64>) -> BackendResult<Option<Actor>> {
         let with_position = self.database.has_replicas();
         let load = self.read_short(move |connection| {
-            Box::pin(async move {
-                let loaded = if with_position {
-                    Actor::load_with_position(connection, member).await?
-                } else {
-                    Actor::load(connection, member).await?
-                };
-                Ok(loaded)
-            })
+            Box::pin(async move { Ok(ActorRow::load(connection, member, with_position).await?) })
         });
-        Ok(load.await?)
+        let Some(row) = load.await? else {
+            return Ok(None);
+        };
+        let rules = self.rules(row.rules_version).await?;
+        Ok(Some(row.with_rules(&rules)))
     }
 
     /// Returns the access of a member, and records that the member was seen.

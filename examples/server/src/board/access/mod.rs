@@ -2,6 +2,7 @@
 
 pub mod actor;
 pub mod authorizer;
+pub mod board_rules;
 pub mod groups;
 pub mod permissions;
 pub mod visibility;

@@ -8,7 +8,7 @@ use forum_api::model::Timestamp;
 use super::ContentSize;
 use super::batch::Batch;
 use super::words::Random;
-use crate::board::access::actor::Actor;
+use crate::board::access::board_rules::BoardRules;
 use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts;
 use crate::board::db::{self, Connection, Transaction, bind};
@@ -158,8 +158,7 @@ async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Generate
         ))
     };
     let id = id.ok_or_else(absent)?;
-    let guest = Actor::load(connection, None).await?;
-    let counts = guest.is_some_and(|guest| guest.access(id).counts);
+    let counts = BoardRules::load(connection).await?.counts(id);
     Ok(GeneratedForum { id, counts })
 }
 

@@ -5,7 +5,7 @@ use forum_api::model::{ContentState, Timestamp};
 
 use super::edit_rules::PostFacts;
 use super::post_insert::{self, CounterDelta};
-use crate::board::access::actor::Actor;
+use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{Connection, DbResult, RowReader, Transaction, bind, stored};
 use crate::board::events::{DomainEvent, EventFn, EventRecorder, EventScope, REPLIED, STARTED};
 
@@ -147,12 +147,12 @@ impl PostRow {
         if by == 0 {
             return Ok(());
         }
-        let guest = Actor::load(tx, None).await?;
+        let rules = BoardRules::load(tx).await?;
         let counted = CounterDelta {
             thread: self.at.thread,
             author: self.author,
             by,
-            on_profiles: guest.is_some_and(|guest| guest.access(self.at.forum).counts),
+            on_profiles: rules.counts(self.at.forum),
         };
         if self.first {
             post_insert::count_thread(tx, counted).await

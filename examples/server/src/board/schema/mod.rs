@@ -105,11 +105,11 @@ mod tests {
         for (migrations, checksum) in [
             (
                 POSTGRES,
-                "6267a3edd3f13f8d3e1b6c84476ede282126d622517102968d22cb0e4f92a959",
+                "8481201bd0eaf5181f9b8cd69811f8456cdb91e1aae5bdf8839d873c21f55a23",
             ),
             (
                 SQLITE,
-                "df1438636d985b947f6ff865448f2e843b9c8c46b41c225b00621ec855bdf366",
+                "478db7125be39ed667a0206b04bd3bf8e8ad7ad93828af8a77132c95321d45b4",
             ),
         ] {
             let checksums = migrations.all.iter().map(Migration::checksum);

@@ -46,6 +46,39 @@ CREATE TABLE forum_moderator (
     PRIMARY KEY (forum_id, member_id)
 ) STRICT, WITHOUT ROWID;
 
+-- One row with a random number, which each change of the groups or the moderators of a forum replaces. Processes keep the
+-- groups and moderators of all forums as long as the number stays the same.
+CREATE TABLE access_version (
+    version INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO access_version VALUES (random());
+
+CREATE TRIGGER access_to_new_forum AFTER INSERT ON forum BEGIN
+    UPDATE access_version SET version = random();
+END;
+
+CREATE TRIGGER access_to_changed_forum
+AFTER UPDATE OF parent_id, read_groups, start_groups, reply_groups ON forum BEGIN
+    UPDATE access_version SET version = random();
+END;
+
+CREATE TRIGGER access_to_gone_forum AFTER DELETE ON forum BEGIN
+    UPDATE access_version SET version = random();
+END;
+
+CREATE TRIGGER access_of_new_moderator AFTER INSERT ON forum_moderator BEGIN
+    UPDATE access_version SET version = random();
+END;
+
+CREATE TRIGGER access_of_changed_moderator AFTER UPDATE ON forum_moderator BEGIN
+    UPDATE access_version SET version = random();
+END;
+
+CREATE TRIGGER access_of_gone_moderator AFTER DELETE ON forum_moderator BEGIN
+    UPDATE access_version SET version = random();
+END;
+
 CREATE TABLE thread (
     id INTEGER PRIMARY KEY,
     forum_id INTEGER NOT NULL REFERENCES forum,

@@ -1,0 +1,67 @@
+//! Groups and moderators of forums that a node keeps between requests.
+
+use forum_api::host::BoardError;
+use forum_api::test_util::TestApi;
+use serde_json::Value;
+
+use crate::demo::Demo;
+
+/// Changes of another process. Member 1 is the administrator, member 3 is alice.
+const CHANGES: [&str; 9] = [
+    "INSERT INTO forum (parent_id, position, title, description) VALUES (2, 9, 'New', '')",
+    "UPDATE forum SET read_groups = 'staff' WHERE title = 'New'",
+    "UPDATE forum SET start_groups = 'staff', reply_groups = 'staff' WHERE id = 2",
+    "UPDATE forum SET parent_id = NULL WHERE title = 'New'",
+    "INSERT INTO forum_moderator (forum_id, member_id) VALUES (2, 3)",
+    "UPDATE forum_moderator SET forum_id = 3 WHERE member_id = 3",
+    "UPDATE forum_moderator SET forum_id = 2 WHERE member_id = 3",
+    "DELETE FROM forum_moderator WHERE member_id = 3",
+    "DELETE FROM forum WHERE title = 'New'",
+];
+
+#[tokio::test]
+async fn the_next_request_sees_a_change_of_another_process() {
+    let demo = Demo::new().await;
+    let node = demo.another_node();
+    for change in CHANGES {
+        let before = reads(&node).await;
+        execute(&demo, change, true).await;
+        let after = reads(&node).await;
+        assert_ne!(after, before, "{change}");
+        assert_eq!(after, reads(&demo.another_node()).await, "{change}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_change_is_not_seen() {
+    let demo = Demo::new().await;
+    let node = demo.another_node();
+    let before = reads(&node).await;
+    for change in CHANGES {
+        execute(&demo, change, false).await;
+        assert_eq!(reads(&node).await, before, "{change}");
+    }
+}
+
+/// Returns what a guest, alice and the administrator read, with their permissions.
+async fn reads(node: &TestApi) -> Vec<Value> {
+    let mut reads = Vec::new();
+    for client in [node.as_guest(), node.as_member("3"), node.as_member("1")] {
+        for path in ["/forums", "/threads/16", "/threads/16/posts"] {
+            reads.push(client.get(path).await.json());
+        }
+    }
+    reads
+}
+
+async fn execute(demo: &Demo, change: &'static str, commits: bool) {
+    let write = demo.board.write(move |tx, _| {
+        Box::pin(async move {
+            tx.execute_batch(change).await?;
+            commits
+                .then_some(())
+                .ok_or_else(|| BoardError::conflict("refused"))
+        })
+    });
+    assert_eq!(write.await.is_ok(), commits);
+}
