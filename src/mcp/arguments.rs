@@ -12,6 +12,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::tool::{IDEMPOTENCY_KEY, Tool};
+use crate::model::json_text;
 
 /// Characters to encode in a path segment or a query.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -228,16 +229,16 @@ fn body(arguments: &[(Cow<'_, str>, &RawValue)]) -> Bytes {
     let len = arguments
         .iter()
         .map(|(name, value)| name.len() + value.get().len() + 4);
-    let mut body = Vec::with_capacity(len.sum::<usize>() + 2);
-    body.push(b'{');
+    let mut body = String::with_capacity(len.sum::<usize>() + 2);
+    body.push('{');
     for (index, (name, value)) in arguments.iter().enumerate() {
         if index > 0 {
-            body.push(b',');
+            body.push(',');
         }
-        super::message::write_text(&mut body, name);
-        body.push(b':');
-        body.extend_from_slice(value.get().as_bytes());
+        json_text::quote(name, &mut body);
+        body.push(':');
+        body.push_str(value.get());
     }
-    body.push(b'}');
+    body.push('}');
     body.into()
 }

@@ -7,6 +7,8 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::model::json_text;
+
 /// A message of the client.
 #[derive(serde::Deserialize)]
 pub(super) struct Message<'a> {
@@ -122,40 +124,30 @@ pub(super) fn result(id: &RawValue, result: &[u8]) -> Bytes {
 
 fn respond(id: Option<&RawValue>, name: &str, value: &[u8]) -> Bytes {
     let id = id.map_or("null", RawValue::get);
-    let mut response = Vec::with_capacity(value.len() + id.len() + 40);
-    begin_response(&mut response, id, name);
+    let mut response = begin_response(value.len() + id.len() + 40, id, name).into_bytes();
     response.extend_from_slice(value);
     response.push(b'}');
     response.into()
 }
 
-fn begin_response(response: &mut Vec<u8>, id: &str, name: &str) {
-    for part in [r#"{"jsonrpc":"2.0","id":"#, id, r#",""#, name, r#"":"#] {
-        response.extend_from_slice(part.as_bytes());
-    }
+fn begin_response(capacity: usize, id: &str, name: &str) -> String {
+    let mut response = String::with_capacity(capacity);
+    response.extend([r#"{"jsonrpc":"2.0","id":"#, id, r#",""#, name, r#"":"#]);
+    response
 }
 
 /// Returns the response with the result of a tool call: the body of the API's response as text, and as JSON if it is an
 /// object. An empty body becomes an empty object.
 pub(super) fn tool_result(id: &RawValue, body: &str, is_error: bool, more: &str) -> Bytes {
     let body = if body.is_empty() { "{}" } else { body };
-    let mut response = Vec::with_capacity(body.len() * 9 / 4 + 256);
-    begin_response(&mut response, id.get(), "result");
-    response.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
-    write_text(&mut response, body);
-    response.extend_from_slice(b"}]");
+    let mut response = begin_response(body.len() * 9 / 4 + 256, id.get(), "result");
+    response.push_str(r#"{"content":[{"type":"text","text":"#);
+    json_text::quote(body, &mut response);
+    response.push_str("}]");
     if body.starts_with('{') {
-        response.extend_from_slice(br#","structuredContent":"#);
-        response.extend_from_slice(body.as_bytes());
+        response.extend([r#","structuredContent":"#, body]);
     }
     let is_error = if is_error { "true" } else { "false" };
-    for part in [r#","isError":"#, is_error, more, "}}"] {
-        response.extend_from_slice(part.as_bytes());
-    }
+    response.extend([r#","isError":"#, is_error, more, "}}"]);
     response.into()
-}
-
-/// Writes a JSON string. Writing to a vector does not fail.
-pub(super) fn write_text(json: &mut Vec<u8>, text: &str) {
-    let _ = serde_json::to_writer(json, text);
 }

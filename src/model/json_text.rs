@@ -1,4 +1,4 @@
-//! Serializes long texts.
+//! JSON strings of long texts.
 
 use std::cell::Cell;
 
@@ -38,50 +38,60 @@ pub(super) fn serialize<S: Serializer>(
 }
 
 /// Writes the JSON string of a text.
-fn quote(text: &str, json: &mut String) {
+pub(crate) fn quote(text: &str, json: &mut String) {
     json.push('"');
-    let mut rest = text;
-    while let Some((plain, escaped)) = split_at_escaped(rest) {
-        json.push_str(plain);
-        rest = push_escaped(json, escaped);
+    let mut start = 0;
+    let mut write_escaped = |offset: usize, block: &[u8], mut escaped: u32| {
+        while escaped != 0 {
+            let within = escaped.trailing_zeros() as usize;
+            let at = offset + within;
+            json.push_str(text.get(start..at).unwrap_or_default());
+            push_escaped(json, block.get(within).copied().unwrap_or_default());
+            start = at + 1;
+            escaped &= escaped - 1;
+        }
+    };
+    let (blocks, tail) = text.as_bytes().as_chunks::<BLOCK_LEN>();
+    let mut offset = 0;
+    for block in blocks {
+        if has_escaped(block) {
+            write_escaped(offset, block, find_escaped(block));
+        }
+        offset += BLOCK_LEN;
     }
-    json.push_str(rest);
+    write_escaped(offset, tail, find_escaped(tail));
+    json.push_str(text.get(start..).unwrap_or_default());
     json.push('"');
 }
 
-/// Splits a text before its first character that JSON must escape; `None` if there is none.
-fn split_at_escaped(text: &str) -> Option<(&str, &str)> {
-    let mut start = 0;
-    for block in text.as_bytes().chunks(BLOCK_LEN) {
-        // Examines the whole block, so that the compiler uses vector instructions.
-        if block
-            .iter()
-            .fold(false, |any, byte| any | is_escaped(*byte))
-        {
-            let within = block.iter().position(|byte| is_escaped(*byte))?;
-            return text.split_at_checked(start + within);
-        }
-        start += block.len();
-    }
-    None
+/// Examines the whole block, so that the compiler uses vector instructions.
+fn has_escaped(block: &[u8; BLOCK_LEN]) -> bool {
+    block
+        .iter()
+        .fold(false, |any, byte| any | is_escaped(*byte))
+}
+
+/// Returns a bit for each byte that JSON must escape; the lowest bit is the first byte. A block has at most 32 bytes.
+// Compiled once for whole blocks, with vector instructions, and once for the rest of a text.
+#[inline]
+fn find_escaped(block: &[u8]) -> u32 {
+    let bits = block.iter().rev();
+    bits.fold(0, |bits, byte| bits << 1 | u32::from(is_escaped(*byte)))
 }
 
 const fn is_escaped(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// Writes the first character, and returns the text after it.
-fn push_escaped<'a>(json: &mut String, text: &'a str) -> &'a str {
-    let mut chars = text.chars();
-    match chars.next() {
-        Some('\n') => json.push_str("\\n"),
-        Some('\r') => json.push_str("\\r"),
-        Some('\t') => json.push_str("\\t"),
-        Some(mark @ ('"' | '\\')) => json.extend(['\\', mark]),
-        Some(control) => json.push_str(&format!("\\u{:04x}", u32::from(control))),
-        None => (),
+fn push_escaped(json: &mut String, byte: u8) {
+    match byte {
+        b'"' => json.push_str("\\\""),
+        b'\\' => json.push_str("\\\\"),
+        b'\n' => json.push_str("\\n"),
+        b'\r' => json.push_str("\\r"),
+        b'\t' => json.push_str("\\t"),
+        control => json.push_str(&format!("\\u{control:04x}")),
     }
-    chars.as_str()
 }
 
 #[cfg(test)]

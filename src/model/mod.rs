@@ -38,7 +38,7 @@ mod extra;
 mod field_update;
 mod forum;
 mod id;
-mod json_text;
+pub(crate) mod json_text;
 mod list;
 mod me;
 mod member;
