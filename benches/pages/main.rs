@@ -39,8 +39,8 @@ const THREADS: usize = 2_000;
 /// Number of posts on a page, and the minimum number of posts in each requested thread.
 const LIMIT: u64 = 20;
 
-const TWO_VISITS: &str = "the library checks the access before the board reads, so a request visits the database twice \
-    instead of once";
+const CAUSE: &str = "the handler has no rate limits, usage counts, metrics and logs; on SQLite it visits the database once \
+    instead of twice, which saves it 5 %";
 
 /// Sends the requests in order, again and again.
 const SCRIPT: &str = r#"
@@ -100,7 +100,7 @@ fn measure(what: &str, load: &Load, origins: &[String; 3], goal: f64) {
             1,
             "handwritten handler that also looks up token and owner",
             goal,
-            TWO_VISITS,
+            CAUSE,
         ),
         (
             2,

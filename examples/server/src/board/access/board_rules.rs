@@ -40,7 +40,7 @@ impl BoardRules {
             let Some(forum) = row.value()? else {
                 return Ok(Continue(()));
             };
-            let of_forum = ForumRules {
+            let rules_of_forum = ForumRules {
                 forum,
                 parent: row.value()?,
                 lists: AccessLists {
@@ -49,7 +49,7 @@ impl BoardRules {
                     reply: row.parsed()?,
                 },
             };
-            forums.insert(forum, of_forum);
+            forums.insert(forum, rules_of_forum);
             let moderator: Option<i64> = row.value()?;
             rules
                 .moderators
