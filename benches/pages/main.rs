@@ -39,7 +39,7 @@ const THREADS: usize = 2_000;
 /// Number of posts on a page, and the minimum number of posts in each requested thread.
 const LIMIT: u64 = 20;
 
-const CAUSE: &str = "the handler has no rate limits, usage counts, metrics and logs; on SQLite it visits the database once \
+const CAUSE: &str = "the handler has no rate limits, usage counts, metrics or logs; on SQLite it visits the database once \
     instead of twice, which saves it 5 %";
 
 /// Sends the requests in order, again and again.

@@ -59,8 +59,8 @@ impl Board for Club {
     }
 
     async fn get_me(&self, member: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
-        let owner = self.member(Some(member.user_id().to_i64()?), None);
-        Ok(OwnAccount::new(owner.await?))
+        let id = member.user_id().to_i64()?;
+        Ok(OwnAccount::new(self.member(Some(id), None).await?))
     }
 
     async fn get_member(

@@ -11,7 +11,8 @@ use super::permissions::{AccessLists, ForumPermissions, ForumRules, access, of_f
 use crate::board::ReferenceBoard;
 use crate::board::db::{Connection, DbResult, RowReader};
 
-/// Returns one row for each moderator of each forum, and one row for a forum without moderators.
+/// Returns one row for each moderator of each forum, one row for a forum without moderators, and one row for a board
+/// without forums.
 const LOAD: &str = "
     SELECT
         access_version.version,
@@ -24,6 +25,7 @@ const LOAD: &str = "
 /// Lists of groups and moderators of all forums.
 #[derive(Debug, Default)]
 pub struct BoardRules {
+    /// The number in `access_version` when the rules were loaded.
     version: i64,
     /// In the order of the ids.
     lists: Vec<(i64, AccessLists<Groups>)>,
