@@ -142,12 +142,13 @@ pub(crate) fn record_unreadable_row(table: &'static str) {
 pub(crate) fn record_attempt(topic: &str, state: &'static str, duration: Option<Duration>) {
     #[cfg(feature = "metrics")]
     {
-        let topic = SharedString::from_owned(topic.to_owned());
-        let labels = labels(&table::DELIVERIES, [topic, SharedString::const_str(state)]);
-        counter!(table::DELIVERIES.name, labels).increment(1);
+        // First the duration: an exporter that reads counters first then shows the duration of each counted attempt.
         if let Some(duration) = duration {
             metrics::histogram!(table::ATTEMPT_SECONDS.name).record(duration);
         }
+        let topic = SharedString::from_owned(topic.to_owned());
+        let labels = labels(&table::DELIVERIES, [topic, SharedString::const_str(state)]);
+        counter!(table::DELIVERIES.name, labels).increment(1);
     }
 }
 
