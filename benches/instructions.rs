@@ -83,8 +83,8 @@ async fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let directory = TempDir::new().unwrap();
-    let database = directory.path().join("forum.db");
-    let database = database.to_str().unwrap();
+    let file = directory.path().join("forum.db");
+    let database = file.to_str().unwrap();
     let token = fill(database).await;
     let counted = REQUESTS.map(|request| (request, count(request, database, &token)));
     if env::args().any(|argument| argument == "--record") {
@@ -103,8 +103,12 @@ async fn fill(path: &str) -> String {
     let database = open(path, true).await;
     let board = board(database.clone(), SystemClock);
     board.migrate().await.unwrap();
-    let begin = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
-    let owner = UserId::from(begin.await.unwrap().unwrap().member);
+    let example = board
+        .write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)))
+        .await
+        .unwrap()
+        .unwrap();
+    let owner = UserId::from(example.member);
     let amount = ContentSize {
         members: 100,
         threads: 100,
@@ -117,8 +121,12 @@ async fn fill(path: &str) -> String {
     let wanted = TokenRequest::new(&owner, &scopes).label("bench");
     let tokens = board.stores().tokens;
     let now = SystemClock.now();
-    let issued = issue_token(&*tokens, &OsRandom, Surface::Full, wanted, now);
-    let token = issued.await.unwrap().0.expose_secret().to_owned();
+    let token = issue_token(&*tokens, &OsRandom, Surface::Full, wanted, now)
+        .await
+        .unwrap()
+        .0
+        .expose_secret()
+        .to_owned();
     // Writes everything to the file, which is copied.
     database.close().await;
     token
@@ -185,9 +193,9 @@ impl Service {
             token,
             thread: String::new(),
         };
-        let threads = service.get("/forums/2/threads?limit=100", true).await;
-        let threads: Value = serde_json::from_slice(&threads).unwrap();
-        let mut threads = threads["items"].as_array().unwrap().iter();
+        let response = service.get("/forums/2/threads?limit=100", true).await;
+        let list: Value = serde_json::from_slice(&response).unwrap();
+        let mut threads = list["items"].as_array().unwrap().iter();
         let long = threads.find(|thread| thread["replyCount"].as_u64().unwrap() >= 20);
         service.thread = long.unwrap()["threadId"].as_str().unwrap().to_owned();
         service
@@ -280,9 +288,10 @@ fn count(request: &str, database: &str, token: &str) -> u64 {
         let is_success = output.status.success();
         let output = String::from_utf8(output.stderr).unwrap();
         assert!(is_success, "{output}");
-        let collected = output.split("Collected : ").nth(1);
-        let collected: Option<u64> =
-            collected.and_then(|rest| rest.lines().next()?.trim().parse().ok());
+        let collected: Option<u64> = output
+            .split("Collected : ")
+            .nth(1)
+            .and_then(|rest| rest.lines().next()?.trim().parse().ok());
         collected.unwrap_or_else(|| panic!("{output}"))
     });
     let instructions = (of_many - of_few) / (many - few);

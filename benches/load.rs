@@ -98,8 +98,8 @@ impl Content {
             let rows = client.query(query, &[]).await.unwrap();
             rows.iter().map(|row| row.get(0)).collect()
         };
-        let members = format!("SELECT id FROM member ORDER BY id DESC LIMIT {TOKENS}");
-        let members = ids(&members).await;
+        let find = format!("SELECT id FROM member ORDER BY id DESC LIMIT {TOKENS}");
+        let members = ids(&find).await;
         let newest = ids("SELECT max(id) FROM thread").await;
         Self {
             forums: ids("SELECT id FROM forum WHERE title IN ('General', 'Help', 'Members')").await,

@@ -566,11 +566,10 @@ impl Data {
 impl MemoryBoard {
     /// Creates a board without members and forums. With `leaves_places` a deleted reply leaves a place.
     fn new(clock: Arc<dyn Clock>, leaves_places: bool) -> Self {
-        let data = Data {
+        let data = Mutex::new(Data {
             leaves_places,
             ..Data::default()
-        };
-        let data = Mutex::new(data);
+        });
         Self { clock, data }
     }
 
@@ -769,10 +768,10 @@ impl Board for MemoryBoard {
     ) -> BoardResult<InForum<Page<Post>>> {
         let (data, viewer) = self.read(caller);
         let forum_id = data.thread(&viewer, &id)?.forum_id;
-        let posts = data.posts_of(&id);
-        let posts =
-            posts.filter_map(|post| Some(data.listed_post(&viewer, &post.path()).ok()?.value));
-        let posts: Vec<_> = posts.collect();
+        let posts: Vec<_> = data
+            .posts_of(&id)
+            .filter_map(|post| Some(data.listed_post(&viewer, &post.path()).ok()?.value))
+            .collect();
         let first = match &list.filter.from {
             Some(from) => posts.iter().position(|post| post.post_id == *from),
             None => Some(0),
@@ -912,8 +911,8 @@ impl Board for MemoryBoard {
                 post.ok_or_else(|| NotFound("No such post of this member.".into()))
             })
             .transpose()?;
-        let is_public = |post: &InForum<Post>| data.post(&READER, &post.value.path()).is_ok();
-        let is_public = post.as_ref().is_none_or(is_public);
+        let is_readable = |post: &InForum<Post>| data.post(&READER, &post.value.path()).is_ok();
+        let is_public = post.as_ref().is_none_or(is_readable);
         let forum_id = post.map(|post| post.forum_id);
         let is_repeated = data.ratings.iter().any(|(rater, rating)| {
             let is_recent = data.now < rating.created_at.saturating_add(RATING_INTERVAL);
@@ -1273,8 +1272,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let now = SystemClock.now();
     let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
 
-    let address = std::env::args().nth(1);
-    let address = address.as_deref().unwrap_or("127.0.0.1:8080");
+    let argument = std::env::args().nth(1);
+    let address = argument.as_deref().unwrap_or("127.0.0.1:8080");
     let listener = tokio::net::TcpListener::bind(address).await?;
     let url = format!("http://{}/api/v1", listener.local_addr()?);
     println!("TOKEN={}", token.expose_secret());

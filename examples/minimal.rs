@@ -76,8 +76,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = TokenRequest::new(&owner, &[Scope::FORUMS_READ]);
     let now = SystemClock.now();
     let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
-    let address = std::env::args().nth(1);
-    let address = address.as_deref().unwrap_or("127.0.0.1:8080");
+    let argument = std::env::args().nth(1);
+    let address = argument.as_deref().unwrap_or("127.0.0.1:8080");
     let listener = tokio::net::TcpListener::bind(address).await?;
     println!(
         "curl -H 'authorization: Bearer {}' http://{}/api/v1/forums",

@@ -99,8 +99,8 @@ mod tests {
     #[test]
     fn a_chain_shows_no_statement_of_a_driver() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
-        let error = connection.execute("SELECT 'secret' FROM missing", []);
-        let error = BackendError::new(Context(error.unwrap_err().into()));
+        let failed = connection.execute("SELECT 'secret' FROM missing", []);
+        let error = BackendError::new(Context(failed.unwrap_err().into()));
         let text = ErrorChain(&error).to_string();
         assert!(text.ends_with(": no such table: missing"), "{text}");
     }

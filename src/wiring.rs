@@ -32,8 +32,8 @@ use crate::worker::{Worker, WorkerBuilder};
 ///
 /// fn api<B: Authorizer + Board>(board: Arc<B>, database: &Database) -> Result<ForumApi, BuildError> {
 ///     let environment = Environment::default().public_origin("https://board.example");
-///     let (stores, webhooks) = (Stores::in_sqlite(database), WebhookStores::in_sqlite(database));
-///     let wiring = Wiring::new(stores, webhooks, environment);
+///     let stores = Stores::in_sqlite(database);
+///     let wiring = Wiring::new(stores, WebhookStores::in_sqlite(database), environment);
 ///     wiring.api(board).build()
 /// }
 /// ```

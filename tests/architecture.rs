@@ -388,13 +388,13 @@ fn every_feature_is_documented_and_none_is_on_by_default() {
 /// The compiler checks the example of the crate's documentation.
 #[test]
 fn the_readme_shows_the_example_of_the_documentation() {
-    let docs = read("src/lib.rs");
-    let docs: Vec<_> = docs
+    let source = read("src/lib.rs");
+    let lines: Vec<_> = source
         .lines()
         .filter_map(|line| line.strip_prefix("//!"))
         .map(|line| line.strip_prefix(' ').unwrap_or(line))
         .collect();
-    let docs = docs.join("\n");
+    let docs = lines.join("\n");
     let example = between(&docs, "```no_run\n", "```");
     assert!(read("README.md").contains(&format!("```rust\n{example}```")));
     let lines = example.lines().filter(|line| !line.is_empty());

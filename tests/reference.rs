@@ -48,8 +48,7 @@ fn document(surface: Surface) -> Value {
 async fn get(page: &ReferencePage, path: &str) -> (Response<()>, String) {
     let request = Request::get(path).body(()).unwrap();
     let (head, body) = page.clone().oneshot(request).await.unwrap().into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
-    let body = String::from_utf8(body.to_vec()).unwrap();
+    let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
     (Response::from_parts(head, ()), body)
 }
 

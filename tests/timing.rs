@@ -111,11 +111,11 @@ fn delivery(event: u64, secret: &WebhookSecret, wrong: Option<usize>) -> (Header
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    let mut digits = digits.concat().into_bytes();
+    let mut mac_hex = digits.concat().into_bytes();
     if let Some(wrong) = wrong {
-        digits[wrong] = if digits[wrong] == b'0' { b'1' } else { b'0' };
+        mac_hex[wrong] = if mac_hex[wrong] == b'0' { b'1' } else { b'0' };
     }
-    let signature = format!("sha256={}", String::from_utf8(digits).unwrap());
+    let signature = format!("sha256={}", String::from_utf8(mac_hex).unwrap());
     let headers = [
         ("x-forum-event", "thread.created"),
         ("x-forum-delivery", "dlv_1"),

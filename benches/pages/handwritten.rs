@@ -88,13 +88,13 @@ impl Database for Site {
     async fn items<T: Item>(&self, statement: &'static str, values: Values) -> Vec<T> {
         let [token, statement] = ["token and owner", statement].map(|name| &self.statements[name]);
         match &self.backend {
-            Backend::Sqlite(database) => {
-                let read = database.read::<_, sqlite::SqliteError>(move |connection| {
+            Backend::Sqlite(database) => database
+                .read::<_, sqlite::SqliteError>(move |connection| {
                     check(&rows(connection, token, &values)?);
                     Ok(rows(connection, statement, &values)?)
-                });
-                read.await.unwrap()
-            }
+                })
+                .await
+                .unwrap(),
             Backend::Postgres(pool) => {
                 let client = pool.get().await.unwrap();
                 check(&fetched(&client, token, &values).await);
@@ -110,20 +110,20 @@ fn rows<T: Item>(
     values: &Values,
 ) -> rusqlite::Result<Vec<T>> {
     let mut prepared = connection.prepare_cached(&statement.sql)?;
-    let values: Vec<_> = statement.names.iter().map(|name| values.of(name)).collect();
-    let values = rusqlite::params_from_iter(values.iter().map(param));
-    let items = prepared.query_map(values, |row| Ok(T::read(row)))?;
+    let named: Vec<_> = statement.names.iter().map(|name| values.of(name)).collect();
+    let parameters = rusqlite::params_from_iter(named.iter().map(param));
+    let items = prepared.query_map(parameters, |row| Ok(T::read(row)))?;
     items.collect()
 }
 
 async fn fetched<T: Item>(client: &Client, statement: &Statement, values: &Values) -> Vec<T> {
     let prepared = client.prepare_cached(&statement.sql).await.unwrap();
-    let values: Vec<_> = statement.names.iter().map(|name| values.of(name)).collect();
-    let values: Vec<_> = values
+    let named: Vec<_> = statement.names.iter().map(|name| values.of(name)).collect();
+    let parameters: Vec<_> = named
         .iter()
         .map(|value| param(value) as &(dyn tokio_postgres::types::ToSql + Sync))
         .collect();
-    let rows = client.query(&prepared, &values).await.unwrap();
+    let rows = client.query(&prepared, &parameters).await.unwrap();
     rows.iter().map(Item::read).collect()
 }
 

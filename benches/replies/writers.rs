@@ -66,8 +66,8 @@ impl Writers {
         for forum in forums(fixture).await {
             for _ in 0..THREADS_OF_FORUM {
                 let path = format!("/forums/{forum}/threads");
-                let thread = json!({ "title": "Tea", "body": TEXT });
-                let thread = writers.send(&path, 0, &thread).await;
+                let new = json!({ "title": "Tea", "body": TEXT });
+                let thread = writers.send(&path, 0, &new).await;
                 threads.push(thread["threadId"].as_str().unwrap().parse().unwrap());
             }
         }

@@ -42,10 +42,12 @@ impl BenchFixture {
         let board = ReferenceBoard::new(database.clone(), Arc::new(SystemClock), Language::English);
         board.migrate().await.unwrap();
         let groups = Groups::of([Group::Members, Group::Administrators]);
-        let owner =
-            board.write(move |tx, events| Box::pin(accounts::add(tx, "owner", groups, events.now)));
+        let owner = board
+            .write(move |tx, events| Box::pin(accounts::add(tx, "owner", groups, events.now)))
+            .await
+            .unwrap();
         Self {
-            owner: owner.await.unwrap().into(),
+            owner: owner.into(),
             webhooks: database.webhooks(),
             board,
             database,
@@ -90,15 +92,17 @@ impl BenchFixture {
         for first in (0..count).step_by(BATCH) {
             let batch = BATCH.min(count - first);
             let events: Vec<_> = (0..batch).map(|_| event(topic)).collect();
-            let write = self.board.write(move |tx, _| {
-                Box::pin(async move {
-                    for event in &events {
-                        tx.defer_texts(Event::INSERT_SQL, event.insert_parameters().into())?;
-                    }
-                    Ok(())
+            self.board
+                .write(move |tx, _| {
+                    Box::pin(async move {
+                        for event in &events {
+                            tx.defer_texts(Event::INSERT_SQL, event.insert_parameters().into())?;
+                        }
+                        Ok(())
+                    })
                 })
-            });
-            write.await.unwrap();
+                .await
+                .unwrap();
         }
     }
 }

@@ -51,14 +51,14 @@ pub(super) async fn authenticate(
     let Some((lookup, digest)) = parse_header(headers)? else {
         return Ok(None);
     };
-    let found = match &stores.token_loader {
+    let loaded = match &stores.token_loader {
         Some(loader) => loader.load_token(&lookup).await,
         None => {
             let record = stores.tokens.find(&lookup).await;
             record.map(|record| record.map(LoadedToken::new))
         }
     };
-    let found = found
+    let found = loaded
         .inspect_err(|_| recorder::record_store_error(STORE))?
         .unwrap_or_else(|| LoadedToken::new(DUMMY_RECORD.clone()));
     let LoadedToken { record, access } = found;
@@ -131,11 +131,11 @@ pub(super) async fn resolve_caller(
         presented,
         access,
     } = token;
-    let access = match access {
+    let loaded = match access {
         Some(access) => access(&request),
         None => authorizer.member_access(&owner, &request).await?,
     };
-    let access = access.ok_or(ApiError::OwnerUnavailable)?;
+    let access = loaded.ok_or(ApiError::OwnerUnavailable)?;
     Ok(Caller::bearer(owner, access, request, presented))
 }
 

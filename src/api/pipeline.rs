@@ -220,11 +220,11 @@ impl ApiInner {
         let scopes = &self.services.scopes;
         let stores = &self.services.stores;
         let known = &mut context.token;
-        let token = match access::authenticate(headers, stores, scopes, now, known).await {
+        let authenticated = match access::authenticate(headers, stores, scopes, now, known).await {
             Ok(None) if needs_token => Err(AuthFailure::Absent.into()),
             result => result,
         };
-        let token = match token {
+        let token = match authenticated {
             Err(error @ ApiError::Unauthenticated(_)) => {
                 return Err(self.charge_guest(context, error).await);
             }
@@ -340,7 +340,8 @@ impl ApiInner {
         key: RateLimitKey,
         cost: u32,
     ) -> Result<RateLimitDecision, ApiError> {
-        let ((label, budget), now) = (self.budget(key), self.services.environment.clock.now());
+        let (label, budget) = self.budget(key);
+        let now = self.services.environment.clock.now();
         let charge = self
             .services
             .stores

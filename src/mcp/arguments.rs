@@ -136,8 +136,7 @@ impl Tool {
         head.headers.remove(IF_NONE_MATCH);
         head.headers.remove(IDEMPOTENCY_KEY_HEADER);
         if let Some(key) = key.filter(|key| key.get() != "null") {
-            let key = scalar(key)?;
-            let key = HeaderValue::from_str(&key).map_err(|_| ArgumentError::NoKey)?;
+            let key = HeaderValue::from_str(&scalar(key)?).map_err(|_| ArgumentError::NoKey)?;
             head.headers.insert(IDEMPOTENCY_KEY_HEADER, key);
         }
         let body = if self.has_body {
@@ -166,8 +165,7 @@ impl Tool {
             if index % 2 == 0 {
                 uri.push_str(part);
             } else if let Some(name) = variables.next() {
-                let value = take(arguments, name)?.ok_or(ArgumentError::Missing(name))?;
-                let value = scalar(value)?;
+                let value = scalar(take(arguments, name)?.ok_or(ArgumentError::Missing(name))?)?;
                 if value.is_empty() || value.contains('/') {
                     return Err(ArgumentError::NoSegment(name));
                 }

@@ -55,11 +55,11 @@ impl Document<'_> {
     ///
     /// Some clients check the result of a refused call against it as well.
     pub(super) fn output(self, operation: &Value) -> Option<Value> {
-        let schema = ["200", "201"].iter().find_map(|status| {
+        let declared = ["200", "201"].iter().find_map(|status| {
             let path = format!("/responses/{status}/content/application~1json/schema");
             operation.pointer(&path)
         })?;
-        let mut schema = self.resolve(schema).clone();
+        let mut schema = self.resolve(declared).clone();
         let is_object = schema.get("type") == Some(&"object".into());
         let keywords = schema.as_object_mut()?;
         if let Some(required) = keywords.remove("required") {

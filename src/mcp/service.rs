@@ -66,8 +66,7 @@ impl McpServer {
         let document = api.openapi();
         let operations = api.operations().iter();
         let tools = operations.map(|operation| Tool::new(operation, Document(&document)));
-        let origin = &api.environment().public_origin;
-        let origin = HeaderValue::from_str(origin).ok();
+        let origin = HeaderValue::from_str(&api.environment().public_origin).ok();
         Ok(Self(Arc::new(Server {
             api: api.clone(),
             tools: tools.collect::<Result<_, _>>()?,
@@ -147,8 +146,8 @@ impl Server {
         body: impl Future<Output = Result<Bytes, BodyError>>,
     ) -> Response<ResponseBody> {
         let runtime = &*self.api.environment().runtime;
-        let body = timeout(runtime, self.api.settings().request_timeout, pin!(body)).await;
-        let body = match body {
+        let read = timeout(runtime, self.api.settings().request_timeout, pin!(body)).await;
+        let body = match read {
             Some(Ok(body)) => body,
             Some(Err(BodyError::TooLong)) => {
                 let error = RpcError::new(RpcError::INVALID_REQUEST, "the message is too long");

@@ -43,8 +43,9 @@ impl Tool {
                 item.get(spec.method.as_str().to_lowercase())
             })
             .unwrap_or(&Value::Null);
-        let key = (IDEMPOTENCY_KEY, idempotency_key());
-        let key = spec.accepts_idempotency_key().then_some(key);
+        let key = spec
+            .accepts_idempotency_key()
+            .then_some((IDEMPOTENCY_KEY, idempotency_key()));
         let input = document.input(object, key).ok_or_else(|| {
             let expected = format!(
                 "path variables and body fields with different names, other than `{IDEMPOTENCY_KEY}`, in {}",

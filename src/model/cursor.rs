@@ -73,8 +73,8 @@ mod tests {
     fn a_cursor_in_json_has_the_bounds_of_a_parsed_cursor() {
         for (length, is_cursor) in [(0, false), (1, true), (Cursor::MAX_LEN, true), (201, false)] {
             let text = "x".repeat(length);
-            let page = format!(r#"{{"items":[],"next":"{text}"}}"#);
-            let page = serde_json::from_str::<CursorPage<i64>>(&page);
+            let json = format!(r#"{{"items":[],"next":"{text}"}}"#);
+            let page = serde_json::from_str::<CursorPage<i64>>(&json);
             let expected = Cursor::parse(&text).ok();
             assert_eq!(expected.is_some(), is_cursor);
             assert_eq!(page.ok().and_then(|page| page.next), expected, "{length}");

@@ -74,8 +74,7 @@ impl Timestamp {
 
     /// Returns the time as RFC 3339 in UTC; `None` outside the years 0 to 9999.
     fn to_rfc3339(self) -> Option<[u8; 24]> {
-        let since_year_0 = self.0.checked_sub(YEAR_0.0)?;
-        let since_year_0 = u64::try_from(since_year_0).ok()?;
+        let since_year_0 = u64::try_from(self.0.checked_sub(YEAR_0.0)?).ok()?;
         let days = u32::try_from(since_year_0 / 86_400_000).ok()?;
         let [year, month, day] = date((days < DAYS_TO_YEAR_10000).then_some(days)?);
         let millis = (since_year_0 % 86_400_000) as u32;
@@ -107,8 +106,8 @@ fn parse_rfc3339(text: &str) -> Option<Timestamp> {
     let (local, rest) = text.split_at_checked("1970-01-01T00:00:00".len())?;
     let (fraction, offset) = rest.split_at(rest.find(['Z', 'z', '+', '-'])?);
     let local: DateTime = local.parse().ok().filter(|_| has_separators(local))?;
-    let since = local.duration_since(EPOCH).as_millis();
-    let since = i64::try_from(since).ok()? + fraction_millis(fraction)? - offset_millis(offset)?;
+    let millis = local.duration_since(EPOCH).as_millis();
+    let since = i64::try_from(millis).ok()? + fraction_millis(fraction)? - offset_millis(offset)?;
     Some(Timestamp(since)).filter(|time| time.to_rfc3339().is_some())
 }
 

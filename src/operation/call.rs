@@ -272,14 +272,15 @@ where
             operation_id: self.operation_id,
             names_member: path.member().is_some(),
         };
-        let call = (self.function)(&self.service, caller, path, input);
-        let result = call.await.map_err(|error| match error {
-            // The board used `?` to convert an id of the body.
-            BoardError::PathNotFound if self.has_no_variables && A::SOURCE == Source::Body => {
-                ApiError::BodyNotFound
-            }
-            error => error.into(),
-        })?;
+        let result = (self.function)(&self.service, caller, path, input)
+            .await
+            .map_err(|error| match error {
+                // The board used `?` to convert an id of the body.
+                BoardError::PathNotFound if self.has_no_variables && A::SOURCE == Source::Body => {
+                    ApiError::BodyNotFound
+                }
+                error => error.into(),
+            })?;
         let Rendered {
             wire,
             resource,

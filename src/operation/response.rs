@@ -31,8 +31,7 @@ pub(crate) struct ApiResponse {
 impl ApiResponse {
     pub(crate) fn error(error: &ApiError, messages: &ErrorMessages, request_id: &str) -> Self {
         let (code, message) = error.describe(messages);
-        let body = ErrorBody::new(code, message.into_owned(), request_id);
-        let body = serde_json::to_vec(&body);
+        let body = serde_json::to_vec(&ErrorBody::new(code, message.into_owned(), request_id));
         Self {
             status: error.status(code),
             body: body.unwrap_or_default().into(),

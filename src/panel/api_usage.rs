@@ -70,10 +70,10 @@ impl Requests {
             ));
         }
         let usage = &context.panel.stores.usage;
-        let tokens = usage
+        let most_used = usage
             .most_used_tokens(period.since(context.now), TOP_TOKENS)
             .await?;
-        let tokens = token_rows(context, &tokens).await?;
+        let tokens = token_rows(context, &most_used).await?;
         let rows = self
             .intervals
             .iter()

@@ -178,12 +178,12 @@ impl<'a> Names<'a> {
     fn target(&self, context: &PageContext, record: &AuditRecord) -> Markup {
         let entry = &record.entry;
         let name = self.targets.get(&entry.target);
-        let area = match entry.target.as_str() {
+        let section = match entry.target.as_str() {
             id if id.starts_with("dlv_") => Some("deliveries"),
             id if id.starts_with("whe_") => name.map(|_| "webhooks"),
             _ => name.map(|_| "tokens"),
         };
-        let area = area.filter(|_| !entry.action.as_str().ends_with(".removed"));
+        let area = section.filter(|_| !entry.action.as_str().ends_with(".removed"));
         let text = one_line(name.unwrap_or(&entry.target));
         html! {
             @match area {

@@ -139,9 +139,8 @@ async fn settings_form(
         ("opened_url", endpoint.url.as_str()),
         ("opened_owner", owner),
         ("opened_topics", topics.as_str()),
-    ];
-    let initial_values =
-        initial_values.map(|(name, stored)| (name, form.all(name).next().unwrap_or(stored)));
+    ]
+    .map(|(name, stored)| (name, form.all(name).next().unwrap_or(stored)));
     Ok(html! {
         section aria-labelledby="settings" {
             h2 id="settings" { "Settings" }

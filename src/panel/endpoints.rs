@@ -239,8 +239,9 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     let secret = Some(form.get("secret"))
         .filter(|secret| !secret.is_empty())
         .map(WebhookSecret::parse)
-        .transpose();
-    let secret = secret.map_err(|error| form.add_error("secret", error)).ok();
+        .transpose()
+        .map_err(|error| form.add_error("secret", error))
+        .ok();
     let (Some(topics), Some(owner), Some(secret), false) =
         (topics, owner, secret, form.has_errors())
     else {

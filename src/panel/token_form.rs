@@ -69,8 +69,8 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
 }
 
 async fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
-    let scopes = context.panel.environment.scopes();
-    let scopes = scopes
+    let known = context.panel.environment.scopes();
+    let scopes = known
         .iter()
         .map(|scope| (scope.to_string(), scope.description()));
     let scope_presets = presets(context, SCOPE_PRESET, &SCOPE_PRESETS, "scopes");

@@ -117,11 +117,16 @@ async fn no_tokens(context: &PageContext, fields: &ListFilter<'_>) -> Result<Mar
     if let Some(no_matches) = fields.no_matches("No tokens match these filters.") {
         return Ok(no_matches);
     }
-    let any = TokenFilter {
+    let filter = TokenFilter {
         limit: 1,
         ..TokenFilter::default()
     };
-    let any = context.panel.stores.tokens.list(&any, context.now).await?;
+    let any = context
+        .panel
+        .stores
+        .tokens
+        .list(&filter, context.now)
+        .await?;
     if !any.is_empty() {
         let path = context.url("/tokens?state=revoked");
         let revoked = html! { a href=(path) { "Show revoked tokens" } "." };

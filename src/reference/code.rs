@@ -125,10 +125,10 @@ impl SampleRequest {
         for parameter in &operation.parameters {
             let name = document.text(parameter, "name");
             let schema = parameter_schema(document, parameter);
-            let value = parameter_example(document, parameter)
+            let example = parameter_example(document, parameter)
                 .or_else(|| enumeration(document, schema).first().copied())
                 .map_or_else(|| "text".into(), plain);
-            let value = utf8_percent_encode(&value, ENCODED);
+            let value = utf8_percent_encode(&example, ENCODED);
             let is_required = parameter.get("required") == Some(&Value::Bool(true));
             match document.text(parameter, "in") {
                 "path" => target = target.replace(&format!("{{{name}}}"), &value.to_string()),

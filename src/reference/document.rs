@@ -150,11 +150,11 @@ impl<'a> Document<'a> {
                 let Some(value) = item.get(method).filter(|value| value.is_object()) else {
                     continue;
                 };
-                let id = text(value, "operationId");
-                let mut id = slug(if id.is_empty() {
+                let declared = text(value, "operationId");
+                let mut id = slug(if declared.is_empty() {
                     format!("{method}{path}")
                 } else {
-                    id.into()
+                    declared.into()
                 });
                 while !ids.insert(id.clone()) {
                     id.push('-');

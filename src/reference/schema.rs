@@ -235,10 +235,10 @@ fn type_at<'a>(document: &Document<'a>, schema: &'a Value, depth: usize) -> Mark
     if let Some(value) = schema.get("const") {
         return html! { code { (value.to_string()) } };
     }
-    let types = schema.get("type").unwrap_or(&Value::Null);
-    let types: Vec<_> = match types {
+    let declared = schema.get("type").unwrap_or(&Value::Null);
+    let types: Vec<_> = match declared {
         Value::String(name) => vec![name.as_str()],
-        types => items(types).filter_map(Value::as_str).collect(),
+        declared => items(declared).filter_map(Value::as_str).collect(),
     };
     html! {
         @if types.is_empty() { "any" }

@@ -73,7 +73,7 @@ impl ReferencePage {
             "text/javascript; charset=utf-8",
             concat!(include_str!("../html/copy.js"), include_str!("script.js")),
         );
-        let page = page::page(
+        let markup = page::page(
             document,
             &Links {
                 style: &style.url(&base_path),
@@ -81,7 +81,7 @@ impl ReferencePage {
                 api_base_path: &api_base_path,
             },
         );
-        let page = Asset::new("", "text/html; charset=utf-8", page.into_string());
+        let page = Asset::new("", "text/html; charset=utf-8", markup.into_string());
         let assets = [page, style, script];
         Ok(Self(Arc::new(Site { base_path, assets })))
     }

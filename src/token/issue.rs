@@ -126,7 +126,8 @@ impl From<RandomError> for IssueError {
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let stores = Stores::in_memory();
-/// let (owner, scopes) = (UserId::from(7), [Scope::FORUMS_READ, Scope::THREADS_READ]);
+/// let owner = UserId::from(7);
+/// let scopes = [Scope::FORUMS_READ, Scope::THREADS_READ];
 /// let request = TokenRequest::new(&owner, &scopes).label("laptop").expiry(Expiry::from_days(30)?);
 /// let now = SystemClock.now();
 /// let (token, record) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;

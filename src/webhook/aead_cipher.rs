@@ -52,10 +52,10 @@ impl AeadCipher {
         let mut id = base16ct::lower::encode_string(&hash.finalize());
         id.truncate(ID_DIGITS);
         let id = KeyId::parse(&id).map_err(|_| KeyTooShortError)?;
-        let key = UnboundKey::new(&CHACHA20_POLY1305, &*bits)
+        let unbound = UnboundKey::new(&CHACHA20_POLY1305, &*bits)
             .ok()
             .filter(|_| material.len() >= Self::MIN_LEN);
-        let key = LessSafeKey::new(key.ok_or(KeyTooShortError)?);
+        let key = LessSafeKey::new(unbound.ok_or(KeyTooShortError)?);
         Ok(Self { id, key, random })
     }
 

@@ -182,8 +182,10 @@ impl WebhookAdmin {
             let audit = self
                 .audit_entry(actor, AuditAction::KEY_REPLACED, &key)?
                 .with_details(format_args!("endpoints {number}"));
-            let replaced = endpoints.replace_key(stored.as_ref(), &key, &reencrypted, Some(&audit));
-            if replaced.await? {
+            if endpoints
+                .replace_key(stored.as_ref(), &key, &reencrypted, Some(&audit))
+                .await?
+            {
                 return Ok(number);
             }
         }
@@ -293,8 +295,7 @@ impl WebhookAdmin {
         let activate = |endpoint: Endpoint| {
             let pending = endpoint.pending_secret.as_ref();
             let is_rotation = pending.is_some_and(|pending| pending.activates_at == activates_at);
-            let activated = endpoint.activated(now)?;
-            let activated = is_rotation.then_some(activated);
+            let activated = is_rotation.then_some(endpoint.activated(now)?);
             activated.ok_or(WebhookAdminError::PendingSecretReplaced)
         };
         self.modify(id, &audit, activate).await
@@ -404,11 +405,11 @@ impl WebhookAdmin {
         id: &EndpointId,
         actor: &AuditActor,
     ) -> Result<(), WebhookAdminError> {
-        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_REMOVED, id)?;
+        let entry = self.audit_entry(actor, AuditAction::ENDPOINT_REMOVED, id)?;
         let audit = match self.find(id).await {
-            Ok(endpoint) => audit.with_details(format_args!("url {}", url_origin(&endpoint.url))),
+            Ok(endpoint) => entry.with_details(format_args!("url {}", url_origin(&endpoint.url))),
             // The endpoint is malformed. If the store failed, the removal fails, too.
-            Err(WebhookAdminError::Backend(_)) => audit,
+            Err(WebhookAdminError::Backend(_)) => entry,
             Err(error) => return Err(error),
         };
         let removed = self.webhooks.endpoints.remove(id, &audit).await?;
@@ -534,12 +535,15 @@ impl WebhookAdmin {
             if new.decrypt(encrypted, id).is_ok() {
                 return Ok(encrypted.clone());
             }
-            let secret = self.environment.secret_cipher.decrypt(encrypted, id);
-            let secret = secret.map_err(|error| {
-                backend_error(format!(
-                    "failed to read the secret of endpoint {id}: {error}"
-                ))
-            })?;
+            let secret = self
+                .environment
+                .secret_cipher
+                .decrypt(encrypted, id)
+                .map_err(|error| {
+                    backend_error(format!(
+                        "failed to read the secret of endpoint {id}: {error}"
+                    ))
+                })?;
             new.encrypt(&secret, id).map_err(WebhookAdminError::Backend)
         };
         let secret = reencrypt(&endpoint.secret)?;

@@ -233,9 +233,9 @@ impl Attempt<'_> {
         let disable = async {
             let random = &*context.environment.random;
             let action = AuditAction::ENDPOINT_DISABLED;
-            let audit = AuditActor::SYSTEM.entry(random, now, action, &endpoint.id)?;
-            let audit =
-                audit.with_details(format_args!("all deliveries failed since {failing_since}"));
+            let audit = AuditActor::SYSTEM
+                .entry(random, now, action, &endpoint.id)?
+                .with_details(format_args!("all deliveries failed since {failing_since}"));
             let endpoints = &context.stores.endpoints;
             endpoints
                 .disable_if_failing(&endpoint.id, since, &audit)

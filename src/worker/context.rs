@@ -106,8 +106,8 @@ impl WorkerContext {
             return None;
         }
         let request = RequestInfo::background(self.now());
-        let access = self.authorizer.members_access(owners, &request);
-        let access = self.with_step_timeout(access).await;
+        let loading = self.authorizer.members_access(owners, &request);
+        let access = self.with_step_timeout(loading).await;
         access.unwrap_or_else(|error| {
             tracing::warn!(error = %ErrorChain(&error), "failed to load endpoint owners' access together");
             None

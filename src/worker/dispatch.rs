@@ -87,8 +87,8 @@ fn authorize_each(
         let batchers = Arc::clone(batchers);
         context.spawn(|context| async move {
             let request = RequestInfo::background(context.now());
-            let access = context.authorizer.member_access(&owner, &request);
-            let access = context.with_step_timeout(access).await;
+            let loading = context.authorizer.member_access(&owner, &request);
+            let access = context.with_step_timeout(loading).await;
             start_attempts(&context, &batchers, owned, &access);
         });
     }

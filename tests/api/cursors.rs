@@ -58,8 +58,8 @@ async fn the_pages_of_a_list_hold_each_item_once_and_the_last_has_no_cursor() {
 async fn a_list_rejects_the_cursors_of_all_other_lists() {
     let (server, alice) = Server::with_alice().await;
     for path in lists() {
-        let first = Request::get(&format!("{path}limit=1")).bearer(&alice);
-        let first = server.send(&first).await.json();
+        let request = Request::get(&format!("{path}limit=1")).bearer(&alice);
+        let first = server.send(&request).await.json();
         let next = first["next"].as_str().unwrap();
         assert!(next.len() <= 200 && next.bytes().all(|byte| byte.is_ascii_graphic()));
         for other in lists() {

@@ -39,9 +39,9 @@ async fn a_token_needs_the_scope_of_the_row_even_where_a_guest_needs_none() {
             .token_with("alice", &["retired:read", "admin:read"])
             .await;
         for row in rows(surface) {
-            let others = every_scope().filter(|scope| *scope != row.scope);
+            let scopes = every_scope().filter(|scope| *scope != row.scope);
             let others = server
-                .token_with("alice", &others.collect::<Vec<_>>())
+                .token_with("alice", &scopes.collect::<Vec<_>>())
                 .await;
             for token in [&others, &empty, &retired] {
                 server

@@ -337,8 +337,8 @@ async fn a_cursor_of_a_hosts_list_is_valid_for_its_path_and_its_filters() {
         .json();
     assert_eq!(first["items"].as_array().unwrap().len(), 2);
     let next = first["next"].as_str().unwrap();
-    let last = Request::get(&format!("/threads/open-1/links?prefix=https&after={next}"));
-    let last = server.send(&last).await.json();
+    let request = Request::get(&format!("/threads/open-1/links?prefix=https&after={next}"));
+    let last = server.send(&request).await.json();
     assert_eq!(
         (last["items"][0]["position"].as_u64(), &last["next"]),
         (Some(3), &serde_json::Value::Null)
@@ -946,8 +946,11 @@ fn extra_fields_can_have_the_name_of_a_schema_of_the_library() {
         .extra::<Stars>(ExtraOf::NewPost);
     let document = api.build().unwrap().openapi();
     for path in ["/forums/{forumId}/threads", "/threads/{threadId}/posts"] {
-        let body = &document["paths"][path]["post"]["requestBody"];
-        let body = referenced(&document, &body["content"]["application/json"]["schema"]);
+        let declared = &document["paths"][path]["post"]["requestBody"];
+        let body = referenced(
+            &document,
+            &declared["content"]["application/json"]["schema"],
+        );
         assert!(body["properties"]["body"].is_object(), "{path}");
         let extra = referenced(&document, &body["properties"]["extra"]);
         let fields: Vec<_> = extra["properties"].as_object().unwrap().keys().collect();

@@ -32,12 +32,12 @@ async fn the_log_has_no_tokens_cookies_or_content() {
         for row in ROWS {
             let path = marked(row.path);
             let body = marked(row.body);
-            let request =
+            let with_cookie =
                 Request::new(row.method, &path).header("cookie", &format!("session={MARK}"));
             let request = if body.is_empty() {
-                request
+                with_cookie
             } else {
-                request.json(&body)
+                with_cookie.json(&body)
             };
             for token in [&alice, &forged] {
                 server.board.set_mode(mode.clone());

@@ -135,8 +135,8 @@ async fn a_tool_call_is_one_request_for_every_operation() {
             let other = Server::on(surface);
             let token = other.token("alice").await;
             let agent = Agent::new(&other, Some(&token));
-            let expected = direct.token("alice").await;
-            let expected = direct.send(&Request::of(row).bearer(&expected)).await;
+            let token = direct.token("alice").await;
+            let expected = direct.send(&Request::of(row).bearer(&token)).await;
 
             let found = agent.call_at(row, row.path).await;
             assert_eq!(code(&found), None, "{row:?}");
@@ -150,7 +150,12 @@ async fn a_tool_call_is_one_request_for_every_operation() {
             assert_eq!(number(&found, remaining), number(&expected, remaining));
 
             other.api.flush_usage().await.unwrap();
-            let counts = other.stores.usage.most_used_tokens(Default::default(), 9);
+            let counts = other
+                .stores
+                .usage
+                .most_used_tokens(Default::default(), 9)
+                .await
+                .unwrap();
             let [
                 (
                     _,
@@ -158,7 +163,7 @@ async fn a_tool_call_is_one_request_for_every_operation() {
                         requests, units, ..
                     },
                 ),
-            ] = counts.await.unwrap()[..]
+            ] = counts[..]
             else {
                 panic!("{row:?}");
             };
@@ -364,8 +369,8 @@ async fn malformed_messages_are_errors_of_the_protocol() {
             assert_eq!(rpc_error(&agent.post(body).await), expected, "{body}");
         }
     }
-    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let deep = format!(r#""id":1,"method":"ping","params":{deep}"#);
+    let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep = format!(r#""id":1,"method":"ping","params":{nested}"#);
     for (fields, expected) in [
         (r#""id":1"#, (400, -32600)),
         (r#""id":null,"method":"ping""#, (400, -32600)),

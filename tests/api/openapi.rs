@@ -446,8 +446,8 @@ fn schemas_of_texts_exclude_the_forbidden_characters() {
         "PostUpdate/properties/reason",
         "NewMessage/properties/body",
     ] {
-        let pattern = format!("/components/schemas/{field}/pattern");
-        let pattern = document.pointer(&pattern).and_then(Value::as_str);
+        let pointer = format!("/components/schemas/{field}/pattern");
+        let pattern = document.pointer(&pointer).and_then(Value::as_str);
         assert_eq!(pattern, Some(r"^[^\u0000\uFEFF]*$"), "{field}");
     }
     let to = schemas(&document)["NewMessage"]["properties"]["to"]["items"].to_string();

@@ -26,8 +26,8 @@ const OPTIONAL: [&str; 6] = [
 /// Checks headers and body of a response against the row's operation.
 fn check(document: &Value, row: &Row, response: &TestResponse) {
     let case = format!("{row:?} {response:?}");
-    let declared = operation(document, row)["responses"].get(response.status.to_string());
-    let declared = resolve_ref(document, declared.unwrap_or_else(|| panic!("{case}")));
+    let found = operation(document, row)["responses"].get(response.status.to_string());
+    let declared = resolve_ref(document, found.unwrap_or_else(|| panic!("{case}")));
     let content = &declared["content"]["application/json"];
     if !response.body.is_empty() {
         let checked = schema::check(document, &content["schema"], &response.json());
@@ -106,13 +106,12 @@ async fn every_operation_has_its_documented_responses_and_no_other() {
                 _ if segment.starts_with('{') => "absent",
                 _ => segment,
             });
-            let absent = segments.collect::<Vec<_>>().join("/");
-            let absent = Request::at(row, &absent).bearer(&alice);
+            let absent = Request::at(row, &segments.collect::<Vec<_>>().join("/")).bearer(&alice);
             cases.push((FailureMode::None, absent, 404));
         }
         if (row.method, row.template) == ("POST", "/subscriptions") {
-            let existing = r#"{"target":"thread","targetId":"open-1"}"#;
-            let existing = Request::post(row.path, existing).bearer(&alice);
+            let body = r#"{"target":"thread","targetId":"open-1"}"#;
+            let existing = Request::post(row.path, body).bearer(&alice);
             cases.push((FailureMode::None, existing, 200));
         }
         if row.method == "GET" {

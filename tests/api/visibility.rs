@@ -147,10 +147,10 @@ async fn a_forum_that_does_not_exist_has_the_response_of_an_excluded_one() {
         for key in [None, Some("new"), Some("used")] {
             let mut responses = Vec::new();
             for forum in ["staff", "absent"] {
-                let request = request(row, forum).bearer(&alice);
+                let without_key = request(row, forum).bearer(&alice);
                 let request = match key {
-                    Some(key) => request.key(key),
-                    None => request,
+                    Some(key) => without_key.key(key),
+                    None => without_key,
                 };
                 let response = server.send(&request).await;
                 assert_eq!(

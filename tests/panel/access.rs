@@ -60,8 +60,8 @@ async fn a_forged_form_changes_nothing() {
     let fixture = PanelFixture::with_content().await;
     let before = fixture.snapshot().await;
     let own = fixture.csrf().await;
-    let other = fixture.get_as("admin/2", "/panel/tokens/new").await;
-    let other = other.after("name=\"csrf\" value=\"");
+    let page = fixture.get_as("admin/2", "/panel/tokens/new").await;
+    let other = page.after("name=\"csrf\" value=\"");
     assert_ne!(own, other);
     let evil = "https://evil.example";
     let forged: [(&Fields<'_>, &[(&str, &str)]); 9] = [

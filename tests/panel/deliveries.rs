@@ -116,8 +116,9 @@ async fn deliveries_of_a_disabled_endpoint_are_paused() {
 #[tokio::test]
 async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
     let fixture = PanelFixture::with_content().await;
-    let list = format!("/panel/deliveries?endpoint={}", fixture.endpoint);
-    let list = fixture.get(&list).await;
+    let list = fixture
+        .get(&format!("/panel/deliveries?endpoint={}", fixture.endpoint))
+        .await;
     let path = fixture.endpoint_path("/retry-dead");
     assert!(list.contains(&format!("action=\"{path}\"")));
     let (_, page) = fixture.post_and_follow(&path).await;

@@ -429,8 +429,11 @@ impl PanelFixture {
             limit: 1_000,
             ..TokenFilter::default()
         };
-        let tokens = self.stores.tokens.list(&filter, self.clock.now());
-        tokens.await.unwrap()
+        self.stores
+            .tokens
+            .list(&filter, self.clock.now())
+            .await
+            .unwrap()
     }
 
     /// Returns all stored data as text, for comparisons.

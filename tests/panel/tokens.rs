@@ -95,8 +95,8 @@ async fn each_invalid_field_is_marked() {
         let error = format!("id=\"{field}-error\"");
         assert!(page.contains(&error), "{field} {text}");
     }
-    let all = [("expires_in_days", "x"), ("label", "\t")];
-    let all = fixture.post("/panel/tokens/new", &all).await;
+    let fields = [("expires_in_days", "x"), ("label", "\t")];
+    let all = fixture.post("/panel/tokens/new", &fields).await;
     let marked = all.body.matches("class=\"error\"").count();
     assert_eq!((all.status, marked), (422, 5));
     assert!(fixture.tokens().await.is_empty());

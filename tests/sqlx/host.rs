@@ -64,10 +64,10 @@ async fn migrate(pool: &SqlitePool) -> Result<()> {
     let rows = transaction
         .fetch_all(&*MIGRATIONS.applied_sql().leak())
         .await?;
-    let applied = rows
+    let applied: Vec<(String, String)> = rows
         .iter()
-        .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
-    let applied: Vec<(String, String)> = applied.collect::<Result<_>>()?;
+        .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+        .collect::<Result<_>>()?;
     transaction
         .execute(&*MIGRATIONS.pending_sql(&applied)?.leak())
         .await?;

@@ -90,8 +90,10 @@ fn a_new_file_is_opened_concurrently() {
 #[tokio::test]
 async fn an_error_of_sqlite_is_an_internal_error_of_the_host() {
     let database = Database::open(&DatabasePath::Memory).unwrap();
-    let error = database.read(|connection| Ok::<_, BoardError>(count(connection)?));
-    assert!(matches!(error.await, Err(BoardError::Internal(_))));
+    let result = database
+        .read(|connection| Ok::<_, BoardError>(count(connection)?))
+        .await;
+    assert!(matches!(result, Err(BoardError::Internal(_))));
     let unknown = |connection: &Connection| -> Result<(), BackendError> {
         Ok(connection.execute_batch("SELECT * FROM notes")?)
     };

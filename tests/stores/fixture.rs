@@ -60,9 +60,10 @@ pub(crate) fn temp_database() -> (TempDir, Database) {
 }
 
 pub(crate) async fn execute(database: &Database, sql: &'static str) {
-    let write =
-        database.write(move |savepoint| Ok::<_, SqliteError>(savepoint.execute_batch(sql)?));
-    write.await.unwrap();
+    database
+        .write(move |savepoint| Ok::<_, SqliteError>(savepoint.execute_batch(sql)?))
+        .await
+        .unwrap();
 }
 
 pub(crate) fn lookup(number: u64) -> Lookup {

@@ -25,8 +25,11 @@ fn insert(connection: &Connection, text: &str) -> WriteResult {
 /// Inserts a last note, and asserts that these are stored.
 async fn assert_stored(database: &Database, expected: &[&str]) {
     execute(database, "INSERT INTO notes VALUES ('next')").await;
-    let read = database.read(|connection| Ok::<_, SqliteError>(texts(connection)?));
-    assert_eq!(read.await.unwrap(), expected);
+    let read = database
+        .read(|connection| Ok::<_, SqliteError>(texts(connection)?))
+        .await
+        .unwrap();
+    assert_eq!(read, expected);
 }
 
 fn texts(connection: &Connection) -> Result<Vec<String>> {
@@ -40,11 +43,11 @@ async fn in_one_transaction(
     writes: &[fn(&Savepoint<'_>) -> WriteResult],
 ) -> Vec<WriteResult> {
     let (go, wait) = mpsc::channel();
-    let leader = move |savepoint: &Savepoint<'_>| {
+    let write = move |savepoint: &Savepoint<'_>| {
         wait.recv().unwrap();
         insert(savepoint, "leader")
     };
-    let mut leader = Box::pin(database.write(leader));
+    let mut leader = Box::pin(database.write(write));
     assert!(is_pending(&mut leader).await);
     let mut queued = Vec::new();
     for write in writes {

@@ -39,8 +39,9 @@ pub(crate) async fn migrate_in(
     database: &Database,
     migrations: Migrations,
 ) -> Result<u32, SqliteError> {
-    let migrate = database.write(move |savepoint| apply_migrations(savepoint, &migrations));
-    migrate.await
+    database
+        .write(move |savepoint| apply_migrations(savepoint, &migrations))
+        .await
 }
 
 #[tokio::test]

@@ -199,11 +199,12 @@ async fn the_writer_survives_panics_of_results_and_errors() {
     database.check_writable().await.unwrap();
     let other = database.clone();
     let lost = tokio::spawn(async move {
-        let rolled_back = other.write(|savepoint| {
-            savepoint.execute_batch("ROLLBACK").unwrap();
-            Ok::<_, PanicsOnConversion>(())
-        });
-        rolled_back.await
+        other
+            .write(|savepoint| {
+                savepoint.execute_batch("ROLLBACK").unwrap();
+                Ok::<_, PanicsOnConversion>(())
+            })
+            .await
     });
     assert!(lost.await.unwrap_err().is_panic());
     // This write can join the lost group, which fails.

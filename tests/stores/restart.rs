@@ -73,9 +73,12 @@ async fn expired_keys_are_deleted() {
         let request = keyed_request(&number.to_string());
         keys.begin(&request, at(now)).await.unwrap();
     }
-    let rows = database.read::<_, SqliteError>(|connection| {
-        let count = "SELECT count(*) FROM forum_api_idempotency_keys";
-        Ok(connection.query_row(count, [], |row| row.get::<_, u32>(0))?)
-    });
-    assert_eq!(rows.await.unwrap(), 3);
+    let rows = database
+        .read::<_, SqliteError>(|connection| {
+            let count = "SELECT count(*) FROM forum_api_idempotency_keys";
+            Ok(connection.query_row(count, [], |row| row.get::<_, u32>(0))?)
+        })
+        .await
+        .unwrap();
+    assert_eq!(rows, 3);
 }

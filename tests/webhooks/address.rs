@@ -232,8 +232,8 @@ async fn at_most_eight_addresses_are_used_with_both_families_in_turn() {
     let names =
         FakeResolver::resolving_to(&addresses.iter().map(String::as_str).collect::<Vec<_>>());
     let url = EndpointUrl::parse("http://receiver.test", false).unwrap();
-    let resolved = url.resolve(&*names).await.unwrap();
-    let resolved = resolved.iter().map(|socket| socket.ip().to_string());
+    let sockets = url.resolve(&*names).await.unwrap();
+    let resolved = sockets.iter().map(|socket| socket.ip().to_string());
     let expected = (1..=4).flat_map(|number| [six(number), four(number)]);
     assert!(resolved.eq(expected));
 }

@@ -107,10 +107,10 @@ async fn at_most_4_kib_of_headers_and_body_are_kept() {
 #[tokio::test]
 async fn headers_are_kept_as_lines() {
     let long: &'static str = Box::leak("v".repeat(2_000).into_boxed_str());
-    let head = format!(
+    let text = format!(
         "HTTP/1.1 500 Oh\r\nX-One: a\r\nx-two: \t\u{e9}\u{80} b \r\nX-One: c\r\nlong: {long}\r\nmore: {long}\r\ncontent-length: 0\r\n\r\n"
     );
-    let head: &'static [u8] = Box::leak(head.into_bytes().into_boxed_slice());
+    let head: &'static [u8] = Box::leak(text.into_bytes().into_boxed_slice());
     let expected: &'static str =
         format!("x-one: a\nx-one: c\nx-two: \u{e9}\u{80} b\nlong: {long}\n").leak();
     check_responses(
@@ -275,8 +275,10 @@ pub(crate) fn acceptor(certificate: &str) -> TlsAcceptor {
 #[tokio::test]
 #[rustfmt::skip]
 async fn a_certificate_is_verified() {
-    let (name, address) = ("https://receiver.test", "https://127.0.0.1");
-    let (rooted, other) = ("https://RECEIVER.test.", "https://other.test");
+    let name = "https://receiver.test";
+    let address = "https://127.0.0.1";
+    let rooted = "https://RECEIVER.test.";
+    let other = "https://other.test";
     let untrusted = Err("the certificate is not trusted");
     for (certificate, origin, roots, outcome) in [
         ("receiver", name, ROOT_CERTIFICATE, Ok(200)),
@@ -412,7 +414,8 @@ async fn a_connection_that_is_not_reused_is_announced() {
 async fn a_connection_is_reused_only_for_a_resolved_address() {
     let receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let (here, elsewhere): (&[_], &[_]) = (&["127.0.0.1"], &["127.0.0.9"]);
+    let here: &[_] = &["127.0.0.1"];
+    let elsewhere: &[_] = &["127.0.0.9"];
     let names = FakeResolver::with_results(&[here, elsewhere, &["169.254.169.254"], here]);
     let sender = with_idle_timeout(LONG_TIMEOUT, LONG_TIMEOUT, &names);
     assert_eq!(status(&sender, &url).await, Ok(200));

@@ -66,8 +66,8 @@ fn a_topic_set_is_parsed_and_formatted() {
         (&long, Err(&cut)),
     ] {
         let parsed = parse(text).map(|topics| topics.to_string());
-        let parsed = parsed.as_deref().map_err(UnknownTopicError::name);
-        assert_eq!(parsed, expected, "{text}");
+        let result = parsed.as_deref().map_err(UnknownTopicError::name);
+        assert_eq!(result, expected, "{text}");
     }
 }
 

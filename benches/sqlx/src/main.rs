@@ -58,11 +58,11 @@ impl Database for Site {
     async fn items<T: Item>(&self, statement: &'static str, values: Values) -> Vec<T> {
         let token: Vec<Token> = self.all("token", &values).await;
         assert!(token[0].scopes.contains("posts:read"));
-        let owner = Values {
+        let values = Values {
             member: Some(token[0].owner),
             ..Values::default()
         };
-        let owner: Vec<Owner> = self.all("owner", &owner).await;
+        let owner: Vec<Owner> = self.all("owner", &values).await;
         assert!(owner[0].has_groups && owner[0].has_forum);
         self.all(statement, &values).await
     }

@@ -31,8 +31,8 @@ async fn main() -> Result<(), BoxError> {
     println!("curl -H 'authorization: Bearer {token}' http://{address}/api/v1/forums");
     if let Some(url) = receiver {
         let secret = added::webhooks::register(&club, alice, url).await?;
-        let secret = secret.expose_secret();
-        println!("WEBHOOK_SECRETS={secret} cargo run --example receiver");
+        let shown = secret.expose_secret();
+        println!("WEBHOOK_SECRETS={shown} cargo run --example receiver");
     }
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
     Ok(axum::serve(listener, service).await?)

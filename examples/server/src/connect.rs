@@ -111,8 +111,8 @@ impl DatabaseUrl {
             }
             Some(("sqlite", path)) if !path.is_empty() => {
                 let path = path.into();
-                let path = sqlite::DatabasePath::File { path, create };
-                Ok(Self::Sqlite(path, settings()))
+                let file = sqlite::DatabasePath::File { path, create };
+                Ok(Self::Sqlite(file, settings()))
             }
             Some(("postgres" | "postgresql", _)) => {
                 let pool = postgres::connect(url, options.postgres_connections)?;

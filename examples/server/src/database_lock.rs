@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn an_exclusive_lock_excludes_users_and_is_refused_while_one_exists() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("forum.db");
-        let path = path.to_str().unwrap();
+        let file = directory.path().join("forum.db");
+        let path = file.to_str().unwrap();
         let database = format!("sqlite:{path}");
         DatabaseLock::shared(&database).unwrap();
         assert!(!Path::new(&format!("{path}.lock")).exists());

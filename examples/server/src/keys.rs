@@ -51,8 +51,8 @@ impl WebhookCipher {
         let key =
             fs::read(path).map_err(|error| BoardError::validation("key", unreadable(error)))?;
         let invalid = |error| format!("the key file \"{shown}\" is invalid: {error}");
-        let key = AeadCipher::new(without_line_end(&key), Arc::new(OsRandom));
-        let key = key.map_err(|error| BoardError::validation("key", invalid(error)))?;
+        let key = AeadCipher::new(without_line_end(&key), Arc::new(OsRandom))
+            .map_err(|error| BoardError::validation("key", invalid(error)))?;
         Ok(Self(Arc::new(key)))
     }
 
@@ -98,10 +98,10 @@ pub fn weaknesses(database: &str, option: Option<&Path>) -> Vec<&'static str> {
         .as_ref()
         .and_then(|path| path.metadata().ok())
         .map_or(0, |file| file.permissions().mode());
-    let key = path
+    let content = path
         .and_then(|path| fs::read(path).ok())
         .unwrap_or_default();
-    let key = without_line_end(&key);
+    let key = without_line_end(&content);
     let mut weaknesses = Vec::new();
     if mode & READABLE_BY_OTHERS != 0 {
         weaknesses.push("all users of the machine can read the key file; set its mode to 0600");

@@ -34,7 +34,7 @@ impl NewFile {
 
     fn create_at(path: &Path, partial: PathBuf) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        let options = options.write(true).create_new(true).mode(0o600);
+        options.write(true).create_new(true).mode(0o600);
         options.open(&partial)?;
         let path = path.into();
         Ok(Self { path, partial })

@@ -26,14 +26,14 @@ pub async fn read_hidden(prompt: String) -> io::Result<String> {
         let terminal = terminal.try_clone()?;
         tokio::spawn(exit_on(signal, kind, terminal, modes.clone()));
     }
-    let line = spawn_blocking(move || {
+    spawn_blocking(move || {
         let mut hidden = HiddenInput::begin(&terminal, modes)?;
         write!(hidden.terminal, "{prompt}")?;
         let mut line = String::new();
         BufReader::new(hidden.terminal).read_line(&mut line)?;
         Ok(line.trim_end_matches(['\r', '\n']).to_owned())
-    });
-    line.await?
+    })
+    .await?
 }
 
 /// Echo of the terminal is off until this value is dropped.

@@ -52,10 +52,10 @@ const PARTIAL_API: &str = "\n\nThe table also names operations that this API doe
 
 /// Returns the description of the security scheme, with a table of scopes.
 pub(super) fn authentication(environment: &Environment, scopes: &Scopes) -> String {
-    let scopes = scopes
+    let rows = scopes
         .iter()
         .map(|scope| [format!("`{scope}`"), scope.description().into()]);
-    let mut scopes = table(["scope", "allows"], scopes);
+    let mut scopes = table(["scope", "allows"], rows);
     if environment.surface == Surface::Compact || !environment.omitted_operations.is_empty() {
         scopes += PARTIAL_API;
     }

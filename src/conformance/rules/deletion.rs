@@ -167,8 +167,7 @@ board_rules! {
         alice.delete_post(&reply).await.expect_ok()?;
         check_eq!(alice.fetch_post(&last).await?.number, before)?;
         alice.delete_post(&last).await.expect_ok()?;
-        let newest = suite.post(&alice, &reply.thread_id).await?;
-        let newest = alice.fetch_post(&newest).await?.number;
+        let newest = alice.fetch_post(&suite.post(&alice, &reply.thread_id).await?).await?.number;
         check!(newest > before, "the new number {newest} is greater than the deleted number {before}")
     }
 

@@ -40,8 +40,8 @@ board_rules! {
     /// The events of a new thread contain the thread as a reader finds it afterwards.
     async fn a_thread_event_has_the_public_view(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, .. } = recorded_thread(suite).await?;
-        let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?.thread_id;
-        let thread = public(&otto.fetch_thread(&thread).await?);
+        let id = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?.thread_id;
+        let thread = public(&otto.fetch_thread(&id).await?);
         let events = suite.recorded().await?;
         check_eq!(events.len(), 2)?;
         for event in events {

@@ -116,8 +116,8 @@ board_rules! {
     /// Each of several concurrent replies emits one event.
     async fn concurrent_replies_emit_one_event_each(suite: &Suite) -> TestResult {
         let ThreadFixture { reply, .. } = recorded_thread(suite).await?;
-        let replies = suite.write_replies_concurrently(&reply.thread_id).await?;
-        let replies = replies.iter().map(|post| event_name(&Topic::POST_CREATED, &post.post_id));
+        let posts = suite.write_replies_concurrently(&reply.thread_id).await?;
+        let replies = posts.iter().map(|post| event_name(&Topic::POST_CREATED, &post.post_id));
         let events = suite.recorded().await?;
         let actual: BTreeSet<_> = events.iter().map(|event| event.name.clone()).collect();
         check_eq!(actual, replies.collect::<BTreeSet<_>>())?;

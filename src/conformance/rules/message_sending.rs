@@ -8,8 +8,8 @@ board_rules! {
     /// A recipient who is named several times gets one copy.
     async fn a_repeated_recipient_gets_one_copy(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
-        let recipients = [&carol, &bob];
-        let recipients = suite.recipients(&recipients);
+        let both = [&carol, &bob];
+        let recipients = suite.recipients(&both);
         let mut to: Vec<_> = recipients.iter().map(|recipient| recipient.id_ref()).collect();
         to.extend([bob.name_ref(), bob.id_ref()]);
         let sent = alice.send_message(&new_message(suite, to)).await.expect_ok()?.summary;

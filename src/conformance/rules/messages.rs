@@ -12,8 +12,8 @@ board_rules! {
     /// copies have different ids.
     async fn each_participant_has_a_separate_copy(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
-        let readers = [&bob, &carol];
-        let readers = suite.recipients(&readers);
+        let both = [&bob, &carol];
+        let readers = suite.recipients(&both);
         let sent = alice.send(suite, readers).await?.summary;
         let mut ids = BTreeSet::from([sent.message_id.clone()]);
         check_eq!((sent.folder, sent.read, sent.read_at), (Folder::Sent, true, Some(sent.sent_at)))?;
@@ -38,8 +38,8 @@ board_rules! {
     /// All copies have the same text, sender and recipients.
     async fn a_message_has_its_sender_and_recipients(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
-        let recipients = [&bob, &carol];
-        let recipients = suite.recipients(&recipients);
+        let both = [&bob, &carol];
+        let recipients = suite.recipients(&both);
         let sent = alice.send(suite, recipients).await?;
         let read = carol.open_only().await?;
         check_eq!((&read.body, &read.body_html), (&sent.body, &sent.body_html))?;
@@ -143,13 +143,13 @@ board_rules! {
     /// Subject and body are returned as they were sent.
     async fn a_message_is_stored_verbatim(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
-        let new = NewMessage {
+        let plain = NewMessage {
             body: "Grüße, 茶 & \"tea\" <b>\n\n- ☕️".into(),
             ..new_message(suite, [bob.id_ref()])
         };
         let new = match suite.require(Capability::Subjects) {
-            Ok(()) => with(new, |new| new.subject = "Grüße & 茶 <b>".into()),
-            Err(_) => new,
+            Ok(()) => with(plain, |new| new.subject = "Grüße & 茶 <b>".into()),
+            Err(_) => plain,
         };
         let sent = alice.send_message(&new).await.expect_ok()?;
         for copy in [sent, bob.open_only().await?] {

@@ -79,11 +79,10 @@ board_rules! {
     async fn each_reader_sends_one_receipt(suite: &Suite) -> TestResult {
         suite.require(Capability::Receipts)?;
         let [alice, bob, carol] = three_members(suite).await?;
-        let readers = [&bob, &carol];
-        let readers = suite.recipients(&readers);
+        let both = [&bob, &carol];
+        let readers = suite.recipients(&both);
         let to: Vec<_> = readers.iter().map(|reader| reader.id_ref()).collect();
-        let new = new_message(suite, to);
-        let new = with(new, |new| new.request_receipt = true);
+        let new = with(new_message(suite, to), |new| new.request_receipt = true);
         alice.send_message(&new).await.expect_ok()?;
         for reader in readers {
             reader.open_only().await?;
@@ -134,8 +133,7 @@ board_rules! {
         suite.require(Capability::Receipts)?;
         let [alice, bob, _] = three_members(suite).await?;
         for requested in [true, false] {
-            let new = new_message(suite, [bob.id_ref()]);
-            let new = with(new, |new| new.request_receipt = requested);
+            let new = with(new_message(suite, [bob.id_ref()]), |new| new.request_receipt = requested);
             let sent = alice.send_message(&new).await.expect_ok()?.summary;
             check_eq!(sent.receipt_requested, requested)?;
             let received = bob.inbox().await?.into_iter().next();
@@ -159,8 +157,9 @@ async fn send_to_bob(
     request_receipt: bool,
 ) -> TestResult<(TestCaller, TestCaller, MessageId)> {
     let [alice, bob] = suite.members(["alice", "bob"]).await?;
-    let new = new_message(suite, [bob.id_ref()]);
-    let new = with(new, |new| new.request_receipt = request_receipt);
+    let new = with(new_message(suite, [bob.id_ref()]), |new| {
+        new.request_receipt = request_receipt
+    });
     alice.send_message(&new).await.expect_ok()?;
     let copy = only(bob.inbox().await?)?.message_id;
     Ok((alice, bob, copy))

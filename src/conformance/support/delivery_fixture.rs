@@ -193,8 +193,11 @@ impl StoreFixture {
         settlements: &[Settlement],
         now: i64,
     ) -> TestResult<HashSet<DeliveryId>> {
-        let settled = self.webhooks.deliveries.settle(settlements, instant(now));
-        Ok(settled.await?)
+        Ok(self
+            .webhooks
+            .deliveries
+            .settle(settlements, instant(now))
+            .await?)
     }
 
     /// Enqueues the event with this number at `now`, and settles its delivery in this state.

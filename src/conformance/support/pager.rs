@@ -147,8 +147,9 @@ pub(crate) async fn check_forged_page_keys(reader: &TestCaller, list: &impl Page
         "';--",
         "ä\u{0}",
     ] {
-        let page = list.page(reader, PageLimit::default(), Some(PageKey::new(key)));
-        page.await.expect_ok_or_invalid_parameter()?;
+        list.page(reader, PageLimit::default(), Some(PageKey::new(key)))
+            .await
+            .expect_ok_or_invalid_parameter()?;
     }
     Ok(())
 }

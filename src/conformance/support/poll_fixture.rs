@@ -45,8 +45,8 @@ impl PollFixture {
             .expect_ok()?
             .thread_id;
         let poll = alice.get_poll(&thread).await.expect_ok()?.value;
-        let options = poll.options.iter().map(|option| option.option_id.clone());
-        let options = <[OptionId; 3]>::try_from(options.collect::<Vec<_>>());
+        let ids = poll.options.iter().map(|option| option.option_id.clone());
+        let options = <[OptionId; 3]>::try_from(ids.collect::<Vec<_>>());
         Ok(Self {
             shows_totals: alice.inner.require(Capability::PollTotals).is_ok(),
             forum,

@@ -66,8 +66,10 @@ impl PostgresExecutor {
         let sql = audit::audited_statement(change, parameters.len());
         let values = audit::entry_values(audit);
         let parameters = audit::with_entry(parameters, &values);
-        let count = self.first(&sql, &parameters, |row| row.value("count"));
-        Ok(count.await?.unwrap_or_default())
+        Ok(self
+            .first(&sql, &parameters, |row| row.value("count"))
+            .await?
+            .unwrap_or_default())
     }
 
     pub(super) async fn query(&self, sql: &str, parameters: Parameters<'_>) -> Result<Vec<Row>> {

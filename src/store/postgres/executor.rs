@@ -77,11 +77,13 @@ impl SqlExecutor for PostgresExecutor {
         let fingerprint = request.fingerprint.as_slice();
         loop {
             let parameters: Parameters<'_> = &[&namespace, &request.key, &fingerprint, &now, &ttl];
-            let row = self.first(BEGIN, parameters, |row| {
-                let is_first: bool = row.value("first")?;
-                Ok((is_first, read_idempotency_record(row)?, row.value("now")?))
-            });
-            if let Some((is_first, record, now)) = row.await? {
+            let row = self
+                .first(BEGIN, parameters, |row| {
+                    let is_first: bool = row.value("first")?;
+                    Ok((is_first, read_idempotency_record(row)?, row.value("now")?))
+                })
+                .await?;
+            if let Some((is_first, record, now)) = row {
                 return Ok(if is_first {
                     BeginOutcome::Reserved(request.reservation(record.started_at))
                 } else {

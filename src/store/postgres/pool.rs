@@ -168,8 +168,8 @@ fn config(url: &str, tls: SslMode, has_standbys: bool) -> Result<Config, Postgre
     if has_standbys {
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
-    let options = config.get_options().unwrap_or_default();
-    let options = format!("{TIMEOUTS} {options}");
+    let given = config.get_options().unwrap_or_default();
+    let options = format!("{TIMEOUTS} {given}");
     config.options(options).keepalives_idle(TCP_USER_TIMEOUT);
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(if has_standbys {

@@ -69,8 +69,8 @@ impl ReconnectingConnection {
             self.reconnect(request.key);
             return Err(BackendError::new("Redis is unreachable"));
         };
-        let reply = request.send(&self.script, connection.as_ref().clone());
-        let reply = self.with_timeout(self.timeout, reply).await;
+        let exchange = request.send(&self.script, connection.as_ref().clone());
+        let reply = self.with_timeout(self.timeout, exchange).await;
         reply.inspect_err(|error| self.drop_connection(&connection, request.key, error))
     }
 

@@ -29,7 +29,12 @@ impl<E: SqlExecutor> AuditStore for SqlStore<E> {
             list.push(&format!(" AND (occurred_at, id) < ({occurred_at}, {id})"));
         }
         list.push(" ORDER BY occurred_at DESC, id DESC LIMIT ?1");
-        let records = self.0.query(list, readable("audit_log", read_audit_record));
-        Ok(records.await?.into_iter().flatten().collect())
+        Ok(self
+            .0
+            .query(list, readable("audit_log", read_audit_record))
+            .await?
+            .into_iter()
+            .flatten()
+            .collect())
     }
 }

@@ -23,12 +23,14 @@ pub(crate) async fn find(
     id: &DeliveryId,
 ) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
     let find = Statement::new(FIND, [id.into()]);
-    let rows = executor.query(find, |row| {
-        let number: Option<i64> = row.optional("number")?;
-        let attempt = number.map(|_| read_attempt(row)).transpose()?;
-        Ok((read_delivery(row)?, attempt))
-    });
-    let (deliveries, attempts): (Vec<_>, Vec<_>) = rows.await?.into_iter().unzip();
+    let rows = executor
+        .query(find, |row| {
+            let number: Option<i64> = row.optional("number")?;
+            let attempt = number.map(|_| read_attempt(row)).transpose()?;
+            Ok((read_delivery(row)?, attempt))
+        })
+        .await?;
+    let (deliveries, attempts): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
     Ok(deliveries
         .into_iter()
         .next()
@@ -45,8 +47,12 @@ pub(crate) async fn list<E: SqlExecutor>(
         return Ok(Vec::new());
     }
     let list = list_statement::<E>(filter, &states);
-    let deliveries = executor.query(list, readable("deliveries", read_delivery));
-    Ok(deliveries.await?.into_iter().flatten().collect())
+    Ok(executor
+        .query(list, readable("deliveries", read_delivery))
+        .await?
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
 /// Returns the conditions of `filter`, each after an ` AND `. Their placeholders begin at `?2`; `?1` is the limit.

@@ -72,14 +72,21 @@ impl<E: SqlExecutor> EndpointStore for SqlStore<E> {
 
     async fn list(&self) -> BackendResult<Vec<Endpoint>> {
         let read = readable("endpoints", read_endpoint);
-        let endpoints = self.0.query(Statement::new(ALL, []), read);
-        Ok(endpoints.await?.into_iter().flatten().collect())
+        Ok(self
+            .0
+            .query(Statement::new(ALL, []), read)
+            .await?
+            .into_iter()
+            .flatten()
+            .collect())
     }
 
     async fn is_subscribed(&self, topic: &Topic) -> BackendResult<bool> {
         let find = Statement::new(Event::IS_SUBSCRIBED_SQL, [topic.into()]);
-        let found = self.first(find, |row| row.value("is_subscribed"));
-        Ok(found.await?.unwrap_or_default())
+        Ok(self
+            .first(find, |row| row.value("is_subscribed"))
+            .await?
+            .unwrap_or_default())
     }
 
     async fn key_id(&self) -> BackendResult<Option<KeyId>> {

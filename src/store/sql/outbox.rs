@@ -55,8 +55,8 @@ impl<E: SqlExecutor> OutboxStore for SqlStore<E> {
 
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine> {
         let max_count = i64::try_from(Quarantine::MAX_COUNT).unwrap_or(i64::MAX);
-        let count = Statement::new(COUNT_QUARANTINED, [max_count.into()]);
-        let count = self.first(count, |row| row.value("count")).await?;
+        let select = Statement::new(COUNT_QUARANTINED, [max_count.into()]);
+        let count = self.first(select, |row| row.value("count")).await?;
         let latest = Statement::new(QUARANTINED, [limit.into()]);
         let read = |row: &dyn Columns| {
             Ok(QuarantinedEvent {

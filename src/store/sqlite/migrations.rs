@@ -107,13 +107,13 @@ fn applied(
     connection: &Connection,
     migrations: &Migrations,
 ) -> rusqlite::Result<Vec<(String, String)>> {
-    let exists = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-    let exists = connection.query_row(exists, [migrations.table], |_| Ok(()));
-    if exists.optional()?.is_none() {
+    let find = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    let table = connection.query_row(find, [migrations.table], |_| Ok(()));
+    if table.optional()?.is_none() {
         return Ok(Vec::new());
     }
-    let mut rows = connection.prepare(&migrations.applied_sql())?;
-    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut select = connection.prepare(&migrations.applied_sql())?;
+    let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     rows.collect()
 }
 

@@ -106,13 +106,14 @@ impl Lookups {
         let name = name.to_owned();
         tokio::spawn(async move {
             let permit = Arc::clone(&lookups.threads).acquire_owned().await;
-            let look_up = spawn_blocking(move || {
+            let looked_up = spawn_blocking(move || {
                 let result = look_up(&name).map_err(|error| error.kind());
                 lookups.lock().remove(&name);
                 sender.send_replace(Some(result));
                 drop(permit);
-            });
-            drop(look_up.await);
+            })
+            .await;
+            drop(looked_up);
         });
         receiver
     }

@@ -101,13 +101,13 @@ fn serialize(meta: &EventMeta, topic: &Topic, data: &impl Serialize) -> String {
 
 /// Returns `None` for a body that is too large or cannot be serialized, for example because of a time outside of RFC 3339.
 fn try_serialize<T: Serialize>(meta: &EventMeta, topic: &Topic, data: Data<T>) -> Option<String> {
-    let body = Body {
+    let content = Body {
         event: &meta.id,
         topic: topic.as_str(),
         occurred_at: meta.occurred_at,
         data,
     };
-    let body = serde_json::to_string(&body).ok();
+    let body = serde_json::to_string(&content).ok();
     body.filter(|body| body.len() <= Event::MAX_BODY_LEN)
 }
 

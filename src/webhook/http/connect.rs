@@ -168,7 +168,8 @@ mod tests {
             let addresses: Vec<_> = ports.map(|port| SocketAddr::from(([8; 4], port))).collect();
             let ended = race(&addresses, |address| {
                 let index = usize::from(address.port());
-                let ((millis, succeeds), started) = (behaviours[index], started.clone());
+                let (millis, succeeds) = behaviours[index];
+                let started = started.clone();
                 async move {
                     started.lock().unwrap().push(began.elapsed().as_millis());
                     if millis > 0 {

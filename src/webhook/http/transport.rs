@@ -150,8 +150,8 @@ impl HttpTransport {
         let mut request = Request::new(Full::new(signed.body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = target.path().clone();
-        let host = HeaderValue::from_str(target.authority());
-        let host = host.map_err(|_| TransportError::new("the host name is invalid"))?;
+        let host = HeaderValue::from_str(target.authority())
+            .map_err(|_| TransportError::new("the host name is invalid"))?;
         let headers = request.headers_mut();
         headers.insert(HOST, host);
         if self.settings.idle_timeout.is_zero() {

@@ -199,8 +199,8 @@ fn containing_forum(
 }
 
 fn member_named(user: &UserRef) -> Option<&'static str> {
-    let name = user.to_string();
-    let name = name.trim_start_matches('@');
+    let text = user.to_string();
+    let name = text.trim_start_matches('@');
     MEMBERS.into_iter().find(|member| *member == name)
 }
 

@@ -147,10 +147,12 @@ impl Server {
         let clock = Arc::new(ManualClock::new(fixtures::time()));
         let environment = environment.clock(clock.clone());
         let host = Host::new(board.clone(), commands);
-        let api = ForumApi::builder(host, stores.clone())
+        let builder = ForumApi::builder(host, stores.clone())
             .environment(environment)
             .settings(settings);
-        let api = operations.into_iter().fold(api, ForumApiBuilder::operation);
+        let api = operations
+            .into_iter()
+            .fold(builder, ForumApiBuilder::operation);
         Self {
             api: api.build().unwrap(),
             board: board.clone(),
@@ -202,11 +204,11 @@ impl Server {
 
     async fn charge(&self, token: &str, cost: u32, budget: Budget) -> RateLimitDecision {
         let key = RateLimitKey::Token(lookup(token));
-        let charge = self
-            .stores
+        self.stores
             .rate_limits
-            .charge(&key, cost, budget, self.clock.now());
-        charge.await.unwrap()
+            .charge(&key, cost, budget, self.clock.now())
+            .await
+            .unwrap()
     }
 
     /// Sends a request over a new connection or in process.

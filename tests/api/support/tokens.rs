@@ -30,14 +30,19 @@ impl Server {
         days: &str,
     ) -> Result<String, BoxError> {
         let owner = UserId::parse("alice").unwrap();
-        let scopes: Result<Vec<_>, _> = scopes.iter().copied().map(Scope::parse).collect();
-        let scopes = scopes?;
+        let parsed: Result<Vec<_>, _> = scopes.iter().copied().map(Scope::parse).collect();
+        let scopes = parsed?;
         let request = TokenRequest::new(&owner, &scopes)
             .label("laptop")
             .expiry(Expiry::parse(days)?);
         let tokens = &*self.stores.tokens;
-        let issued = issue_token(tokens, &OsRandom, surface, request, self.clock.now());
-        Ok(issued.await?.0.expose_secret().to_owned())
+        Ok(
+            issue_token(tokens, &OsRandom, surface, request, self.clock.now())
+                .await?
+                .0
+                .expose_secret()
+                .to_owned(),
+        )
     }
 
     /// Stores a token with every scope.

@@ -57,8 +57,10 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
     assert!(deliveries.retry(id, at(0), &audit_entry()).await.unwrap());
     let claimed = claim_all(&webhooks, behind).await.deliveries;
     assert_eq!(claimed.len(), 1);
-    let released = deliveries.release(&claimed, Duration::ZERO, ahead);
-    released.await.unwrap();
+    deliveries
+        .release(&claimed, Duration::ZERO, ahead)
+        .await
+        .unwrap();
     assert_eq!(deliveries.queue_stats(behind).await.unwrap().depth, 1);
 }
 
@@ -79,8 +81,10 @@ async fn a_wrong_clock_does_not_end_idempotency_keys() {
         let repeated = store.begin(&keyed_request("first"), clock).await.unwrap();
         assert_eq!(repeated, BeginOutcome::InProgress);
     }
-    let unknown = store.complete(&reservation, Completion::OutcomeUnknown);
-    unknown.await.unwrap();
+    store
+        .complete(&reservation, Completion::OutcomeUnknown)
+        .await
+        .unwrap();
     let repeated = store.begin(&keyed_request("first"), ahead).await.unwrap();
     assert_eq!(repeated, BeginOutcome::OutcomeUnknown);
 }

@@ -21,8 +21,8 @@ use crate::fixture::{DELIVERED, add, at, claim, claim_all, endpoint, event, fan_
 
 /// Inserts the event as a host does.
 async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
-    let parameters = event.insert_parameters();
-    let parameters: Vec<_> = parameters
+    let texts = event.insert_parameters();
+    let parameters: Vec<_> = texts
         .iter()
         .map(|text| text as &(dyn ToSql + Sync))
         .collect();

@@ -28,8 +28,8 @@ async fn concurrent_nodes_apply_each_migration_once() {
         expected[0] = applied_before as u32;
         assert_eq!(applied, expected);
         let client = pool(&address, 1).get().await.unwrap();
-        let count = "SELECT count(*) FROM notes";
-        let count: i64 = client.query_one(count, &[]).await.unwrap().get(0);
+        let select = "SELECT count(*) FROM notes";
+        let count: i64 = client.query_one(select, &[]).await.unwrap().get(0);
         assert_eq!(count, 3);
     }
 }
@@ -99,8 +99,8 @@ async fn concurrent_deletions_delete_the_event() {
     }
     first.commit().await.unwrap();
     second.await.unwrap();
-    let events = "SELECT count(*) FROM forum_api_events";
-    let events: i64 = one.query_one(events, &[]).await.unwrap().get(0);
+    let count = "SELECT count(*) FROM forum_api_events";
+    let events: i64 = one.query_one(count, &[]).await.unwrap().get(0);
     assert_eq!(events, 0);
 }
 

@@ -69,8 +69,10 @@ async fn run_each_operation(pool: &Pool) {
     deliveries.begin_sending(&[claimed()], now).await.unwrap();
     deliveries.settle(&[settlement], now).await.unwrap();
     let claimed = [claimed()];
-    let released = deliveries.release(&claimed, Duration::ZERO, now);
-    released.await.unwrap();
+    deliveries
+        .release(&claimed, Duration::ZERO, now)
+        .await
+        .unwrap();
     deliveries.retry(&id, now, &audit_entry()).await.unwrap();
     let to = endpoint(1).id;
     let audit = audit_entry();
@@ -192,11 +194,11 @@ async fn plan(client: &Client, statement: &str, types: &[String]) -> String {
 
 /// Asserts that only the small table of endpoints is scanned sequentially, and that nothing is compiled.
 fn assert_searches(statement: &str, plan: &str) {
-    let costly = |line: &&str| {
+    let is_costly = |line: &&str| {
         line.contains("Seq Scan on forum_api_") && !line.contains("forum_api_endpoints")
             || line.contains("JIT")
     };
-    let costly = plan.lines().find(costly);
+    let costly = plan.lines().find(is_costly);
     assert_eq!(costly, None, "{statement}\n{plan}");
 }
 

@@ -43,8 +43,9 @@ pub(crate) async fn node(prefix: &str) -> RedisRateLimitStore {
 }
 
 async fn charge(node: &RedisRateLimitStore, key: RateLimitKey, cost: u32) -> RateLimitDecision {
-    let charge = node.charge(&key, cost, BUDGET, SystemClock.now());
-    charge.await.unwrap()
+    node.charge(&key, cost, BUDGET, SystemClock.now())
+        .await
+        .unwrap()
 }
 
 async fn remaining(node: &RedisRateLimitStore, key: RateLimitKey) -> u32 {

@@ -57,12 +57,12 @@ async fn sentinels_and_nodes_of_a_cluster_need_a_trusted_certificate() {
         ports[0]
     );
     group.start("", &sentinel);
-    let node = format!(
+    let config = format!(
         "{node}tls-cluster yes\ncluster-enabled yes\ncluster-port {}\n\
          cluster-announce-hostname localhost\ncluster-preferred-endpoint-type hostname\n",
         free_port()
     );
-    let node = group.start("", &node);
+    let node = group.start("", &config);
     group.run(node, "cluster addslotsrange 0 16383");
     group
         .wait_for(node, "cluster info", "cluster_state:ok")

@@ -49,9 +49,10 @@ impl Cluster {
         let url = database.url();
         let own = ["--database", &url, "--redis", &urls.redis, "--no-worker"];
         let options = [&own[..], options].concat().into_iter();
-        let replicas = urls.replicas.iter();
-        let replicas =
-            replicas.map(|server| format!("--database-replica={}", database.url_in(server)));
+        let replicas = urls
+            .replicas
+            .iter()
+            .map(|server| format!("--database-replica={}", database.url_in(server)));
         let mut cluster = Self {
             nodes: Nodes::default(),
             servers: Vec::new(),

@@ -145,7 +145,7 @@ impl ApiClient {
         mut sender: Sender,
         request: &ApiRequest,
     ) -> Option<Response> {
-        let response = async {
+        let exchange = async {
             let response = sender.send_request(request.to_http(node)).await.ok()?;
             let (head, body) = response.into_parts();
             let body = body.collect().await.ok()?.to_bytes();
@@ -155,8 +155,9 @@ impl ApiClient {
                 body: String::from_utf8(body.into()).unwrap(),
             })
         };
-        let response = timeout(RESPONSE_TIMEOUT, response).await;
-        let response = response.unwrap_or_else(|_| panic!("no response to {request:?}"))?;
+        let response = timeout(RESPONSE_TIMEOUT, exchange)
+            .await
+            .unwrap_or_else(|_| panic!("no response to {request:?}"))?;
         self.idle.insert(node, sender);
         Some(response)
     }

@@ -181,8 +181,7 @@ impl Server {
         input: &str,
         mut last: impl FnMut(&str) -> bool,
     ) -> (Self, String) {
-        let arguments = [&["--listen", "127.0.0.1:0"], arguments].concat();
-        let arguments = directory.arguments(&arguments);
+        let arguments = directory.arguments(&[&["--listen", "127.0.0.1:0"], arguments].concat());
         let mut child = start(directory.path(), &arguments, environment);
         drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -11,8 +11,8 @@ impl Random {
     /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let first = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (first ^ first >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ mixed >> 31) as usize % end
     }
 

@@ -123,8 +123,7 @@ fn a_rotated_secret_signs_from_its_activation() {
     let now = fixture.now();
     let id = EndpointId::parse("whe_a").unwrap();
     fixture.update(&id, |endpoint| {
-        let secret = WebhookSecret::parse(new).unwrap();
-        let secret = PlaintextCipher.encrypt(&secret, &endpoint.id);
+        let secret = PlaintextCipher.encrypt(&WebhookSecret::parse(new).unwrap(), &endpoint.id);
         endpoint.rotated(secret.unwrap(), now)
     });
     fixture.start();

@@ -17,8 +17,8 @@ fn claim(fixture: &WorkerFixture) -> ClaimedDelivery {
         max_failing: 100,
         lease_duration: seconds(60),
     };
-    let claims = fixture.stores.deliveries.claim(&claim, fixture.now());
-    let mut claims = fixture.runtime.block_on(claims).unwrap();
+    let claiming = fixture.stores.deliveries.claim(&claim, fixture.now());
+    let mut claims = fixture.runtime.block_on(claiming).unwrap();
     assert_eq!(claims.deliveries.len(), 1);
     claims.deliveries.remove(0)
 }

@@ -34,7 +34,8 @@ async fn two_workers_send_each_delivery_once() {
 
 /// Both workers respect their limits, and each delivery is sent once.
 async fn share(each: [WebhookStores; 2]) {
-    let (now, [stores, _]) = (SystemClock.now(), &each);
+    let now = SystemClock.now();
+    let [stores, _] = &each;
     for name in NAMES {
         let added = stores
             .endpoints

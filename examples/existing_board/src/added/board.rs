@@ -50,8 +50,8 @@ impl Board for Club {
             ResourceRef::Thread(thread) => Ok(self.topic(caller, thread).await?.section.into()),
             ResourceRef::Post(thread, post) => {
                 let topic = self.topic(caller, thread).await?;
-                let entry = self.rows(NUMBER, &[&topic.id, &post.to_i64()?]).await?;
-                let entry = entry.first().ok_or(BoardError::PathNotFound);
+                let entries = self.rows(NUMBER, &[&topic.id, &post.to_i64()?]).await?;
+                let entry = entries.first().ok_or(BoardError::PathNotFound);
                 entry.map(|_| topic.section.into())
             }
             _ => Err(BoardError::NotImplemented),
@@ -91,9 +91,9 @@ impl Board for Club {
         let rank = rank(caller)?;
         let [active_at, id] = list.after_or([i64::MAX; 2])?;
         let since = millis(list.filter.since);
-        let rows = list.limit.plus_one();
+        let limit = list.limit.plus_one();
         let rows = self
-            .rows(THREADS, &[&section, &active_at, &id, &since, &rows])
+            .rows(THREADS, &[&section, &active_at, &id, &since, &limit])
             .await?;
         let topics = rows.iter().map(Topic::from).collect();
         let page = Page::from_overfetch(topics, list.limit, |last: &Topic| {
@@ -123,9 +123,9 @@ impl Board for Club {
             None => list.after_or([0])?,
         };
         let since = millis(list.filter.since);
-        let rows = list.limit.plus_one();
+        let limit = list.limit.plus_one();
         let rows = self
-            .rows(POSTS, &[&topic.id, &after, &since, &rows])
+            .rows(POSTS, &[&topic.id, &after, &since, &limit])
             .await?;
         let entries = rows.iter().map(Entry::from).collect();
         let page = Page::from_overfetch(entries, list.limit, |last: &Entry| {

@@ -29,8 +29,8 @@ pub async fn emit(
 /// Writes an event in the transaction of its change.
 pub async fn insert(transaction: &impl GenericClient, event: &Event) -> Result<(), ReplyError> {
     let insert = transaction.prepare_cached(Event::INSERT_SQL).await?;
-    let parameters = event.insert_parameters();
-    let parameters: Vec<_> = parameters.iter().map(|text| text as _).collect();
+    let texts = event.insert_parameters();
+    let parameters: Vec<_> = texts.iter().map(|text| text as _).collect();
     transaction.execute(&insert, &parameters).await?;
     Ok(())
 }

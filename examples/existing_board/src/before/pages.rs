@@ -48,8 +48,8 @@ async fn topic(
     let topic = topics::find(&client, id, rank)
         .await?
         .ok_or(ReplyError::NoTopic)?;
-    let entries = topics::entries(&client, id).await?;
-    let entries = entries.iter().map(|entry| {
+    let found = topics::entries(&client, id).await?;
+    let entries = found.iter().map(|entry| {
         let name = escaped(&entry.writer.name);
         let body = html(&entry.body);
         format!(

@@ -118,12 +118,14 @@ impl EventScope {
         let parameters = bind! {
             ":thread": thread, ":post": post, ":actor": actor, ":source": true, ":html": true,
         };
-        let scope = connection.first(&QUERY, parameters, |row| {
-            let scope = Self::read(row)?;
-            let post = PublicPost::read(row)?;
-            Ok(Self { post, ..scope })
-        });
-        scope.await?.ok_or(BoardError::PathNotFound)
+        connection
+            .first(&QUERY, parameters, |row| {
+                let scope = Self::read(row)?;
+                let post = PublicPost::read(row)?;
+                Ok(Self { post, ..scope })
+            })
+            .await?
+            .ok_or(BoardError::PathNotFound)
     }
 
     /// Reads the columns of a thread and of a scope without a post.

@@ -22,18 +22,19 @@ pub async fn members(connection: &Connection<'_>) -> DbResult<Vec<MemberListing>
     let list = "
         SELECT id, username, groups, banned, joined_at, last_seen_at, post_count FROM member
         ORDER BY id";
-    let members = connection.all(list, &[], |row| {
-        Ok(MemberListing {
-            user_id: row.id()?,
-            username: row.value()?,
-            groups: split(&row.value::<String>()?),
-            banned: row.value()?,
-            joined_at: row.value()?,
-            last_seen_at: row.value()?,
-            post_count: row.value()?,
+    connection
+        .all(list, &[], |row| {
+            Ok(MemberListing {
+                user_id: row.id()?,
+                username: row.value()?,
+                groups: split(&row.value::<String>()?),
+                banned: row.value()?,
+                joined_at: row.value()?,
+                last_seen_at: row.value()?,
+                post_count: row.value()?,
+            })
         })
-    });
-    members.await
+        .await
 }
 
 /// A forum with its lists of groups. `None` inherits the list of the parent.
@@ -55,19 +56,20 @@ pub async fn forums(connection: &Connection<'_>) -> DbResult<Vec<ForumListing>> 
     let list = "
         SELECT id, parent_id, title, read_groups, start_groups, reply_groups, thread_count, post_count
         FROM forum ORDER BY id";
-    let forums = connection.all(list, &[], |row| {
-        Ok(ForumListing {
-            forum_id: row.id()?,
-            parent_id: row.maybe_id()?,
-            title: row.value()?,
-            read: groups(row)?,
-            start: groups(row)?,
-            reply: groups(row)?,
-            thread_count: row.value()?,
-            post_count: row.value()?,
+    connection
+        .all(list, &[], |row| {
+            Ok(ForumListing {
+                forum_id: row.id()?,
+                parent_id: row.maybe_id()?,
+                title: row.value()?,
+                read: groups(row)?,
+                start: groups(row)?,
+                reply: groups(row)?,
+                thread_count: row.value()?,
+                post_count: row.value()?,
+            })
         })
-    });
-    forums.await
+        .await
 }
 
 #[derive(Debug, Serialize)]
@@ -96,20 +98,21 @@ pub async fn threads(
         WHERE forum_id = coalesce(?1, forum_id)
         ORDER BY thread.id";
     let parameters = bind![forum];
-    let threads = connection.all(list, parameters, |row| {
-        Ok(ThreadListing {
-            thread_id: row.id()?,
-            forum_id: row.id()?,
-            title: row.value()?,
-            author: row.value()?,
-            state: row.state()?,
-            locked: row.value()?,
-            pinned: row.value()?,
-            reply_count: row.value()?,
-            last_activity_at: row.value()?,
+    connection
+        .all(list, parameters, |row| {
+            Ok(ThreadListing {
+                thread_id: row.id()?,
+                forum_id: row.id()?,
+                title: row.value()?,
+                author: row.value()?,
+                state: row.state()?,
+                locked: row.value()?,
+                pinned: row.value()?,
+                reply_count: row.value()?,
+                last_activity_at: row.value()?,
+            })
         })
-    });
-    threads.await
+        .await
 }
 
 #[derive(Debug, Serialize)]
@@ -131,16 +134,17 @@ pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult
         WHERE state = ?1
         ORDER BY post.id";
     let parameters = bind![stored(state)];
-    let posts = connection.all(list, parameters, |row| {
-        Ok(PostListing {
-            post_id: row.id()?,
-            thread_id: row.id()?,
-            author: row.value()?,
-            created_at: row.value()?,
-            body: row.value()?,
+    connection
+        .all(list, parameters, |row| {
+            Ok(PostListing {
+                post_id: row.id()?,
+                thread_id: row.id()?,
+                author: row.value()?,
+                created_at: row.value()?,
+                body: row.value()?,
+            })
         })
-    });
-    posts.await
+        .await
 }
 
 fn groups(row: &mut RowReader<'_>) -> DbResult<Option<Vec<String>>> {

@@ -96,9 +96,9 @@ pub async fn members(tx: &Transaction<'_>, ids: &[i64]) -> db::DbResult<()> {
     if is_exclusive(tx) || ids.is_empty() {
         return Ok(());
     }
-    let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
-    let ids = format!("{{{}}}", ids.join(","));
-    tx.any(lock, bind![ids]).await.map(drop)
+    let texts: Vec<String> = ids.iter().map(i64::to_string).collect();
+    let array = format!("{{{}}}", texts.join(","));
+    tx.any(lock, bind![array]).await.map(drop)
 }
 
 pub async fn forum(tx: &Transaction<'_>, id: i64) -> db::DbResult<()> {

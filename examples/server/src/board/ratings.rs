@@ -137,14 +137,16 @@ impl RatingInsert<'_> {
             ":rater": self.rater, ":member": self.member, ":post": self.post, ":since": since,
             ":until": until,
         };
-        let is_there = tx.any(
-            "SELECT 1 FROM rating
+        let is_there = tx
+            .any(
+                "SELECT 1 FROM rating
              WHERE rater_id = :rater AND member_id = :member AND post_id IS NOT DISTINCT FROM :post
                 AND created_at > :since AND created_at < :until
              LIMIT 1",
-            parameters,
-        );
-        (!is_there.await?)
+                parameters,
+            )
+            .await?;
+        (!is_there)
             .then_some(())
             .ok_or_else(|| BoardError::conflict(text))
     }
@@ -155,14 +157,16 @@ impl RatingInsert<'_> {
             ":rater": self.rater, ":now": self.at, ":since": self.at.saturating_sub(DAY),
             ":others": i64::from(most) - 1,
         };
-        let oldest = tx.first(
-            "SELECT created_at FROM rating
+        let oldest = tx
+            .first(
+                "SELECT created_at FROM rating
              WHERE rater_id = :rater AND created_at > :since AND created_at <= :now
              ORDER BY created_at DESC LIMIT 1 OFFSET :others",
-            parameters,
-            |row| row.value(),
-        );
-        check_frequency(oldest.await?, self.at, most, DAY, texts.too_many_ratings)
+                parameters,
+                |row| row.value(),
+            )
+            .await?;
+        check_frequency(oldest, self.at, most, DAY, texts.too_many_ratings)
     }
 
     /// Inserts the rating. Returns its id and the member's new total.
@@ -171,19 +175,22 @@ impl RatingInsert<'_> {
             ":member": self.member, ":rater": self.rater, ":post": self.post,
             ":points": self.points, ":comment": self.comment, ":at": self.at,
         };
-        let insert = tx.insert(
-            "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
-             VALUES (:member, :rater, :post, :points, :comment, :at) RETURNING id",
-            parameters,
-        );
-        let rating = insert.await?;
+        let rating = tx
+            .insert(
+                "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
+                 VALUES (:member, :rater, :post, :points, :comment, :at) RETURNING id",
+                parameters,
+            )
+            .await?;
         let parameters = bind![self.member, self.points];
-        let total = tx.one(
-            "UPDATE member SET reputation = reputation + ?2 WHERE id = ?1 RETURNING reputation",
-            parameters,
-            |row| row.value(),
-        );
-        Ok((rating, total.await?))
+        let total = tx
+            .one(
+                "UPDATE member SET reputation = reputation + ?2 WHERE id = ?1 RETURNING reputation",
+                parameters,
+                |row| row.value(),
+            )
+            .await?;
+        Ok((rating, total))
     }
 
     fn answer(&self, rating: i64, reputation: i64, forum_id: Option<ForumId>) -> Rating {

@@ -116,8 +116,10 @@ impl ReferenceBoard {
         if self.schema_status().await? == SchemaStatus::UpToDate {
             return Ok(());
         }
-        let apply = self.database.migrate(|tx| Box::pin(schema::apply(tx)));
-        apply.await.map(drop)
+        self.database
+            .migrate(|tx| Box::pin(schema::apply(tx)))
+            .await
+            .map(drop)
     }
 
     /// Creates a board and fills it with `fill`, in one transaction. If the database has a board already, migrates its
@@ -152,10 +154,11 @@ impl ReferenceBoard {
         position: Option<LogPosition>,
         query: impl Query<T> + Clone + 'static,
     ) -> BoardResult<T> {
-        let on_replica = self
+        match self
             .database
-            .read_on_replica(position, Statements::One, &query);
-        match on_replica.await {
+            .read_on_replica(position, Statements::One, &query)
+            .await
+        {
             Some(read) => read,
             None => self.read(query).await,
         }
@@ -167,10 +170,11 @@ impl ReferenceBoard {
         position: Option<LogPosition>,
         query: impl Query<T> + Clone + 'static,
     ) -> BoardResult<T> {
-        let on_replica = self
+        match self
             .database
-            .read_on_replica(position, Statements::Several, &query);
-        match on_replica.await {
+            .read_on_replica(position, Statements::Several, &query)
+            .await
+        {
             Some(read) => read,
             None => self.database.search(query).await,
         }

@@ -154,8 +154,10 @@ pub struct SettingValues(HashMap<String, String>);
 impl SettingValues {
     pub async fn load(connection: &Connection<'_>) -> DbResult<Self> {
         let read = |row: &mut RowReader<'_>| Ok((row.value()?, row.value()?));
-        let stored = connection.all("SELECT key, value FROM setting", &[], read);
-        Ok(Self(stored.await?.into_iter().collect()))
+        let stored = connection
+            .all("SELECT key, value FROM setting", &[], read)
+            .await?;
+        Ok(Self(stored.into_iter().collect()))
     }
 
     /// Column of all stored settings, in SQLite and in Postgres: a JSON object, or null.

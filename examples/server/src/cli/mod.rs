@@ -252,8 +252,8 @@ fn parse(parser: clap::Command, arguments: &[OsString]) -> ArgMatches {
 
 /// Returns the reason of a usage error on one line, without the usage.
 fn reason(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let message = error.to_string();
+    let text = message.strip_prefix("error: ").unwrap_or(&message);
     let lines: Vec<_> = text
         .lines()
         .map(str::trim)
@@ -386,10 +386,10 @@ mod tests {
             .collect();
         assert!(commands.len() > 60, "{commands:?}");
         for command in commands {
-            let arguments = ["forum-server"]
+            let words = ["forum-server"]
                 .into_iter()
                 .chain(command.split_whitespace());
-            let arguments = options_behind_command(arguments.map(OsString::from).collect());
+            let arguments = options_behind_command(words.map(OsString::from).collect());
             if let Err(error) = unconfigured_parser().try_get_matches_from(arguments) {
                 let kind = error.kind();
                 let is_known = matches!(kind, DisplayHelp | DisplayVersion | ValueValidation);
@@ -422,8 +422,9 @@ mod tests {
             .sum();
         assert!(lines <= 40, "{lines} lines:\n{help}");
         assert!(!help.contains("--listen"), "{help}");
-        let serve = ["forum-server", "serve", "-h"];
-        let serve = parser().try_get_matches_from(serve).unwrap_err();
+        let serve = parser()
+            .try_get_matches_from(["forum-server", "serve", "-h"])
+            .unwrap_err();
         assert!(serve.to_string().contains("--listen"), "{serve}");
     }
 
@@ -452,8 +453,8 @@ mod tests {
     /// The keys of the TOML blocks, and the words in backticks that have the form of an option of two words.
     #[test]
     fn options_in_the_operations_guide_exist() {
-        let options = config::options();
-        let options: BTreeSet<_> = options
+        let parser = config::options();
+        let options: BTreeSet<_> = parser
             .get_arguments()
             .filter_map(clap::Arg::get_long)
             .collect();

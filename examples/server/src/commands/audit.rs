@@ -66,8 +66,8 @@ impl AuditCommand {
                 .filter_map(|record| record.entry.actor.user_id.clone());
             let names = member_names(board, actors.collect()).await?;
             all.extend(page.into_iter().map(|record| {
-                let name = |id| names.get(id).cloned();
-                let name = record.entry.actor.user_id.as_ref().and_then(name);
+                let name_of = |id| names.get(id).cloned();
+                let name = record.entry.actor.user_id.as_ref().and_then(name_of);
                 AuditListing::new(record, name)
             }));
         }

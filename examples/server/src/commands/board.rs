@@ -208,11 +208,13 @@ impl ThreadCommand {
             (ThreadFlag::Pinned, false) => ("Unpinned", "is not pinned"),
         };
         let entry = audit::entry(action, id)?;
-        let set = board.set_audited(entry, move |tx, _| {
-            Box::pin(moderation::set_flag(tx, id, flag, on))
-        });
+        let is_set = board
+            .set_audited(entry, move |tx, _| {
+                Box::pin(moderation::set_flag(tx, id, flag, on))
+            })
+            .await?;
         Output::message_if_changed(
-            set.await?,
+            is_set,
             format!("{done} thread {id}."),
             format!("Thread {id} {unchanged}."),
         )
@@ -384,8 +386,10 @@ fn seed(text: &str) -> Result<u64, &'static str> {
 
 impl GenerateCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let fresh = board.read(|connection| Box::pin(demo::is_fresh(connection)));
-        if !fresh.await? {
+        let is_fresh = board
+            .read(|connection| Box::pin(demo::is_fresh(connection)))
+            .await?;
+        if !is_fresh {
             let what = "This adds content to a board that is not a new demo board. Generated content cannot be removed.";
             self.confirm.ask(what)?;
         }

@@ -153,8 +153,10 @@ async fn purge(
 ) -> BoardResult<Output> {
     let admin = WebhookAdmin::new(webhooks, TokioRuntime);
     let actor = audit::actor();
-    let purge = admin.purge_deliveries(state, older_than, &actor);
-    let removed = purge.await.map_err(refusal)?;
+    let removed = admin
+        .purge_deliveries(state, older_than, &actor)
+        .await
+        .map_err(refusal)?;
     let state = state.as_str();
     let one = format!("{state} delivery");
     let deliveries = counted(removed, &one, &format!("{state} deliveries"));

@@ -92,11 +92,11 @@ impl RestoreCommand {
         let _lock = DatabaseLock::exclusive(url)?;
         let old = lock(&files.database)?;
         files.remove_copy().map_err(failed)?;
-        let restored = match self.write_copy(&files) {
+        let prepared = match self.write_copy(&files) {
             Ok(()) => self.prepare(&files, &cipher).await,
             Err(error) => Err(failed(error)),
         };
-        let restored = restored.and_then(|key| files.replace().map(|()| key).map_err(failed));
+        let restored = prepared.and_then(|key| files.replace().map(|()| key).map_err(failed));
         drop(old);
         if restored.is_err() {
             // Reports the error of the restore rather than an error of the removal.
@@ -185,8 +185,9 @@ impl RestoreCommand {
             )));
         }
         let entry = audit::entry(audit::DATABASE_RESTORED, self.path.display())?;
-        let record = board.write_audited(entry, |_, _| Box::pin(async { Ok(()) }));
-        record.await?;
+        board
+            .write_audited(entry, |_, _| Box::pin(async { Ok(()) }))
+            .await?;
         drop(board);
         database.close().await;
         File::open(&files.copy)

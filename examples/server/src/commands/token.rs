@@ -196,8 +196,8 @@ impl IssueArgs {
         let wanted = TokenRequest::new(&owner, &scopes)
             .owner_name(&owner_name)
             .label(&self.label)
-            .issuer(&issuer);
-        let wanted = wanted.expiry(expiry);
+            .issuer(&issuer)
+            .expiry(expiry);
         let now = SystemClock.now();
         let issued = issue_token(tokens, &OsRandom, surface, wanted, now).await;
         let (token, record) = issued.map_err(invalid)?;
@@ -222,10 +222,10 @@ fn scopes(text: &str, surface: Surface) -> BoardResult<Vec<Scope>> {
     let scope = |name: &str| {
         Scopes::from(surface).parse(name.trim()).map_err(|_| {
             let known: Vec<_> = surface.scopes().map(|scope| scope.as_str()).collect();
-            let known = known.join(", ");
             invalid(format!(
-                "unknown scope {:?}; expected `all` or {known}",
-                name.trim()
+                "unknown scope {:?}; expected `all` or {}",
+                name.trim(),
+                known.join(", ")
             ))
         })
     };

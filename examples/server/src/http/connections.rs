@@ -107,12 +107,12 @@ async fn accept(
                 .clone()
                 .map_request(move |request| arrived(peer, request));
             let stream = ClientStream::new(stream, limits.write);
-            let connection = http1::Builder::new()
+            let http = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(limits.head)
                 .max_buf_size(MAX_HEAD_LEN)
                 .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-            let connection = graceful.watch(connection);
+            let connection = graceful.watch(http);
             tasks.spawn(async move {
                 // A client that breaks the connection or violates HTTP gets no further response.
                 let _ = connection.await;
@@ -287,8 +287,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_does_not_read_its_response_is_disconnected() {
-        let unread = unread(Duration::from_millis(100), ready(()));
-        let (mut client, drops, _draining) = unread.await;
+        let (mut client, drops, _draining) = unread(Duration::from_millis(100), ready(())).await;
         timeout(LIMIT, drops).await.unwrap().unwrap_err();
         let rest = client.read_to_end(&mut Vec::new()).await;
         assert_eq!(rest.unwrap_err().kind(), ErrorKind::ConnectionReset);

@@ -107,19 +107,19 @@ impl MemoryRecorder {
         &self,
         text: &mut String,
         kind: &str,
-        all: &Series<T>,
+        series: &Series<T>,
         render: impl Fn(&mut String, &Key, &T),
     ) {
-        let all = all.read().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<_> = all.iter().collect();
-        all.sort_by_key(|(key, _)| *key);
+        let known = series.read().unwrap_or_else(PoisonError::into_inner);
+        let mut metrics: Vec<_> = known.iter().collect();
+        metrics.sort_by_key(|(key, _)| *key);
         let descriptions = self
             .0
             .descriptions
             .read()
             .unwrap_or_else(PoisonError::into_inner);
         let mut previous = "";
-        for (key, value) in all {
+        for (key, value) in metrics {
             let name = key.name();
             if name != previous {
                 if let Some(description) = descriptions.get(name) {
@@ -141,16 +141,16 @@ fn push_sample(
     bound: Option<&str>,
     value: impl std::fmt::Display,
 ) {
-    let labels: Vec<_> = key
+    let pairs: Vec<_> = key
         .labels()
         .map(|label| (label.key(), label.value()))
         .chain(bound.map(|bound| ("le", bound)))
         .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
         .collect();
-    let labels = if labels.is_empty() {
+    let labels = if pairs.is_empty() {
         String::new()
     } else {
-        format!("{{{}}}", labels.join(","))
+        format!("{{{}}}", pairs.join(","))
     };
     _ = writeln!(text, "{}{suffix}{labels} {value}", key.name());
 }

@@ -95,11 +95,12 @@ impl ServerRouter {
         let name = Arc::clone(&self.board_name);
         let missing = self.board_name;
         let unknown = move |request| unknown_path(missing, request);
-        let rest = mount(Router::new(), PANEL, self.panel);
-        let rest = DOCS_FILES.iter().fold(rest, |rest, file| {
-            rest.route_service(&format!("{DOCS}{file}"), self.docs.clone())
-        });
-        let rest = rest
+        let panel = mount(Router::new(), PANEL, self.panel);
+        let routes = DOCS_FILES
+            .iter()
+            .fold(panel, |routes, file| {
+                routes.route_service(&format!("{DOCS}{file}"), self.docs.clone())
+            })
             .route("/", get(move || home_page(name, has_mcp)))
             .route(READER_SCRIPT, get(reader_script))
             .route(READER_STYLE, get(reader_style))
@@ -110,8 +111,8 @@ impl ServerRouter {
             .method_not_allowed_fallback(unknown)
             .layer(from_fn(refuse_malformed));
         let rest = match self.mcp {
-            Some(mcp) => rest.route_service(MCP, mcp),
-            None => rest,
+            Some(mcp) => routes.route_service(MCP, mcp),
+            None => routes,
         };
         match cors::layer(&self.cors_origins) {
             Some(layer) => mount(rest, API, tower::Layer::layer(&layer, self.api)),

@@ -133,8 +133,8 @@ mod tests {
             tracing::info!("started");
             span.record("code", "\"a\\b\"\n")
                 .record("owner", display("é"));
-            let error = io::Error::other("\u{1b}[1m");
-            let error: &(dyn error::Error + 'static) = &error;
+            let source = io::Error::other("\u{1b}[1m");
+            let error: &(dyn error::Error + 'static) = &source;
             tracing::warn!(
                 error,
                 number = -1,

@@ -36,8 +36,11 @@ impl Default for SignInForm {
 impl SignInForm {
     /// Reads a body; `None` if it is too long, too slow or malformed.
     pub async fn read(body: Body) -> Option<Self> {
-        let whole = timeout(READ_TIMEOUT, Limited::new(body, LIMIT).collect());
-        let body = whole.await.ok()?.ok()?.to_bytes();
+        let body = timeout(READ_TIMEOUT, Limited::new(body, LIMIT).collect())
+            .await
+            .ok()?
+            .ok()?
+            .to_bytes();
         Self::parse(std::str::from_utf8(&body).ok()?)
     }
 
@@ -45,8 +48,8 @@ impl SignInForm {
     pub fn parse(text: &str) -> Option<Self> {
         let mut form = Self::default();
         for (name, value) in text.split('&').filter_map(|pair| pair.split_once('=')) {
-            let value = value.replace('+', " ");
-            let value = percent_decode_str(&value).decode_utf8().ok()?.into_owned();
+            let spaced = value.replace('+', " ");
+            let value = percent_decode_str(&spaced).decode_utf8().ok()?.into_owned();
             if value.contains('\0') {
                 return None;
             }

@@ -396,8 +396,7 @@ mod tests {
     /// The sign-in of a new board in memory.
     async fn new_sign_in() -> SignIn {
         let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::COMMAND, true).unwrap();
-        let open = url.open(Language::English);
-        let (_, board) = open.await.unwrap();
+        let (_, board) = url.open(Language::English).await.unwrap();
         let budgets = Arc::new(MemoryRateLimitStore::default());
         SignIn::new(board, ApiSettings::default(), "", "", budgets)
     }

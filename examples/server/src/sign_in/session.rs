@@ -142,8 +142,8 @@ mod tests {
             let line = HeaderValue::from_bytes(line.as_bytes()).unwrap();
             let headers = HeaderMap::from_iter([(COOKIE, line)]);
             let read = Cookie::new(PLAIN).read(&headers);
-            let read: Vec<_> = read.iter().map(SessionId::as_str).collect();
-            assert_eq!(read, [&id], "{headers:?}");
+            let ids: Vec<_> = read.iter().map(SessionId::as_str).collect();
+            assert_eq!(ids, [&id], "{headers:?}");
         }
     }
 

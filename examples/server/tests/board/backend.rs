@@ -92,8 +92,12 @@ impl Storage {
     /// Creates the demo board.
     pub async fn demo(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
         let board = self.board(clock, language);
-        let begin = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
-        assert_eq!(begin.await.unwrap().unwrap().name, "alice");
+        let begun = board
+            .write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)))
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(begun.name, "alice");
         board
     }
 }

@@ -70,8 +70,8 @@ async fn demo_with_all_events() -> Demo {
 
 /// Asserts that a text contains no private words, no voter and no secret.
 async fn check_public(demo: &Demo, text: &str) {
-    let carol = demo.get("alice", "/members/@carol").await.1["userId"].to_string();
-    let carol = format!(r#""userId":{carol}"#);
+    let id = demo.get("alice", "/members/@carol").await.1["userId"].to_string();
+    let carol = format!(r#""userId":{id}"#);
     let others = ["carol", &carol, "forum_pat_", "whsec_"];
     for private in PRIVATE.into_iter().chain(others) {
         assert!(!text.contains(private), "{private}: {text}");
@@ -149,8 +149,10 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
         (outbox(&board).await.len(), woken.load(Ordering::SeqCst)),
         (0, 0)
     );
-    let approved = board.write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
-    approved.await.unwrap();
+    board
+        .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)))
+        .await
+        .unwrap();
     assert!(!outbox(&board).await.is_empty());
     assert_eq!(woken.load(Ordering::SeqCst), 1);
 }

@@ -186,18 +186,18 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
 
     async fn approve(&self, post: &PostId) -> FixtureResult<()> {
         let post = post.to_i64()?;
-        let approved = self
+        Ok(self
             .board
-            .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
-        Ok(approved.await?)
+            .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)))
+            .await?)
     }
 
     async fn restore(&self, post: &PostId) -> FixtureResult<()> {
         let post = post.to_i64()?;
-        let restored = self
+        Ok(self
             .board
-            .write(move |tx, events| Box::pin(moderation::restore(tx, events, post)));
-        Ok(restored.await?)
+            .write(move |tx, events| Box::pin(moderation::restore(tx, events, post)))
+            .await?)
     }
 
     async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {

@@ -96,15 +96,17 @@ async fn explain(statements: BTreeSet<String>) -> Vec<(String, Vec<String>)> {
     let BoardDatabase::Sqlite(database) = &storage.database else {
         panic!("the database is in Postgres");
     };
-    let plans = database.read(|connection| {
-        let plans = statements.into_iter().map(|statement| {
-            let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}"))?;
-            let steps = explain.raw_query().mapped(|row| row.get(3));
-            Ok::<_, SqliteError>((statement, steps.collect::<Result<_, _>>()?))
-        });
-        plans.collect()
-    });
-    plans.await.unwrap()
+    database
+        .read(|connection| {
+            let plans = statements.into_iter().map(|statement| {
+                let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}"))?;
+                let steps = explain.raw_query().mapped(|row| row.get(3));
+                Ok::<_, SqliteError>((statement, steps.collect::<Result<_, _>>()?))
+            });
+            plans.collect()
+        })
+        .await
+        .unwrap()
 }
 
 /// Creates boards in memory, and records the thread of each database.

@@ -378,11 +378,13 @@ async fn searches_leave_connections_for_other_reads() {
         let database = storage.database.clone();
         let searching = searching.clone();
         searches.spawn(async move {
-            let search = database.search::<()>(move |_| {
-                searching.fetch_add(1, Ordering::Relaxed);
-                Box::pin(pending())
-            });
-            search.await.unwrap();
+            database
+                .search::<()>(move |_| {
+                    searching.fetch_add(1, Ordering::Relaxed);
+                    Box::pin(pending())
+                })
+                .await
+                .unwrap();
         });
     }
     while searching.load(Ordering::Relaxed) < 4 {
@@ -444,18 +446,22 @@ fn a_deferred_statement_that_fails_undoes_the_write() {
     run_with_postgres(async {
         let nodes = TwoNodes::new().await;
         let member = nodes.members[0];
-        let write = nodes.demo.board.write(move |tx, _| {
-            Box::pin(async move {
-                for update in [
-                    "UPDATE member SET reputation = 1 WHERE id = :id",
-                    "UPDATE member SET username = NULL WHERE id = :id",
-                ] {
-                    tx.defer(update, bind_owned! { ":id": member })?;
-                }
-                Ok(())
+        let written = nodes
+            .demo
+            .board
+            .write(move |tx, _| {
+                Box::pin(async move {
+                    for update in [
+                        "UPDATE member SET reputation = 1 WHERE id = :id",
+                        "UPDATE member SET username = NULL WHERE id = :id",
+                    ] {
+                        tx.defer(update, bind_owned! { ":id": member })?;
+                    }
+                    Ok(())
+                })
             })
-        });
-        assert!(write.await.is_err());
+            .await;
+        assert!(written.is_err());
         let query = "SELECT reputation FROM member WHERE id = $1";
         let row = nodes.client().await.query_one(query, &[&member]).await;
         assert_eq!(row.unwrap().get::<_, i64>(0), 0);
@@ -550,8 +556,8 @@ fn counters_equal_a_recount_after_concurrent_writes() {
             nodes.assert_counters().await;
         }
         // A whole thread is deleted while members reply to it.
-        let first = nodes.demo.get("mod", &threads[0]).await.1["items"][0]["postId"].clone();
-        let first = format!("{}/{}", threads[0], first.as_str().unwrap());
+        let id = nodes.demo.get("mod", &threads[0]).await.1["items"][0]["postId"].clone();
+        let first = format!("{}/{}", threads[0], id.as_str().unwrap());
         let replies = nodes
             .members
             .iter()

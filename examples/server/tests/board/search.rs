@@ -202,8 +202,8 @@ async fn a_long_thread_is_not_found_while_it_is_deleted() {
     assert_eq!(count_indexed(&demo).await, indexed - 1);
     for sort in ["relevance", "newest", "oldest"] {
         for show in ["posts", "threads"] {
-            let found = hits(&demo, "mod", &format!("q=tea&sort={sort}&show={show}")).await;
-            let found = field_values(&found, "threadId");
+            let response = hits(&demo, "mod", &format!("q=tea&sort={sort}&show={show}")).await;
+            let found = field_values(&response, "threadId");
             assert!(!found.is_empty() && found.iter().all(|found| thread != *found));
         }
     }

@@ -68,8 +68,8 @@ fn the_statement_searches_indexes_of_postgres() {
         client.batch_execute(&prepare).await.unwrap();
         let explain = "EXPLAIN EXECUTE load_token ('0123456789abcdEF')";
         let rows = client.query(explain, &[]).await.unwrap();
-        let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-        let plan = plan.join("\n");
+        let lines: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        let plan = lines.join("\n");
         for index in ["forum_api_tokens_pkey", "member_pkey"] {
             assert!(
                 plan.contains(&format!("Index Scan using {index}")),

@@ -172,14 +172,14 @@ impl Board {
     async fn read_while_paused(&mut self, replicas: &[String]) {
         let post = self.reply("A reply about quinces.").await;
         self.wait_for("replica", &post).await;
-        let thread = ApiRequest::new(
+        let new = ApiRequest::new(
             "POST",
             &self.member,
             "/forums/2/threads",
             &json!({ "title": "Quinces", "body": "Which ones?" }),
         );
-        let thread = self.send_to(0, &thread).await.json();
-        let thread = format!("/threads/{}", thread["threadId"].as_str().unwrap());
+        let created = self.send_to(0, &new).await.json();
+        let thread = format!("/threads/{}", created["threadId"].as_str().unwrap());
         assert_eq!(self.search("quinces").await, 2);
         for replica in replicas {
             run(replica, "SELECT pg_wal_replay_pause()");

@@ -20,8 +20,8 @@ pub struct Postgres {
 impl Postgres {
     /// Starts a server.
     pub fn new() -> Self {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nodes/postgres");
-        let mut script = Command::new(script)
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nodes/postgres");
+        let mut script = Command::new(path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

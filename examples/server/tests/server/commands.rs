@@ -81,8 +81,8 @@ fn posts_are_approved_and_restored_and_threads_are_marked_once() {
     let path = format!("/threads/1/posts/{post}");
     assert_eq!(server.send("DELETE", &bob, &path, "").status, 204);
     server.run_ok(&format!("post restore {post}"));
-    let posts = get(&server.api_url("/threads/1/posts?limit=100")).json();
-    let mut posts = posts["items"].as_array().unwrap().iter();
+    let list = get(&server.api_url("/threads/1/posts?limit=100")).json();
+    let mut posts = list["items"].as_array().unwrap().iter();
     assert!(posts.any(|item| item["postId"] == post));
 
     for (command, field, value) in [
@@ -130,8 +130,8 @@ fn generated_content_is_the_same_for_the_same_seed() {
         let after = counts();
         assert_eq!(grown(&after, &before, 0), [0, 10, 5, 5]);
         assert_eq!(grown(&after, &before, 1).iter().sum::<u64>(), 100);
-        let threads = get(&server.api_url("/forums/2/threads?limit=100")).json();
-        let threads = threads["items"].as_array().unwrap();
+        let list = get(&server.api_url("/forums/2/threads?limit=100")).json();
+        let threads = list["items"].as_array().unwrap();
         let replies = threads.iter().map(|thread| thread["replyCount"].as_u64());
         assert!(
             replies.max().unwrap() >= Some(40),
@@ -173,8 +173,8 @@ fn the_printed_document_is_the_served_one() {
             .replace(&address, "https://forum.example/api/v1")
             .into();
         for command in ["openapi --surface", "--json openapi --surface"] {
-            let printed = server.run_ok(&format!("{command} {surface}"));
-            let mut printed: Value = serde_json::from_str(&printed.stdout).unwrap();
+            let output = server.run_ok(&format!("{command} {surface}"));
+            let mut printed: Value = serde_json::from_str(&output.stdout).unwrap();
             printed["servers"].take();
             assert_eq!(printed, served);
         }
@@ -184,8 +184,8 @@ fn the_printed_document_is_the_served_one() {
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
     let (directory, _) = ServerDirectory::with_demo_board();
-    let line = shell_line(&directory, "token list");
-    let line = format!("NO_COLOR=1 {line} > /dev/full; echo status $?");
+    let command = shell_line(&directory, "token list");
+    let line = format!("NO_COLOR=1 {command} > /dev/full; echo status $?");
     let printed = run_at_terminal(&directory, &line, &[]);
     let reason = "error: the output could not be written: No space left on device";
     assert!(printed.contains(reason), "{printed}");
@@ -330,8 +330,8 @@ fn changes_of_deliveries_and_keys_add_entries_to_the_audit_log() {
         assert_eq!([&last["action"], &last["details"]], [action, details]);
     }
     let before = entries();
-    let repeated = "webhook reencrypt --old-key-file key --new-key-file key";
-    let repeated = server.run_ok(repeated).stdout;
+    let command = "webhook reencrypt --old-key-file key --new-key-file key";
+    let repeated = server.run_ok(command).stdout;
     let text = "The secrets are already encrypted with the key ";
     assert!(repeated.starts_with(text), "{repeated}");
     assert_eq!(entries(), before);
@@ -400,8 +400,8 @@ fn a_password_is_asked_for_at_a_terminal() {
 #[test]
 fn a_password_is_never_echoed_and_the_terminal_is_restored() {
     let (directory, _) = ServerDirectory::with_demo_board();
-    let line = shell_line(&directory, "member password bob");
-    let line = format!("trap : INT; {line}; echo status $?; stty -a");
+    let command = shell_line(&directory, "member password bob");
+    let line = format!("trap : INT; {command}; echo status $?; stty -a");
     let prompt = "New password of bob: ";
     let ended = |input: &str| run_at_terminal(&directory, &line, &[(prompt, input)]);
     let has_echo = |printed: &str| printed.split_whitespace().any(|word| word == "echo");
@@ -423,8 +423,8 @@ fn a_password_is_never_echoed_and_the_terminal_is_restored() {
 #[test]
 fn a_new_password_is_asked_for_twice_at_a_terminal() {
     let server = Server::new(&[]);
-    let line = shell_line(&server.directory, "member password bob");
-    let line = format!("{line}; echo status $?");
+    let command = shell_line(&server.directory, "member password bob");
+    let line = format!("{command}; echo status $?");
     for (repeated, status, reason) in [
         ("another password\n", 1, "the passwords differ"),
         ("a new password\n", 0, "Set the password of"),

@@ -64,7 +64,8 @@ fn wait_for_state(server: &Server, id: &str, state: &str) -> Value {
 
 #[test]
 fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
-    let (server, (receiver, answer)) = (server(), receiver_with_status(503));
+    let server = server();
+    let (receiver, answer) = receiver_with_status(503);
     let endpoint = add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Without listeners.");
     let attempts: Vec<_> = (0..6).map(|_| receiver.next()).collect();

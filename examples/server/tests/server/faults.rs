@@ -67,8 +67,8 @@ struct Immutable(ServerDirectory);
 impl Immutable {
     /// Does not change the file of shared memory: the kernel would kill a process that writes to it.
     fn change(&self, flag: &str) -> bool {
-        let files = ["forum.db", "forum.db-wal"].map(|name| self.0.path().join(name));
-        let files = files.each_ref().map(|file| file.to_str().unwrap());
+        let paths = ["forum.db", "forum.db-wal"].map(|name| self.0.path().join(name));
+        let files = paths.each_ref().map(|file| file.to_str().unwrap());
         succeeds("chattr", &[flag, files[0], files[1]])
     }
 }
@@ -136,9 +136,9 @@ impl FaultFixture {
             (again.status, again.header("idempotency-replayed")),
             (201, None)
         );
-        let posts =
+        let find =
             "SELECT CAST(id AS TEXT) FROM post WHERE body LIKE 'acknowledged%' OR body = 'refused'";
-        let posts = BTreeSet::from_iter(self.server.directory.query(posts));
+        let posts = BTreeSet::from_iter(self.server.directory.query(find));
         assert_eq!(posts, self.acknowledged);
         let (_, log) = self.server.stop_with_log();
         assert!(log.contains("ERROR") && !log.contains("panic"), "{log}");
@@ -188,8 +188,8 @@ fn a_restore_on_a_full_disk_leaves_the_database() {
     let server = Server::start(disk.0.clone(), &["--empty"]);
     server.run_ok("forum add Kept");
     let elsewhere = ServerDirectory::in_sqlite();
-    let backup = elsewhere.path().join("copy.db");
-    let backup = backup.to_str().unwrap();
+    let file = elsewhere.path().join("copy.db");
+    let backup = file.to_str().unwrap();
     server.run_ok(&format!("backup {backup}"));
     server.run_ok("forum add Later");
     let directory = server.stop();

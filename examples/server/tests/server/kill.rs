@@ -63,7 +63,9 @@ fn acknowledged_writes_survive_kill_9() {
     );
 
     let server = Server::start(directory, &ARGUMENTS);
-    let (mut delivered, mut taken, mut refused) = (BTreeMap::<i64, BTreeSet<String>>::new(), 0, 0);
+    let mut delivered = BTreeMap::<i64, BTreeSet<String>>::new();
+    let mut taken = 0;
+    let mut refused = 0;
     let mut ended = false;
     let deadline = Instant::now() + Duration::from_secs(600);
     while !ended || delivered.len() < committed.len() {

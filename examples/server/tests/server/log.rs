@@ -84,10 +84,10 @@ fn the_line_of_a_refused_token_names_the_token_and_the_client() {
 #[test]
 fn an_unread_log_does_not_block_the_server() {
     let (directory, demo) = ServerDirectory::with_demo_board();
-    let arguments: Vec<_> = "--json --log json --listen 127.0.0.1:0 --token-budget 9999"
+    let words: Vec<_> = "--json --log json --listen 127.0.0.1:0 --token-budget 9999"
         .split(' ')
         .collect();
-    let arguments = directory.arguments(&arguments);
+    let arguments = directory.arguments(&words);
     let mut child = start(directory.path(), &arguments, &[("RUST_LOG", "trace")]);
     let mut greeting = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -254,8 +254,9 @@ impl Scenario {
             assert_eq!(answer.status, 401, "{reason}");
             let id = answer.header("x-request-id").unwrap();
             let mut lines = log.lines();
-            let line = lines.find(|line| line.contains("unauthenticated") && line.contains(id));
-            let line = line.unwrap_or_else(|| panic!("no line of {reason}"));
+            let line = lines
+                .find(|line| line.contains("unauthenticated") && line.contains(id))
+                .unwrap_or_else(|| panic!("no line of {reason}"));
             assert!(line.contains("WARN") && line.contains(reason), "{line}");
         }
         for part in [

@@ -79,9 +79,9 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
 
     let new = page(&server, &session, "/panel/tokens/new").body;
     let [csrf, nonce] = ["csrf", "once"].map(|name| hidden_field(&new, name));
-    let form = "owner=bob&label=x&scopes=members%3Aread&expires_in_days=1";
+    let fields = "owner=bob&label=x&scopes=members%3Aread&expires_in_days=1";
     let form = format!(
-        "csrf={csrf}&once={nonce}&{form}&password={}",
+        "csrf={csrf}&once={nonce}&{fields}&password={}",
         server.password()
     );
     let headers = [("cookie", session.as_str()), FORM];

@@ -65,11 +65,11 @@ impl Session {
             .iter()
             .fold(line.to_owned(), |line, name| named(&line, name));
         let (line, input) = line.split_once(" < ").unwrap_or((&line, ""));
-        let words: Vec<_> = line.split('\'').enumerate().collect();
-        let words: Vec<_> = words
-            .iter()
+        let words: Vec<_> = line
+            .split('\'')
+            .enumerate()
             .flat_map(|(part, text)| match part % 2 {
-                1 => vec![*text],
+                1 => vec![text],
                 _ => text.split_whitespace().collect(),
             })
             .collect();
@@ -109,11 +109,11 @@ impl Session {
             }
         }
         let named = |text: &str, (value, name): &(String, String)| text.replace(value, name);
-        let text = self
+        let renamed = self
             .names
             .iter()
             .fold(text.to_owned(), |text, name| named(&text, name));
-        let text = self.time.replace_all(&text, "[TIME]");
+        let text = self.time.replace_all(&renamed, "[TIME]");
         if !self.user.is_match(&text) {
             return text.into_owned();
         }

@@ -59,8 +59,8 @@ store_rules! {
             (6, &used, DeliveryState::Withheld, 10, None),
         ] {
             let id = fixture.enqueue(number, to, queued).await?;
-            let log = AttemptRecord { started_at: instant(queued + 20), status, ..attempt_record(1) };
-            let log = (state != DeliveryState::Withheld).then_some(&log);
+            let attempt = AttemptRecord { started_at: instant(queued + 20), status, ..attempt_record(1) };
+            let log = (state != DeliveryState::Withheld).then_some(&attempt);
             let claimed = fixture.claim_one(queued).await?;
             fixture.settle_attempt(&claimed, progress(state, 1, None), log, queued).await?;
             if state == DeliveryState::Gone {

@@ -163,8 +163,7 @@ store_rules! {
         let endpoints = &fixture.webhooks.endpoints;
         let disable = async |endpoint: &Endpoint, since| {
             let audit = audit_entry();
-            let disabled = endpoints.disable_if_failing(&endpoint.id, instant(since), &audit);
-            disabled.await
+            endpoints.disable_if_failing(&endpoint.id, instant(since), &audit).await
         };
         check!(!disable(&endpoint, 5).await?, "an endpoint without failed attempts is not disabled")?;
         attempt(fixture, 1, &endpoint, DeliveryState::Dead, 5).await?;
@@ -215,8 +214,8 @@ store_rules! {
         let endpoints = &fixture.webhooks.endpoints;
         let first = key("first")?;
         let second = key("second")?;
-        let pending = PendingSecret { secret: EncryptedSecret::new(vec![0xff; 3]), activates_at: instant(9) };
-        let pending = Endpoint { pending_secret: Some(pending), ..endpoint(2)? };
+        let secret = PendingSecret { secret: EncryptedSecret::new(vec![0xff; 3]), activates_at: instant(9) };
+        let pending = Endpoint { pending_secret: Some(secret), ..endpoint(2)? };
         let one = fixture.add_endpoint(1).await?;
         let other = fixture.add_endpoint(3).await?;
         endpoints.add(&pending, &audit_entry()).await?;

@@ -118,7 +118,9 @@ store_rules! {
     /// A store charges a random history as [`Budget::charge`] does.
     async fn any_history_is_charged_as_budget_charge_does(fixture: &StoreFixture) -> TestResult {
         fixture.require(Capability::InjectedClock)?;
-        let (mut budget, mut now, mut chance): (Option<WindowState>, i64, u64) = (None, 0, 1);
+        let mut budget: Option<WindowState> = None;
+        let mut now: i64 = 0;
+        let mut chance: u64 = 1;
         for step in 0..500 {
             // The next number of Knuth's linear congruential generator.
             chance = chance

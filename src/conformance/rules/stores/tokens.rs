@@ -261,8 +261,8 @@ store_rules! {
                     after: None,
                     limit: 2,
                 };
-                let found = list_all(fixture, filter, 0).await?;
-                let found: Vec<_> = found.iter().filter_map(|lookup| lookup.as_str().get(..2)).collect();
+                let tokens = list_all(fixture, filter, 0).await?;
+                let found: Vec<_> = tokens.iter().filter_map(|lookup| lookup.as_str().get(..2)).collect();
                 let of_owner = |begin: &&&str| only.is_none() || ["BA", "C0"].contains(*begin);
                 let expected: Vec<_> = expected.iter().filter(of_owner).copied().collect();
                 check_eq!(found, expected, "{text:?} of {owner:?}, only {only:?}")?;

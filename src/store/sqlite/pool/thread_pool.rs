@@ -63,13 +63,13 @@ impl ThreadPool {
         let (writes, waiting) = channel();
         let running = start_writer(writer, waiting, readers)?;
         let capacity = || Arc::new(Semaphore::new(settings.queue_capacity));
-        let queues = JobSenders {
+        let senders = JobSenders {
             reads,
             writes,
             foreground: capacity(),
             background: capacity(),
         };
-        let queues = RwLock::new(Some(queues));
+        let queues = RwLock::new(Some(senders));
         Ok(Self { queues, running })
     }
 

@@ -144,8 +144,9 @@ impl Actor {
         texts: &Texts,
     ) -> host::BoardResult<Self> {
         let closed = || BoardError::forbidden(texts.account_closed);
-        let row = ActorRow::load(tx, Some(member), false).await?;
-        let row = row.ok_or_else(closed)?;
+        let row = ActorRow::load(tx, Some(member), false)
+            .await?
+            .ok_or_else(closed)?;
         match rules.get(row.rules_version) {
             Some(rules) => Ok(row.with_rules(&rules)),
             None => Ok(row.with_rules(&BoardRules::load(tx).await?)),

@@ -145,6 +145,8 @@ pub async fn find(
     });
     let visibility = Visibility::of(actor);
     let parameters = visibility.with(bind! { ":thread": thread, ":post": post });
-    let forum = connection.first(&QUERY, &parameters, |row| row.value());
-    forum.await?.ok_or(BoardError::PathNotFound)
+    connection
+        .first(&QUERY, &parameters, |row| row.value())
+        .await?
+        .ok_or(BoardError::PathNotFound)
 }

@@ -70,10 +70,10 @@ pub async fn names(
     let find = "
         SELECT id, username FROM member
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
-    let members: Vec<_> = members.iter().flat_map(UserId::to_i64).collect();
-    let members = serde_json::json!(members).to_string();
+    let ids: Vec<_> = members.iter().flat_map(UserId::to_i64).collect();
+    let array = serde_json::json!(ids).to_string();
     let names = connection
-        .all(find, bind![members], |row| Ok((row.id()?, row.value()?)))
+        .all(find, bind![array], |row| Ok((row.id()?, row.value()?)))
         .await;
     Ok(names?.into_iter().collect())
 }

@@ -23,19 +23,23 @@ pub async fn hash_new(password: String) -> Result<String, BoardError> {
 }
 
 pub async fn hash(password: String) -> Result<String, BoardError> {
-    let hash = spawn_blocking(move || {
+    Ok(spawn_blocking(move || {
         let hash: Result<PasswordHash, _> = Argon2::default().hash_password(password.as_bytes());
         hash.map(|hash| hash.to_string())
-    });
-    Ok(hash.await.or_internal()?.or_internal()?)
+    })
+    .await
+    .or_internal()?
+    .or_internal()?)
 }
 
 /// Returns whether the password has this hash.
 pub async fn verify(password: String, hash: String) -> Result<bool, BoardError> {
-    let is_valid = spawn_blocking(move || {
+    Ok(spawn_blocking(move || {
         let hash = PasswordHash::new(&hash)?;
         let result = Argon2::default().verify_password(password.as_bytes(), &hash);
         Ok::<_, argon2::password_hash::phc::Error>(result.is_ok())
-    });
-    Ok(is_valid.await.or_internal()?.or_internal()?)
+    })
+    .await
+    .or_internal()?
+    .or_internal()?)
 }

@@ -62,7 +62,8 @@ async fn find(
     let parameters = bind! { ":hash": hash, ":idle": now.saturating_sub(IDLE), ":old": now.saturating_sub(MAX_DURATION) };
     let found = connection
         .first(query, parameters, |row| {
-            let (account, password): (_, Vec<u8>) = (Login::read(row)?, row.value()?);
+            let account = Login::read(row)?;
+            let password: Vec<u8> = row.value()?;
             let used_at = row.value()?;
             Ok((password, SessionRow { account, used_at }))
         })

@@ -117,7 +117,7 @@ pub async fn to_postgres(
     let mut copied = Vec::with_capacity(tables.len());
     for table in &tables {
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES);
-        let reader = blocking({
+        let read = blocking({
             let table = table.clone();
             move || {
                 let checksum = sqlite::read_batches(&source, &table, &sender)?;
@@ -125,7 +125,7 @@ pub async fn to_postgres(
                 Ok((source, checksum, last_id))
             }
         });
-        let reader = tokio::spawn(reader);
+        let reader = tokio::spawn(read);
         let written = postgres::write(&tx, table, receiver, progress).await;
         // The reader ends without an error if the writer has failed.
         let (connection, checksum, last_id) = joined(reader.await).map_err(failed_table(table))?;
@@ -193,11 +193,11 @@ pub async fn to_sqlite(
             .await
             .map_err(failed_table(table))?;
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES);
-        let writer = blocking({
+        let write = blocking({
             let table = table.clone();
             move || sqlite::write(&target, &table, receiver, last_id).map(|()| target)
         });
-        let writer = tokio::spawn(writer);
+        let writer = tokio::spawn(write);
         let read = postgres::read_batches(&tx, table, sender, progress).await;
         // The reader ends without an error if the writer has failed.
         target = joined(writer.await).map_err(failed_table(table))?;
@@ -205,8 +205,8 @@ pub async fn to_sqlite(
     }
 
     progress.begin(Step::Indexing, rows);
-    let built = blocking(move || sqlite::build_indexes(&target, &indexes).map(|()| target));
-    target = built.await.map_err(failed(INDEXES))?;
+    let built = blocking(move || sqlite::build_indexes(&target, &indexes).map(|()| target)).await;
+    target = built.map_err(failed(INDEXES))?;
 
     progress.begin(Step::Comparing, rows);
     let mut compared = Vec::with_capacity(tables.len());
@@ -214,8 +214,9 @@ pub async fn to_sqlite(
         let read = blocking({
             let table = table.clone();
             move || sqlite::checksum(&target, &table).map(|checksum| (target, checksum))
-        });
-        let (connection, found) = read.await.map_err(failed_table(&table))?;
+        })
+        .await;
+        let (connection, found) = read.map_err(failed_table(&table))?;
         target = connection;
         progress.advance(found.rows);
         compared.push(compare(table, expected, found)?);

@@ -277,8 +277,8 @@ pub async fn build_indexes(tx: &Transaction<'_>, indexes: &[String]) -> DbResult
 /// Takes the copy offline, writes the entry of the audit log and updates the statistics.
 pub async fn finish(tx: &Transaction<'_>, entry: &AuditEntry) -> DbResult<()> {
     tx.batch_execute(TAKE_OFFLINE).await?;
-    let entry = entry.insert_parameters(1);
-    let entry = entry.each_ref().map(|text| text as &(dyn ToSql + Sync));
-    tx.execute(AuditEntry::INSERT_SQL, &entry).await?;
+    let texts = entry.insert_parameters(1);
+    let parameters = texts.each_ref().map(|text| text as &(dyn ToSql + Sync));
+    tx.execute(AuditEntry::INSERT_SQL, &parameters).await?;
     Ok(tx.batch_execute("ANALYZE").await?)
 }

@@ -35,8 +35,9 @@ impl Value {
             (ValueRef::Integer(number @ 0..=1), &Type::BOOL) => Ok(Self::Boolean(number == 1)),
             (ValueRef::Integer(number), &Type::INT4 | &Type::INT8) => Ok(Self::Integer(number)),
             (ValueRef::Text(_), &Type::TEXT) => {
-                let text = value.as_str();
-                let text = text.map_err(|_| DbError::Invalid("a text is not valid UTF-8"))?;
+                let text = value
+                    .as_str()
+                    .map_err(|_| DbError::Invalid("a text is not valid UTF-8"))?;
                 Ok(Self::Text(text.into()))
             }
             (ValueRef::Blob(bytes), &Type::BYTEA) => Ok(Self::Bytes(bytes.into())),

@@ -92,12 +92,12 @@ pub fn count(connection: &Connection, tables: &[Table]) -> DbResult<u64> {
 
 /// Calls `each` for each row until it returns `false`.
 fn read(connection: &Connection, table: &Table, mut each: impl FnMut(Row) -> bool) -> DbResult<()> {
-    let select = format!(
+    let sql = format!(
         "SELECT {} FROM {}",
         table.column_list(),
         table.quoted_name()
     );
-    let mut select = connection.prepare(&select)?;
+    let mut select = connection.prepare(&sql)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
         let columns = table.columns.iter().enumerate();
@@ -141,14 +141,14 @@ pub fn last_id(connection: &Connection, table: &Table) -> DbResult<Option<i64>> 
     let Some(identity) = &table.identity else {
         return Ok(None);
     };
-    let recorded = "SELECT seq FROM sqlite_sequence WHERE name = ?1";
-    let recorded = connection.query_row(recorded, [&table.name], |row| row.get(0));
-    let largest = format!(
+    let find = "SELECT seq FROM sqlite_sequence WHERE name = ?1";
+    let recorded = connection.query_row(find, [&table.name], |row| row.get(0));
+    let find_largest = format!(
         "SELECT max({}) FROM {}",
         quote(identity),
         table.quoted_name()
     );
-    let largest: Option<i64> = connection.query_row(&largest, [], |row| row.get(0))?;
+    let largest: Option<i64> = connection.query_row(&find_largest, [], |row| row.get(0))?;
     Ok(largest.max(recorded.optional()?))
 }
 
@@ -162,15 +162,15 @@ pub fn write(
     let name = table.quoted_name();
     let columns = table.column_list();
     let places = vec!["?"; table.columns.len()].join(", ");
-    let insert = format!("INSERT INTO {name} ({columns}) VALUES ({places})");
-    let mut insert = connection.prepare(&insert)?;
+    let sql = format!("INSERT INTO {name} ({columns}) VALUES ({places})");
+    let mut insert = connection.prepare(&sql)?;
     while let Some(batch) = batches.blocking_recv() {
         for row in batch {
             insert.execute(params_from_iter(row))?;
         }
     }
-    let records = "SELECT 1 FROM sqlite_schema WHERE name = ?1 AND sql LIKE '%AUTOINCREMENT%'";
-    let records = connection.query_row(records, [&table.name], |_| Ok(()));
+    let find = "SELECT 1 FROM sqlite_schema WHERE name = ?1 AND sql LIKE '%AUTOINCREMENT%'";
+    let records = connection.query_row(find, [&table.name], |_| Ok(()));
     if let (Some(()), Some(last_id)) = (records.optional()?, last_id) {
         connection.execute("DELETE FROM sqlite_sequence WHERE name = ?1", [&table.name])?;
         let record = "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)";

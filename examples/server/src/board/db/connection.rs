@@ -278,8 +278,8 @@ impl<'a> Transaction<'a> {
         match &self.0.driver {
             Driver::Sqlite(sqlite) => {
                 let places = ["?"; N].join(", ");
-                let insert = format!("INSERT INTO {table} ({names}) VALUES ({places})");
-                let mut insert = sqlite.prepare_cached(&insert)?;
+                let sql = format!("INSERT INTO {table} ({names}) VALUES ({places})");
+                let mut insert = sqlite.prepare_cached(&sql)?;
                 for row in rows {
                     insert.execute(params_from_iter(row))?;
                 }

@@ -494,12 +494,13 @@ impl Postgres<'_> {
     ) -> DbResult<()> {
         let statement = named_params(statements);
         let mut parameters: HashMap<_, _> = parameters.into_iter().collect();
-        let values: Option<Vec<_>> = statement
+        let values = statement
             .names
             .iter()
             .map(|name| Some(parameters.remove(&**name)? as Box<_>))
-            .collect();
-        let values = values.filter(|_| parameters.is_empty()).ok_or(MISMATCH)?;
+            .collect::<Option<Vec<_>>>()
+            .filter(|_| parameters.is_empty())
+            .ok_or(MISMATCH)?;
         self.transaction()?.defer(statement.sql.clone(), values);
         Ok(())
     }
@@ -572,7 +573,11 @@ fn values<'a>(
         let bound = parameters.iter().find(|(bound, _)| bound == name);
         bound.map(|(_, value)| *value as &(dyn ToSql + Sync))
     };
-    let values: Option<Vec<_>> = statement.names.iter().map(value).collect();
-    let values = values.filter(|values| values.len() == parameters.len());
-    values.ok_or(MISMATCH)
+    statement
+        .names
+        .iter()
+        .map(value)
+        .collect::<Option<Vec<_>>>()
+        .filter(|values| values.len() == parameters.len())
+        .ok_or(MISMATCH)
 }

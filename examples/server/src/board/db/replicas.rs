@@ -168,8 +168,10 @@ impl Replicas {
         let replicas = self.replicas.iter().cycle().skip(first);
         let mut target = "primary_unavailable";
         for replica in replicas.take(self.replicas.len()) {
-            let read = replica.read(position, deadline, statements, query.clone());
-            match read.await {
+            match replica
+                .read(position, deadline, statements, query.clone())
+                .await
+            {
                 Outcome::Served(result) => {
                     counter!(READS, "target" => "replica").increment(1);
                     return Some(result);
@@ -351,8 +353,10 @@ pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
 /// Returns the number of hosts that a URL names before its path and in its parameters.
 fn hosts(url: &str) -> usize {
     let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
-    let address = address.split_once("://").map_or("", |(_, rest)| rest);
-    let address = address.rsplit_once('@').map_or(address, |(_, host)| host);
+    let authority = address.split_once("://").map_or("", |(_, rest)| rest);
+    let address = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
     let named = parameters
         .split('&')
         .filter_map(|parameter| parameter.strip_prefix("host="));

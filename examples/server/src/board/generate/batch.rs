@@ -47,15 +47,16 @@ impl Batch {
     /// Creates an empty batch whose ids follow the highest ids of the board.
     pub async fn begin(connection: &Connection<'_>) -> DbResult<Self> {
         let find = "SELECT (SELECT coalesce(max(id), 0) FROM thread), (SELECT coalesce(max(id), 0) FROM post)";
-        let begin = connection.one(find, &[], |row| {
-            Ok(Self {
-                last_thread: row.value()?,
-                last_post: row.value()?,
-                threads: Vec::new(),
-                posts: Vec::new(),
+        connection
+            .one(find, &[], |row| {
+                Ok(Self {
+                    last_thread: row.value()?,
+                    last_post: row.value()?,
+                    threads: Vec::new(),
+                    posts: Vec::new(),
+                })
             })
-        });
-        begin.await
+            .await
     }
 
     /// Adds a thread without posts and returns its id.

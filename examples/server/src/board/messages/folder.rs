@@ -71,8 +71,10 @@ pub async fn list(
         ":owner": owner, ":folder": stored(list.filter.folder), ":time": time, ":id": id,
         ":rows": list.limit.plus_one(), ":unread": list.filter.unread,
     };
-    let found = connection.all(on(connection, query), parameters, summary);
-    Ok(Page::from_overfetch(found.await?, list.limit, |last| {
+    let found = connection
+        .all(on(connection, query), parameters, summary)
+        .await?;
+    Ok(Page::from_overfetch(found, list.limit, |last| {
         PageKey::from_time_and_id(last.sent_at, &last.message_id)
     }))
 }
@@ -87,14 +89,16 @@ pub async fn load(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardRe
         })
     });
     let parameters = bind! { ":owner": owner, ":copy": copy };
-    let message = connection.first(on(connection, &QUERY), parameters, |row| {
-        Ok(Message::new(
-            summary(row)?,
-            row.value::<String>()?,
-            row.value::<String>()?,
-        ))
-    });
-    message.await?.ok_or(BoardError::PathNotFound)
+    connection
+        .first(on(connection, &QUERY), parameters, |row| {
+            Ok(Message::new(
+                summary(row)?,
+                row.value::<String>()?,
+                row.value::<String>()?,
+            ))
+        })
+        .await?
+        .ok_or(BoardError::PathNotFound)
 }
 
 fn on(connection: &Connection<'_>, query: &'static Query) -> &'static str {
@@ -182,13 +186,10 @@ async fn mark_read(
     texts: &Texts,
 ) -> BoardResult<()> {
     let parameters = bind! { ":now": now, ":copy": copy, ":owner": owner };
-    let message = tx.first(
-        "UPDATE message_copy SET read_at = :now WHERE id = :copy AND owner_id = :owner AND read_at IS NULL
-         RETURNING message_id",
-        parameters,
-        |row| row.value(),
-    );
-    if let Some(message) = message.await? {
+    let update = "
+        UPDATE message_copy SET read_at = :now WHERE id = :copy AND owner_id = :owner AND read_at IS NULL
+        RETURNING message_id";
+    if let Some(message) = tx.first(update, parameters, |row| row.value()).await? {
         let count = "UPDATE member SET unread_count = unread_count - 1 WHERE id = ?1";
         tx.execute(count, bind![owner]).await?;
         send_receipt(tx, owner, message, now, texts).await?;

@@ -70,20 +70,16 @@ async fn flood(
         ":sender": sender, ":now": now, ":since": now.saturating_sub(rules::HOUR),
         ":others": i64::from(most) - 1,
     };
-    let oldest = connection.first(
-        "SELECT sent_at FROM message_copy
+    let oldest = connection
+        .first(
+            "SELECT sent_at FROM message_copy
          WHERE owner_id = :sender AND folder = 'sent' AND sent_at > :since AND sent_at <= :now
          ORDER BY sent_at DESC LIMIT 1 OFFSET :others",
-        parameters,
-        |row| row.value(),
-    );
-    rules::check_frequency(
-        oldest.await?,
-        now,
-        most,
-        rules::HOUR,
-        texts.too_many_messages,
-    )
+            parameters,
+            |row| row.value(),
+        )
+        .await?;
+    rules::check_frequency(oldest, now, most, rules::HOUR, texts.too_many_messages)
 }
 
 /// Returns one row for each named member, and one row for all unknown names.
@@ -186,8 +182,11 @@ async fn look_up(
 ) -> db::DbResult<Option<Vec<Recipient>>> {
     let named = named.to_string();
     let parameters = bind! { ":named": named, ":sender": sender };
-    let found = connection.all(FIND, parameters, recipient);
-    Ok(found.await?.into_iter().collect())
+    Ok(connection
+        .all(FIND, parameters, recipient)
+        .await?
+        .into_iter()
+        .collect())
 }
 
 fn recipient(row: &mut RowReader<'_>) -> db::DbResult<Option<Recipient>> {
@@ -245,12 +244,12 @@ pub async fn deliver(
         ":text": text, ":sender": message.sender, ":folder": stored(Folder::Sent),
         ":at": message.at,
     };
-    let insert = tx.insert(
+    tx.insert(
         "INSERT INTO message_copy (message_id, owner_id, folder, sent_at, read_at)
          VALUES (:text, :sender, :folder, :at, :at) RETURNING id",
         parameters,
-    );
-    insert.await
+    )
+    .await
 }
 
 /// Delivers a message that does not count for the quota and has no sender's copy.
@@ -268,12 +267,12 @@ async fn text(tx: &Transaction<'_>, message: MessageInsert<'_>) -> db::DbResult<
         ":sender": message.sender, ":subject": message.subject, ":body": message.body,
         ":html": message.html, ":receipt": message.receipt_requested,
     };
-    let insert = tx.insert(
+    tx.insert(
         "INSERT INTO message (sender_id, subject, body, body_html, receipt_requested)
          VALUES (:sender, :subject, :body, :html, :receipt) RETURNING id",
         parameters,
-    );
-    insert.await
+    )
+    .await
 }
 
 async fn receive(
@@ -288,20 +287,20 @@ async fn receive(
         ":text": text, ":folder": stored(Folder::Inbox), ":at": message.at,
         ":recipients": recipients,
     };
-    let insert = tx.execute(
+    tx.execute(
         "INSERT INTO message_copy (message_id, owner_id, folder, sent_at)
          SELECT :text, CAST(value AS BIGINT), :folder, :at FROM json_each(:recipients) ORDER BY key",
         parameters,
-    );
-    insert.await?;
+    )
+    .await?;
     let parameters = bind![recipients, counts_for_quota];
-    let count = tx.execute(
+    tx.execute(
         "UPDATE member SET
             unread_count = unread_count + 1, inbox_used = inbox_used + CASE WHEN ?2 THEN 1 ELSE 0 END
          WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
         parameters,
-    );
-    count.await?;
+    )
+    .await?;
     Ok(())
 }
 

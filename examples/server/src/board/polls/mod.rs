@@ -163,8 +163,10 @@ pub async fn forum(connection: &Connection<'_>, actor: &Actor, poll: i64) -> Boa
     });
     let visibility = Visibility::of(actor);
     let parameters = visibility.with(bind! { ":poll": poll });
-    let forum = connection.first(&QUERY, &parameters, |row| row.value());
-    forum.await?.ok_or(BoardError::PathNotFound)
+    connection
+        .first(&QUERY, &parameters, |row| row.value())
+        .await?
+        .ok_or(BoardError::PathNotFound)
 }
 
 async fn find(
@@ -177,11 +179,12 @@ async fn find(
     let visibility = Visibility::of(actor);
     let parameters = visibility.with(bind! { ":key": key });
     let mut found = None;
-    let options = connection.all(query, &parameters, |row| {
-        let poll = read_poll(row, now)?;
-        add_option(&mut found.get_or_insert(poll).poll, row)
-    });
-    options.await?;
+    connection
+        .all(query, &parameters, |row| {
+            let poll = read_poll(row, now)?;
+            add_option(&mut found.get_or_insert(poll).poll, row)
+        })
+        .await?;
     found.ok_or(BoardError::PathNotFound)
 }
 
@@ -240,13 +243,13 @@ pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &PollDraft<'_>) -> B
         ":poll": poll, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
     };
-    let update = tx.execute(
+    tx.execute(
         "UPDATE poll SET question = :question, max_choices = :max_choices, can_change_vote = :can_change_vote,
             closes_at = :closes_at, version = version + 1
          WHERE id = :poll",
         parameters,
-    );
-    update.await?;
+    )
+    .await?;
     let Some(options) = &draft.options else {
         return Ok(());
     };
@@ -301,14 +304,12 @@ async fn remove_options_except(
 
 /// Returns the largest number of options of one vote; 0 without votes.
 pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> BoardResult<i64> {
-    let largest = "
+    let find = "
         SELECT coalesce(max(options), 0) FROM (
             SELECT count(*) AS options FROM ballot JOIN vote ON vote.ballot_id = ballot.id
             WHERE ballot.poll_id = ?1 GROUP BY ballot.id
         ) AS votes";
-    let largest = connection
-        .one(largest, bind![poll], |row| row.value())
-        .await;
+    let largest = connection.one(find, bind![poll], |row| row.value()).await;
     Ok(largest?)
 }
 
@@ -320,8 +321,8 @@ pub async fn insert_vote(
     options: &[i64],
 ) -> BoardResult<()> {
     let options = json(options)?;
-    let ballot = "INSERT INTO ballot (poll_id, member_id) VALUES (?1, ?2) RETURNING id";
-    let ballot = tx.insert(ballot, bind![poll, member]).await?;
+    let insert = "INSERT INTO ballot (poll_id, member_id) VALUES (?1, ?2) RETURNING id";
+    let ballot = tx.insert(insert, bind![poll, member]).await?;
     let vote = "INSERT INTO vote (ballot_id, option_id)
          SELECT ?1, CAST(value AS BIGINT) FROM json_each(?2)";
     tx.execute(vote, bind![ballot, options]).await?;

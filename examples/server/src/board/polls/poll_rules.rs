@@ -48,8 +48,8 @@ pub fn new<'a>(
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
     let options = poll.options.iter();
-    let choices = options.map(|text| Ok(PollChoice { id: None, text }));
-    let choices = self::choices(choices, limits, texts)?;
+    let new_choices = options.map(|text| Ok(PollChoice { id: None, text }));
+    let choices = choices(new_choices, limits, texts)?;
     if poll.closes_at.is_some_and(|end| end <= now) {
         return Err(BoardError::validation(
             "closesAt",

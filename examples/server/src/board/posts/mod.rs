@@ -401,15 +401,16 @@ impl ReplyContext {
         let query = tx.dialect(sqlite.as_str(), postgres.as_str());
         let times = TimesParams::new(Some(member), now);
         let parameters = times.with(bind! { ":thread": thread, ":actor": member });
-        let found = tx.first(query, &parameters, |row| {
+        tx.first(query, &parameters, |row| {
             Ok(Self {
                 scope: EventScope::read(row)?,
                 slot: PostSlot::read(row)?,
                 settings: SettingValues::read(row)?,
                 times: PostTimes::read(row)?,
             })
-        });
-        found.await?.ok_or(BoardError::PathNotFound)
+        })
+        .await?
+        .ok_or(BoardError::PathNotFound)
     }
 }
 
@@ -469,8 +470,7 @@ pub async fn reply(
     if reply.subscribe {
         subscriptions::add_thread(tx, actor, view.forum, slot.thread, now).await?;
     }
-    let post = new_post(&slot, scope.actor.clone(), new)?;
-    let post = PublicPost::new(post, answered);
+    let post = PublicPost::new(new_post(&slot, scope.actor.clone(), new)?, answered);
     let seen = view.show(post.clone());
     if new.state == ContentState::Visible {
         scope.add_reply(post);

@@ -148,8 +148,9 @@ pub async fn thread(
         ":forum": forum, ":title": title, ":words": search::fold_words(title),
         ":author": first.author, ":state": stored(first.state), ":at": first.at,
     };
-    let ids = tx.one(insert, parameters, |row| Ok((row.value()?, row.value()?)));
-    let (thread, post) = ids.await?;
+    let (thread, post) = tx
+        .one(insert, parameters, |row| Ok((row.value()?, row.value()?)))
+        .await?;
     let slot = PostSlot {
         post,
         thread,

@@ -68,8 +68,8 @@ async fn with_descendants(
     named: &[ForumId],
     visible: &BTreeSet<i64>,
 ) -> BoardResult<BTreeSet<i64>> {
-    let named = named.iter().filter_map(|forum| forum.to_i64().ok());
-    let named = between_commas(named.filter(|forum| visible.contains(forum)));
+    let forums = named.iter().filter_map(|forum| forum.to_i64().ok());
+    let named = between_commas(forums.filter(|forum| visible.contains(forum)));
     let find = "
         WITH RECURSIVE below (id) AS (
             SELECT id FROM forum WHERE instr(?1, ',' || id || ',') > 0
@@ -97,11 +97,12 @@ async fn posts_in_range(
             (SELECT id FROM post WHERE created_at >= ?1 ORDER BY created_at, id LIMIT 1),
             (SELECT id FROM post WHERE created_at < ?2 ORDER BY created_at DESC, id DESC LIMIT 1)";
     let parameters = bind![from, until];
-    let ends = connection.one(find, parameters, |row| {
-        let (first, last): (Option<i64>, Option<i64>) = (row.value()?, row.value()?);
-        Ok(first.unwrap_or(i64::MAX)..=last.unwrap_or(i64::MIN))
-    });
-    ends.await
+    connection
+        .one(find, parameters, |row| {
+            let (first, last): (Option<i64>, Option<i64>) = (row.value()?, row.value()?);
+            Ok(first.unwrap_or(i64::MAX)..=last.unwrap_or(i64::MIN))
+        })
+        .await
 }
 
 /// The query language of an index.
@@ -205,8 +206,10 @@ fn lexeme(mark: &str, word: &str) -> String {
 }
 
 fn words_to_score(filter: &SearchFilter) -> String {
-    let words = required_words(&filter.q);
-    let words: Vec<_> = words.iter().map(|word| lexeme("", word)).collect();
+    let words: Vec<_> = required_words(&filter.q)
+        .iter()
+        .map(|word| lexeme("", word))
+        .collect();
     words.join(TSQUERY.or)
 }
 

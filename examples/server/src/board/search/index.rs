@@ -152,10 +152,10 @@ mod tests {
         index.execute(add, [&words]).unwrap();
         let terms = "CREATE VIRTUAL TABLE term USING fts5vocab (post_text, instance)";
         index.execute_batch(terms).unwrap();
-        let mut terms = index
+        let mut select = index
             .prepare("SELECT term FROM term ORDER BY offset")
             .unwrap();
-        let terms = terms.query_map([], |row| row.get(0)).unwrap();
+        let terms = select.query_map([], |row| row.get(0)).unwrap();
         same(&terms.map(Result::unwrap).collect::<Vec<String>>().join(" "));
     }
 }

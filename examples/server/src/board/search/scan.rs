@@ -243,7 +243,9 @@ pub async fn threads_page(
         direction.ahead(&filter.posts, from)
     });
     let behind = after.map(|[from, first_hit]| direction.behind(first_hit, from));
-    let (mut hits, mut visited, mut more): (Vec<Match>, _, _) = (Vec::new(), HashSet::new(), true);
+    let mut hits: Vec<Match> = Vec::new();
+    let mut visited = HashSet::new();
+    let mut more = true;
     let mut step = search.limit.plus_one();
     while more
         && hits.len() <= limit
@@ -301,8 +303,8 @@ async fn with_earlier_match(
         ":last": behind.end(),
     };
     let find = connection.dialect(EARLIER_ON_SQLITE, EARLIER_ON_POSTGRES);
-    let earlier = connection.all(find, parameters, |row| row.value());
-    Ok(HashSet::from_iter(earlier.await?))
+    let earlier = connection.all(find, parameters, |row| row.value()).await?;
+    Ok(HashSet::from_iter(earlier))
 }
 
 const EARLIER_ON_SQLITE: &str = "
@@ -386,11 +388,13 @@ mod tests {
                 for rows in [1, 21, 150, 2000] {
                     let mut there: Vec<i64> = (first..=last).filter(|id| id % every == 0).collect();
                     for direction in [ScanDirection::Ascending, ScanDirection::Descending] {
-                        let found = direction
+                        let matches = direction
                             .matches(&connection, &filter, &(first..=last), rows)
-                            .await;
-                        let found = found.unwrap().into_iter();
-                        let found: Vec<_> = found.map(|found| (found.post, found.thread)).collect();
+                            .await
+                            .unwrap()
+                            .into_iter();
+                        let found: Vec<_> =
+                            matches.map(|found| (found.post, found.thread)).collect();
                         let expected: Vec<_> = there
                             .iter()
                             .take(rows as usize)

@@ -149,9 +149,9 @@ impl ActionRunner {
             Kind::Open => get(format!("/messages/{}", id("message"))),
             Kind::Subscriptions => get(format!("/subscriptions?{limit}")),
             Kind::Start => {
-                let poll =
+                let content =
                     json!({ "question": "Tea?", "options": ["yes", "no"], "canChangeVote": true });
-                let poll = flag.then_some(poll);
+                let poll = flag.then_some(content);
                 let new = json!({ "title": "Drinks", "body": WORD, "poll": poll });
                 post_to(format!("/forums/{forum}/threads"), new)
             }

@@ -39,10 +39,10 @@ fn the_board_matches_its_model_in_random_histories() {
         max_shrink_iters: 1_000,
         ..Config::default()
     };
-    let seed = u128::try_from(number("MODEL_SEED", 0))
+    let bytes = u128::try_from(number("MODEL_SEED", 0))
         .unwrap()
         .to_le_bytes();
-    let seed = [seed, seed].concat();
+    let seed = [bytes, bytes].concat();
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let histories = vec(action::action(), 1..2 * STEPS_PER_HISTORY);
     let result = TestRunner::new_with_rng(config, random).run(&histories, |actions| {
@@ -60,12 +60,12 @@ fn the_board_matches_its_model_in_random_histories() {
 async fn first_difference(actions: &[Action]) -> Option<String> {
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     let backend = Backend::Memory.or_from_environment();
-    let board = backend.create_with_settings(clock.clone(), SETTINGS).await;
-    let mut board = ActionRunner::new(board.unwrap(), &clock).await;
-    let model = memory::tests::Factory::default()
+    let created_board = backend.create_with_settings(clock.clone(), SETTINGS).await;
+    let mut board = ActionRunner::new(created_board.unwrap(), &clock).await;
+    let created_model = memory::tests::Factory::default()
         .create(clock.clone())
         .await;
-    let mut model = ActionRunner::new(model.unwrap(), &clock).await;
+    let mut model = ActionRunner::new(created_model.unwrap(), &clock).await;
     for action in actions {
         clock.advance(action.wait());
         let actual = board.run(action).await;

@@ -254,8 +254,7 @@ impl Restrictions {
 
     /// Changes the result of a call.
     pub(super) fn change(&self, by: &Caller, arguments: &dyn Any, result: &mut dyn Any) {
-        let mut state = self.state();
-        let state = &mut *state;
+        let state = &mut *self.state();
         if let Some((path, _)) = arguments.downcast_ref::<(PostPath, DeletePostParams)>() {
             match state.first_posts.get(&path.post_id) {
                 Some(thread) => state.deleted_threads.insert(thread.clone()),
@@ -332,9 +331,10 @@ impl State {
 
     fn is_moderator(&self, member: Option<&UserId>) -> bool {
         member.is_some_and(|id| {
-            let is_administrator = self.members.get(id);
-            let is_administrator =
-                is_administrator.is_some_and(|(_, role)| *role == Role::Administrator);
+            let is_administrator = self
+                .members
+                .get(id)
+                .is_some_and(|(_, role)| *role == Role::Administrator);
             is_administrator || self.moderators.contains(id)
         })
     }
