@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::program::{Server, ServerDirectory, signal, start, wait};
 use crate::receiver::Receiver;
 
-const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
+pub const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
 
 /// A server whose webhooks may go to this machine, with a short backoff.
 fn server() -> Server {

@@ -1,0 +1,220 @@
+//! A copy, and a copy of it, answer as the board that was copied.
+
+use std::iter;
+
+use regex::Regex;
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::full_board::FullBoard;
+use super::{BACK, LEFT_OUT, SOURCE, checksums, run, tables, tables_in_postgres};
+use crate::client::get;
+use crate::deliveries::{ALLOW_PRIVATE, endpoint_id, endpoint_secret};
+use crate::postgres::Database;
+use crate::program::{Server, ServerDirectory, start, wait};
+
+const KEY: &str = "--secret-key-file forum.db.key";
+
+/// The definitions of tables, columns, indexes, constraints, triggers and functions of a Postgres database.
+const CATALOG: &str = "
+    SELECT concat_ws(' ', relname, relkind, reloptions, relpersistence)
+    FROM pg_class WHERE relnamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT concat_ws(
+        ' ', attrelid::regclass, attname, atttypid::regtype, attcollation, attnotnull, attidentity, attgenerated,
+        attstattarget, pg_get_expr(adbin, adrelid)
+    )
+    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum JOIN pg_class ON pg_class.oid = attrelid
+    WHERE relnamespace = 'public'::regnamespace AND attnum > 0
+    UNION ALL
+    SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+    UNION ALL
+    SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid), convalidated)
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT concat_ws(' ', pg_get_triggerdef(pg_trigger.oid), tgenabled)
+    FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+    WHERE relnamespace = 'public'::regnamespace AND NOT tgisinternal
+    UNION ALL
+    SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+    ORDER BY 1";
+
+#[test]
+fn a_copy_answers_like_its_source_and_back() {
+    let board = FullBoard::create();
+    let directory = &board.directory;
+    let database = Database::new();
+    copy_there_and_back(directory, &database);
+    assert_catalogs(directory, &database);
+    let list = run(directory, &format!("audit list --json --database {BACK}")).json();
+    let entries = list.as_array().unwrap().iter();
+    let copies = entries.filter(|entry| entry["action"] == "database.copied");
+    assert_eq!(copies.count(), 2);
+
+    let postgres = database.url();
+    for surface in ["full", "compact"] {
+        assert_responses(&board, [SOURCE, &postgres, BACK], surface);
+    }
+
+    let options = format!("--database {postgres} {KEY} {ALLOW_PRIVATE}");
+    let server = start_server(directory, &options);
+    while board.receiver.try_next().is_some() {}
+    let id = endpoint_id(&board.endpoint);
+    let ping = run(directory, &format!("webhook ping {id} {options}"));
+    assert_eq!(ping.status, 0);
+    let mut received = iter::repeat_with(|| board.receiver.next());
+    let sent = received.find(|received| received.json()["topic"] == "ping");
+    let secret = endpoint_secret(&board.endpoint);
+    assert!(sent.unwrap().is_signed_with(secret));
+
+    let last = &database.query("SELECT max(id)::text FROM post")[0];
+    let next = (last.parse::<i64>().unwrap() + 1).to_string();
+    let back = start_server(directory, &format!("--database {BACK} --no-worker"));
+    for server in [server, back] {
+        let later = json!({ "body": "Later" });
+        let post = server.post(&board.tokens["alice"], "/threads/1/posts", &later);
+        assert_eq!(post.json()["postId"], next);
+    }
+}
+
+/// Copies the board into Postgres, and the copy into a second file.
+fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
+    let postgres = database.url();
+    let target = [("FORUM_TO", &*postgres)];
+    let there = wait(start(directory.path(), &["copy"], &target));
+    let mut expected = checksums(&there);
+    assert!(expected.keys().eq(&tables(directory)), "{expected:?}");
+    let mut found = tables_in_postgres(database);
+    found.retain(|table| !LEFT_OUT.contains(&&**table));
+    assert!(expected.keys().eq(&found), "{found:?}");
+    assert!(there.stdout.contains(KEY), "{there:?}");
+    let offline = database.query("SELECT value FROM setting WHERE key = 'board.offline'");
+    assert_eq!(offline, ["true"]);
+
+    let copy = format!("copy --database {postgres} --to {BACK} {KEY}");
+    let mut again = checksums(&run(directory, &copy));
+    let entries = [&mut again, &mut expected].map(|sums| sums.remove("forum_api_audit_log"));
+    assert_ne!(entries[0], entries[1], "the copy is recorded");
+    assert_eq!(again, expected);
+}
+
+/// Asserts that the copies have the schemas of new boards, and that the second file has the sequences of the source.
+fn assert_catalogs(directory: &ServerDirectory, database: &Database) {
+    let fresh = Database::new();
+    start_server(directory, &format!("--database {}", fresh.url())).stop();
+    assert_eq!(database.query(CATALOG), fresh.query(CATALOG));
+
+    let file = Connection::open(directory.path().join("back.db")).unwrap();
+    let source = directory.path().join("forum.db");
+    let attach = "ATTACH ?1 AS source";
+    file.execute(attach, [source.to_str().unwrap()]).unwrap();
+    for catalog in [
+        "SELECT type || name || tbl_name || coalesce(sql, '') FROM SCHEMA.sqlite_schema ORDER BY 1",
+        "SELECT name || seq FROM SCHEMA.sqlite_sequence",
+    ] {
+        let rows = |schema: &str| {
+            let mut select = file.prepare(&catalog.replace("SCHEMA", schema)).unwrap();
+            let rows = select.query_map([], |row| row.get(0)).unwrap();
+            rows.collect::<rusqlite::Result<Vec<String>>>().unwrap()
+        };
+        assert_eq!(rows("main"), rows("source"));
+    }
+    let check = |pragma: &str| file.query_row(pragma, [], |row| row.get::<_, String>(0));
+    assert_eq!(check("PRAGMA integrity_check"), Ok("ok".into()));
+    let violations = check("PRAGMA foreign_key_check");
+    assert!(violations.is_err(), "a row violates a foreign key");
+}
+
+/// Asserts that each caller gets the same responses from all databases.
+fn assert_responses(board: &FullBoard, databases: [&str; 3], surface: &str) {
+    let directory = &board.directory;
+    let servers = databases.map(|database| {
+        run(directory, &format!("board online --database {database}"));
+        let budgets = "--token-budget 1000000 --guest-budget 1000000";
+        let options = format!("--database {database} {KEY} --no-worker --surface {surface}");
+        start_server(directory, &format!("{options} {budgets}"))
+    });
+    // The largest id, and one that does not exist.
+    let ids = directory.query(
+        "SELECT CAST(max(id) + 1 AS TEXT) FROM (SELECT id FROM forum UNION SELECT id FROM thread UNION SELECT id FROM member)",
+    )[0].parse().unwrap();
+    for token in board.tokens.values() {
+        let [source, copies @ ..] = servers.each_ref().map(|server| reads(server, token, ids));
+        let found = source.iter().filter(|(_, status, _)| *status == 200);
+        assert!(found.count() > 5);
+        for copy in copies {
+            let mut pairs = copy.iter().zip(&source);
+            assert!(
+                copy == source,
+                "{:?}",
+                pairs.find(|(copy, source)| copy != source)
+            );
+        }
+    }
+    for server in &servers {
+        for token in &board.invalid {
+            assert_eq!(server.get(token, "/me").status, 401);
+        }
+    }
+}
+
+/// Starts a server with these options, split at spaces.
+fn start_server(directory: &ServerDirectory, options: &str) -> Server {
+    let words: Vec<_> = options.split_whitespace().collect();
+    Server::start(directory.clone(), &words)
+}
+
+/// All responses to reads of a caller: resources with ids from 1 to `ids`, and lists to the last page.
+fn reads(server: &Server, token: &str, ids: i64) -> Vec<(String, u16, String)> {
+    let each = |prefix: &str, suffix: &str| -> Vec<String> {
+        (1..=ids)
+            .map(|id| format!("/{prefix}/{id}{suffix}"))
+            .collect()
+    };
+    let mut paths: Vec<String> = [
+        "/me",
+        "/forums",
+        "/messages?limit=1",
+        "/messages?folder=sent",
+        "/subscriptions?limit=1",
+    ]
+    .map(str::to_owned)
+    .into();
+    for word in ["tea", "чай", "kept", "edited", "deleted", "awaits"] {
+        paths.push(format!("/search?q={}&limit=2", urlencoded(word)));
+    }
+    paths.extend(each("forums", "/threads?limit=3"));
+    paths.extend(each("threads", ""));
+    paths.extend(each("threads", "/posts?limit=10"));
+    paths.extend(each("threads", "/poll"));
+    paths.extend(each("members", ""));
+    let own = Regex::new(r#""(lastSeenAt|requestId)":(null|"[^"]*")"#).unwrap();
+    let mut reads = Vec::new();
+    let mut next = 0;
+    while let Some(path) = paths.get(next).cloned() {
+        next += 1;
+        let read = match token {
+            "" => get(&server.api_url(&path)),
+            token => server.get(token, &path),
+        };
+        if path.starts_with("/messages?") {
+            let items = read.json()["items"].as_array().cloned().unwrap_or_default();
+            // Opening an unread message would change it.
+            let opened = items.iter().filter(|item| !item["readAt"].is_null());
+            let ids = opened.map(|item| item["messageId"].as_str().unwrap());
+            paths.extend(ids.map(|id| format!("/messages/{id}")));
+        }
+        if let Some(after) = read.json()["next"].as_str() {
+            let (list, _) = path.split_once("&after=").unwrap_or((&path, ""));
+            paths.push(format!("{list}&after={after}"));
+        }
+        // A request has its own id, and changes the time at which its member was last seen.
+        let body = own.replace_all(&read.body, "").into_owned();
+        reads.push((path, read.status, body));
+    }
+    reads
+}
+
+fn urlencoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02x}")).collect()
+}

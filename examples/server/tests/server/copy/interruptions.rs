@@ -1,0 +1,271 @@
+//! Copies that are killed, lose their connection, or run at the same time.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::Child;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+
+use super::{BACK, SOURCE, TIMEOUT, checksums, copy, run, tables_in_postgres, wait_until};
+use crate::postgres::Database;
+use crate::program::{Server, ServerDirectory, start, wait};
+
+/// Number of kills in each direction, unless `FORUM_API_KILLS` is set.
+const KILLS: u64 = 10;
+
+/// A proxy to Postgres, which stops forwarding after a number of bytes of all connections in both directions.
+struct Proxy {
+    url: String,
+    forwarded: Arc<AtomicU64>,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
+    stopped: mpsc::Receiver<()>,
+}
+
+impl Proxy {
+    fn start(postgres: &str, limit: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (user, rest) = postgres.rsplit_once('@').unwrap();
+        let (server, database) = rest.split_once('/').unwrap();
+        let server = server.to_owned();
+        let (sender, stopped) = mpsc::channel();
+        let forwarded: Arc<AtomicU64> = Arc::default();
+        let streams: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let counted = forwarded.clone();
+        let opened = streams.clone();
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect(&server).unwrap();
+                for stream in [&client, &server] {
+                    stream.set_nodelay(true).unwrap();
+                }
+                let clones = || [&client, &server].map(|stream| stream.try_clone().unwrap());
+                opened.lock().unwrap().extend(clones());
+                let [from_client, from_server] = clones();
+                for (from, to) in [(from_client, server), (from_server, client)] {
+                    let counted = counted.clone();
+                    let sender = sender.clone();
+                    thread::spawn(move || forward(from, to, limit, &counted, &sender));
+                }
+            }
+        });
+        Self {
+            url: format!("{user}@{address}/{database}"),
+            forwarded,
+            streams,
+            stopped,
+        }
+    }
+
+    /// Waits until the limit is reached.
+    fn wait(&self) {
+        self.stopped.recv_timeout(TIMEOUT).expect("the limit");
+    }
+
+    fn close_connections(&self) {
+        for stream in &*self.streams.lock().unwrap() {
+            drop(stream.shutdown(Shutdown::Both));
+        }
+    }
+}
+
+fn forward(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    limit: u64,
+    forwarded: &AtomicU64,
+    stopped: &mpsc::Sender<()>,
+) {
+    let mut bytes = [0; 8192];
+    while let Ok(length @ 1..) = from.read(&mut bytes) {
+        let before = forwarded.fetch_add(length as u64, Ordering::SeqCst);
+        let rest = limit.saturating_sub(before).min(length as u64) as usize;
+        if rest < length {
+            stopped.send(()).ok();
+            return;
+        }
+        if to.write_all(&bytes[..rest]).is_err() {
+            break;
+        }
+    }
+    drop(to.shutdown(Shutdown::Write));
+}
+
+/// A board in SQLite with some posts, its copy in Postgres, and the traffic of a copy in each direction.
+struct CopiedBoard {
+    directory: ServerDirectory,
+    postgres: Database,
+    checksums: BTreeMap<String, String>,
+    bytes_to_postgres: u64,
+    bytes_to_sqlite: u64,
+}
+
+impl CopiedBoard {
+    fn create() -> Self {
+        let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+        server.run_ok("generate --posts 300 --yes");
+        server.run_ok("board offline");
+        let directory = server.stop();
+        let postgres = Database::new();
+        let proxy = || Proxy::start(&postgres.url(), u64::MAX);
+        let there = proxy();
+        let back = proxy();
+        let checksums = checksums(&copy(&directory, SOURCE, &there.url));
+        // The board is offline, so that the option has no effect.
+        let online = format!("copy --online --database {} --to {BACK}", back.url);
+        self::checksums(&run(&directory, &online));
+        let bytes = |proxy: Proxy| proxy.forwarded.load(Ordering::SeqCst);
+        let board = Self {
+            directory,
+            checksums,
+            bytes_to_postgres: bytes(there),
+            bytes_to_sqlite: bytes(back),
+            postgres,
+        };
+        board.remove_back();
+        board
+    }
+
+    fn start(&self, from: &str, to: &str) -> Child {
+        let arguments = ["copy", "--database", from, "--to", to];
+        start(self.directory.path(), &arguments, &[])
+    }
+
+    /// Copies into an empty database, after an attempt that failed.
+    fn copy_to_postgres(&self, database: &Database) {
+        assert!(tables_in_postgres(database).is_empty());
+        let copied = copy(&self.directory, SOURCE, &database.url());
+        assert_eq!(checksums(&copied), self.checksums);
+    }
+
+    /// Copies into a new file, after an attempt that failed.
+    fn copy_to_sqlite(&self) {
+        assert!(!self.back().exists());
+        let mut copied = checksums(&copy(&self.directory, &self.postgres.url(), BACK));
+        let entries = "forum_api_audit_log".to_owned();
+        copied.insert(entries.clone(), self.checksums[&entries].clone());
+        assert_eq!(copied, self.checksums);
+        self.remove_back();
+    }
+
+    fn back(&self) -> PathBuf {
+        self.directory.path().join("back.db")
+    }
+
+    fn remove_back(&self) {
+        let files = self.directory.files().into_iter();
+        for file in files.filter(|file| file.starts_with("back.db")) {
+            fs::remove_file(self.directory.path().join(file)).unwrap();
+        }
+    }
+}
+
+/// Waits until Postgres has ended the transactions of a process that was killed.
+fn wait_for_disconnection(database: &Database) {
+    let connected = "SELECT pid::text FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+    wait_until(|| database.query(connected).is_empty());
+}
+
+#[test]
+fn a_killed_copy_leaves_no_board() {
+    let kills = std::env::var("FORUM_API_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let board = CopiedBoard::create();
+    let kill = |mut child: Child, proxy: &Proxy| {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        proxy.close_connections();
+    };
+    for instant in 1..=kills {
+        let share = |bytes: u64| bytes * instant / (kills + 1);
+        let database = Database::new();
+        let proxy = Proxy::start(&database.url(), share(board.bytes_to_postgres));
+        let child = board.start(SOURCE, &proxy.url);
+        proxy.wait();
+        kill(child, &proxy);
+        wait_for_disconnection(&database);
+        board.copy_to_postgres(&database);
+
+        let proxy = Proxy::start(&board.postgres.url(), share(board.bytes_to_sqlite));
+        let child = board.start(&proxy.url, BACK);
+        proxy.wait();
+        kill(child, &proxy);
+        board.copy_to_sqlite();
+    }
+}
+
+/// The rows of a small board are written to the file by the commit at the end.
+#[test]
+fn a_copy_that_is_killed_during_its_commit_leaves_a_whole_board_or_none() {
+    let board = CopiedBoard::create();
+    let partial = board.directory.path().join("back.db.copying");
+    let mut child = board.start(&board.postgres.url(), BACK);
+    while child.try_wait().unwrap().is_none()
+        && partial.metadata().map_or(0, |file| file.len()) == 0
+    {}
+    drop(child.kill());
+    child.wait().unwrap();
+    if board.back().exists() {
+        let again = copy(&board.directory, &board.postgres.url(), BACK);
+        again.assert_error("contains a board already");
+        board.remove_back();
+    }
+    board.copy_to_sqlite();
+}
+
+#[test]
+fn a_lost_connection_leaves_no_board() {
+    let board = CopiedBoard::create();
+    let interrupt = |child: Child, proxy: &Proxy| {
+        proxy.wait();
+        proxy.close_connections();
+        let ended = wait(child);
+        let message = ended.error_message();
+        assert!(
+            message.starts_with("cannot copy the table \"post\": "),
+            "{message}"
+        );
+    };
+    let database = Database::new();
+    let proxy = Proxy::start(&database.url(), board.bytes_to_postgres / 4);
+    interrupt(board.start(SOURCE, &proxy.url), &proxy);
+    wait_for_disconnection(&database);
+    board.copy_to_postgres(&database);
+
+    let before = board.directory.files();
+    let proxy = Proxy::start(&board.postgres.url(), board.bytes_to_sqlite / 2);
+    interrupt(board.start(&proxy.url, BACK), &proxy);
+    assert_eq!(board.directory.files(), before);
+    board.copy_to_sqlite();
+}
+
+#[test]
+fn a_second_copy_into_the_same_target_is_refused() {
+    let board = CopiedBoard::create();
+    let target = Database::new();
+    let source = &board.postgres;
+    let lock = "SELECT pg_advisory_lock(hashtextextended('forum_api_migrations', 0))";
+    let refused = "another copy writes the target";
+    let lock_source = "BEGIN; LOCK TABLE post";
+    let refused_back = "a process uses the database; stop it first";
+    for (from, to, database, lock, reason) in [
+        (SOURCE, &*target.url(), &target, lock, refused),
+        (&source.url(), BACK, source, lock_source, refused_back),
+    ] {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let other = runtime.block_on(database.connect());
+        runtime.block_on(other.batch_execute(lock)).unwrap();
+        let first = board.start(from, to);
+        let waiting = "SELECT pid::text FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        wait_until(|| !database.query(waiting).is_empty());
+        let second = copy(&board.directory, from, to);
+        assert_eq!(second.error_message(), reason);
+        drop((other, runtime));
+        checksums(&wait(first));
+    }
+}

@@ -1,0 +1,71 @@
+//! The command `copy`: a board moves between SQLite and Postgres, and a copy that fails leaves no board.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::postgres::Database;
+use crate::program::{ExitedProcess, ServerDirectory};
+
+mod answers;
+mod full_board;
+mod interruptions;
+mod refusals;
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+const SOURCE: &str = "sqlite:forum.db";
+
+const BACK: &str = "sqlite:back.db";
+
+/// Tables that are not copied, in either database.
+const LEFT_OUT: [&str; 5] = [
+    "access_version",
+    "board_migrations",
+    "forum_api_migrations",
+    "post_text",
+    "session",
+];
+
+/// The tables of a SQLite board that are copied.
+fn tables(directory: &ServerDirectory) -> Vec<String> {
+    let find = "SELECT name FROM pragma_table_list
+        WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name";
+    let mut tables = directory.query(find);
+    tables.retain(|table| !LEFT_OUT.contains(&&**table));
+    tables
+}
+
+/// Runs a command, split at spaces.
+fn run(directory: &ServerDirectory, line: &str) -> ExitedProcess {
+    let words: Vec<_> = line.split_whitespace().collect();
+    directory.run(&words, "")
+}
+
+fn copy(directory: &ServerDirectory, from: &str, to: &str) -> ExitedProcess {
+    run(directory, &format!("copy --database {from} --to {to}"))
+}
+
+/// The printed rows and checksums of all tables.
+fn checksums(copied: &ExitedProcess) -> BTreeMap<String, String> {
+    assert_eq!((copied.status, &*copied.stderr), (0, ""), "{copied:?}");
+    let lines = copied.stdout.lines().skip(1);
+    let cells = lines.map_while(
+        |line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+            [table, rows, checksum] => Some((table.to_owned(), format!("{rows} {checksum}"))),
+            _ => None,
+        },
+    );
+    cells.collect()
+}
+
+/// All tables of a Postgres database.
+fn tables_in_postgres(database: &Database) -> Vec<String> {
+    database.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY relname")
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + TIMEOUT;
+    while !condition() {
+        assert!(Instant::now() < deadline, "timeout");
+    }
+}

@@ -1,0 +1,88 @@
+//! Copies that are refused.
+
+use std::fs;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::{SOURCE, copy, tables_in_postgres};
+use crate::postgres::Database;
+use crate::program::{Server, ServerDirectory};
+
+#[test]
+fn refusals_change_nothing() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    let directory = &server.directory;
+    let database = Database::new();
+    let postgres = database.url();
+    let refused = |from: &str, to: &str, reason: &str| {
+        let before = directory.files();
+        let refused = copy(directory, from, to);
+        refused.assert_error(reason);
+        assert_eq!(directory.files(), before);
+    };
+    refused(SOURCE, &postgres, "the board is online");
+    server.run_ok("board offline");
+    refused(
+        SOURCE,
+        "sqlite:other.db",
+        "the databases are of the same kind",
+    );
+    refused(&postgres, &postgres, "the databases are of the same kind");
+    refused("sqlite:missing.db", &postgres, "does not exist");
+    refused(&postgres, "sqlite:other.db", "contains no board");
+    refused(
+        SOURCE,
+        "mysql://localhost/forum",
+        "unsupported database URL",
+    );
+    refused(
+        SOURCE,
+        "postgres://forum@127.0.0.1:1/forum",
+        "cannot connect to Postgres",
+    );
+    assert!(tables_in_postgres(&database).is_empty());
+    let other = Database::new();
+    other.query("CREATE TABLE other (id INT)");
+    refused(
+        SOURCE,
+        &other.url(),
+        "the target is not empty: it contains the table \"other\"",
+    );
+    assert_eq!(tables_in_postgres(&other), ["other"]);
+    server.run_ok("board online");
+    let online = server.run(&format!("copy --online --json --to {postgres}"));
+    assert_eq!((online.status, online.json()), (0, json!({ "ok": true })));
+    assert!(
+        online.stderr.starts_with("warning: the board was online"),
+        "{online:?}"
+    );
+    server.run_ok("board offline");
+    refused(SOURCE, &postgres, "the target contains a board already");
+    refused(
+        &postgres,
+        "sqlite:missing/other.db",
+        "the directory of the database \"missing/other.db\" does not exist",
+    );
+    refused(&postgres, SOURCE, "a process uses the database");
+    let path = |name: &str| directory.path().join(name);
+    fs::write(path("other.db"), "").unwrap();
+    refused(&postgres, "sqlite:other.db", "already exists");
+    fs::write(path("new.db-journal"), "").unwrap();
+    refused(
+        &postgres,
+        "sqlite:new.db",
+        "log \"new.db-journal\" of another",
+    );
+    fs::remove_file(path("new.db-journal")).unwrap();
+    fs::write(path("new.db.key"), "0123456789abcdef").unwrap();
+    refused(&postgres, "sqlite:new.db", "contains another key");
+    database.query("INSERT INTO board_migrations VALUES (1000, 'later', '')");
+    refused(&postgres, "sqlite:none.db", "newer than this program");
+    let directory = server.stop();
+    let changed = Connection::open(directory.path().join("forum.db")).unwrap();
+    changed.execute("DELETE FROM board_migrations", []).unwrap();
+    drop(changed);
+    let refused = copy(&directory, SOURCE, &Database::new().url());
+    refused.assert_error("older than this program");
+}
