@@ -107,39 +107,45 @@ impl Writers {
 
 async fn members(fixture: &BenchFixture) -> Vec<UserId> {
     let groups = Groups::of([Group::Members]);
-    let fill = fixture.board.write(move |tx, events| {
-        Box::pin(async move {
-            for (key, value) in [
-                ("post.interval_seconds", "0"),
-                ("post.per_hour", "4294967295"),
-            ] {
-                settings::named(key).unwrap().set(tx, value).await?;
-            }
-            let mut writers = Vec::new();
-            for number in 0..WRITERS {
-                let name = format!("writer{number}");
-                let writer = accounts::add(tx, &name, groups, events.now).await?;
-                writers.push(UserId::from(writer));
-            }
-            Ok(writers)
+    fixture
+        .board
+        .write(move |tx, events| {
+            Box::pin(async move {
+                for (key, value) in [
+                    ("post.interval_seconds", "0"),
+                    ("post.per_hour", "4294967295"),
+                ] {
+                    settings::named(key).unwrap().set(tx, value).await?;
+                }
+                let mut writers = Vec::new();
+                for number in 0..WRITERS {
+                    let name = format!("writer{number}");
+                    let writer = accounts::add(tx, &name, groups, events.now).await?;
+                    writers.push(UserId::from(writer));
+                }
+                Ok(writers)
+            })
         })
-    });
-    fill.await.unwrap()
+        .await
+        .unwrap()
 }
 
 async fn forums(fixture: &BenchFixture) -> Vec<i64> {
-    let fill = fixture.board.write(|tx, _| {
-        Box::pin(async move {
-            let mut forums = Vec::new();
-            for number in 0..FORUMS {
-                let new = ForumInsert {
-                    title: format!("Forum {number}"),
-                    ..ForumInsert::default()
-                };
-                forums.push(forums::add(tx, &new).await?);
-            }
-            Ok(forums)
+    fixture
+        .board
+        .write(|tx, _| {
+            Box::pin(async move {
+                let mut forums = Vec::new();
+                for number in 0..FORUMS {
+                    let new = ForumInsert {
+                        title: format!("Forum {number}"),
+                        ..ForumInsert::default()
+                    };
+                    forums.push(forums::add(tx, &new).await?);
+                }
+                Ok(forums)
+            })
         })
-    });
-    fill.await.unwrap()
+        .await
+        .unwrap()
 }

@@ -53,9 +53,10 @@ pub async fn create(
     };
     let hash = passwords::hash_new(text.clone()).await?;
     let empty = options.empty;
-    let begin = board
-        .begin(move |tx, now| Box::pin(async move { demo::begin(tx, &hash, empty, now).await }));
-    let Some(trial) = begin.await? else {
+    let Some(trial) = board
+        .begin(move |tx, now| Box::pin(async move { demo::begin(tx, &hash, empty, now).await }))
+        .await?
+    else {
         return Ok(None);
     };
     let mut new = NewBoard {

@@ -34,10 +34,11 @@ impl host::Board for ReferenceBoard {
     ) -> BoardResult<ForumId> {
         let actor = actor(caller)?;
         let named = ContentRef::try_from(place)?;
-        let forum = self.read_short(move |connection| {
+        self.read_short(move |connection| {
             Box::pin(async move { visibility::forum(connection, &actor, named).await })
-        });
-        forum.await.map(ForumId::from)
+        })
+        .await
+        .map(ForumId::from)
     }
 
     async fn get_me(&self, by: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
@@ -53,10 +54,11 @@ impl host::Board for ReferenceBoard {
 
     async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
         let actor = actor(caller)?;
-        let forums = self.read_at(actor.position, move |connection| {
+        self.read_at(actor.position, move |connection| {
             Box::pin(async move { forums::list(connection, &actor).await })
-        });
-        forums.await.map(Page::from)
+        })
+        .await
+        .map(Page::from)
     }
 
     async fn list_threads(
@@ -305,10 +307,10 @@ impl host::Board for ReferenceBoard {
     ) -> BoardResult<Page<SearchHit>> {
         let actor = actor(caller)?;
         let now = self.clock.now();
-        let find = self.search_at(actor.position, move |connection| {
+        self.search_at(actor.position, move |connection| {
             Box::pin(async move { search::page(connection, &actor, &search, now).await })
-        });
-        find.await
+        })
+        .await
     }
 }
 

@@ -131,15 +131,16 @@ impl ReferenceBoard {
         + 'static,
     ) -> BoardResult<Option<T>> {
         let clock = self.clock.clone();
-        let begin = self.database.migrate(move |tx| {
-            Box::pin(async move {
-                match schema::apply(tx).await? {
-                    0 => fill(tx, clock.now()).await.map(Some),
-                    _ => Ok(None),
-                }
+        self.database
+            .migrate(move |tx| {
+                Box::pin(async move {
+                    match schema::apply(tx).await? {
+                        0 => fill(tx, clock.now()).await.map(Some),
+                        _ => Ok(None),
+                    }
+                })
             })
-        });
-        begin.await
+            .await
     }
 
     /// Runs a query of one statement.
@@ -203,14 +204,16 @@ impl ReferenceBoard {
         change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
         let clock = self.clock.clone();
-        let change = self.database.write(move |tx| {
-            Box::pin(async move {
-                let mut events = EventRecorder::at(clock.now());
-                let done = change(tx, &mut events).await?;
-                Ok((done, events.write(tx).await?))
+        let (done, events): (T, Vec<Event>) = self
+            .database
+            .write(move |tx| {
+                Box::pin(async move {
+                    let mut events = EventRecorder::at(clock.now());
+                    let done = change(tx, &mut events).await?;
+                    Ok((done, events.write(tx).await?))
+                })
             })
-        });
-        let (done, events): (T, Vec<Event>) = change.await?;
+            .await?;
         for event in &events {
             tracing::debug!(id = %event.id, topic = %event.topic, "event committed");
         }
@@ -228,14 +231,14 @@ impl ReferenceBoard {
         change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
         let clock = self.clock.clone();
-        let change = self.write(move |tx, events| {
+        self.write(move |tx, events| {
             Box::pin(async move {
                 target.lock(tx, Some(member)).await?;
                 events.now = clock.now();
                 change(tx, events).await
             })
-        });
-        change.await
+        })
+        .await
     }
 
     /// Changes the board as [`write`](Self::write) does, for an operator, and writes `entry` to the audit log in the same
@@ -245,14 +248,14 @@ impl ReferenceBoard {
         entry: AuditEntry,
         change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
-        let change = self.write(move |tx, events| {
+        self.write(move |tx, events| {
             Box::pin(async move {
                 let done = change(tx, events).await?;
                 record(tx, &entry)?;
                 Ok(done)
             })
-        });
-        change.await
+        })
+        .await
     }
 
     /// Changes the board like [`write_audited`](Self::write_audited). Writes no entry if `change` returns `false`,
@@ -262,7 +265,7 @@ impl ReferenceBoard {
         entry: AuditEntry,
         change: impl RecordedChange<bool> + Clone + 'static,
     ) -> BoardResult<bool> {
-        let change = self.write(move |tx, events| {
+        self.write(move |tx, events| {
             Box::pin(async move {
                 let changed = change(tx, events).await?;
                 if changed {
@@ -270,8 +273,8 @@ impl ReferenceBoard {
                 }
                 Ok(changed)
             })
-        });
-        change.await
+        })
+        .await
     }
 
     /// Changes the board for the member `by`. Locks the rows of `target` and of the member, and then loads the member's
@@ -306,7 +309,7 @@ impl ReferenceBoard {
         let texts = self.texts;
         let clock = self.clock.clone();
         let rules = self.rules.clone();
-        let act = self.write(move |tx, events| {
+        self.write(move |tx, events| {
             Box::pin(async move {
                 let members = target.members(tx, Some(member)).await?;
                 let ((), actor, read) = tokio::try_join!(
@@ -320,8 +323,8 @@ impl ReferenceBoard {
                 events.has_endpoints = actor.has_endpoints;
                 command((tx, events, &actor, texts), read).await
             })
-        });
-        act.await
+        })
+        .await
     }
 }
 

@@ -101,13 +101,15 @@ impl ForumCommand {
                 let unchanged = format!("{name:?} is already a moderator of forum {id}.");
                 let entry = audit::entry(audit::FORUM_MODERATOR_ADDED, id)?
                     .with_details(format_args!("member {name}"));
-                let set = board.set_audited(entry, move |tx, _| {
-                    Box::pin(async move {
-                        let member = accounts::named(tx, &name).await?;
-                        forums::add_moderator(tx, id, member).await
+                let is_changed = board
+                    .set_audited(entry, move |tx, _| {
+                        Box::pin(async move {
+                            let member = accounts::named(tx, &name).await?;
+                            forums::add_moderator(tx, id, member).await
+                        })
                     })
-                });
-                Output::message_if_changed(set.await?, done, unchanged)
+                    .await?;
+                Output::message_if_changed(is_changed, done, unchanged)
             }
         }
     }
@@ -127,10 +129,11 @@ impl AddForumArgs {
             },
         };
         let entry = audit::entry(audit::FORUM_ADDED, &forum.title)?.with_details(details(&forum));
-        let add = board.write_audited(entry, move |tx, _| {
-            Box::pin(async move { forums::add(tx, &forum).await })
-        });
-        let id = add.await?;
+        let id = board
+            .write_audited(entry, move |tx, _| {
+                Box::pin(async move { forums::add(tx, &forum).await })
+            })
+            .await?;
         Output::new(id, json!({ "forumId": id.to_string() }))
     }
 }
@@ -252,16 +255,17 @@ impl PostCommand {
             Self::Restore(PostId { id }) => (id, false, audit::POST_RESTORED, "Restored"),
         };
         let entry = audit::entry(action, post)?;
-        let change = board.write_audited(entry, move |tx, events| {
-            Box::pin(async move {
-                if approves {
-                    moderation::approve(tx, events, post).await
-                } else {
-                    moderation::restore(tx, events, post).await
-                }
+        board
+            .write_audited(entry, move |tx, events| {
+                Box::pin(async move {
+                    if approves {
+                        moderation::approve(tx, events, post).await
+                    } else {
+                        moderation::restore(tx, events, post).await
+                    }
+                })
             })
-        });
-        change.await?;
+            .await?;
         Output::message(format_args!("{done} post {post}."))
     }
 }
@@ -349,15 +353,17 @@ async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<
     let unchanged = format!("{key} is already {value}.");
     let entry =
         audit::entry(audit::SETTING_CHANGED, &key)?.with_details(format_args!("value {value}"));
-    let set = board.set_audited(entry, move |tx, _| {
-        Box::pin(async move {
-            let set = setting.set(tx, &value).await?;
-            set.ok_or_else(|| {
-                BoardError::validation("value", format!("{key} must be {}", setting.rule()))
+    let is_changed = board
+        .set_audited(entry, move |tx, _| {
+            Box::pin(async move {
+                let set = setting.set(tx, &value).await?;
+                set.ok_or_else(|| {
+                    BoardError::validation("value", format!("{key} must be {}", setting.rule()))
+                })
             })
         })
-    });
-    Output::message_if_changed(set.await?, done, unchanged)
+        .await?;
+    Output::message_if_changed(is_changed, done, unchanged)
 }
 
 /// Generates content: half of the threads are in General, and half of the replies in one of its threads.

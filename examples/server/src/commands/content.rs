@@ -16,9 +16,10 @@ const EXCERPT: usize = 60;
 
 /// Lists all forums. A sub-forum without a list of groups has the list of its parent.
 pub async fn list_forums(board: &ReferenceBoard) -> BoardResult<Output> {
-    let forums =
-        board.read(|connection| Box::pin(async move { Ok(listings::forums(connection).await?) }));
-    Output::list(forums.await?)
+    let forums = board
+        .read(|connection| Box::pin(async move { Ok(listings::forums(connection).await?) }))
+        .await?;
+    Output::list(forums)
 }
 
 /// Returns the list of groups that applies to a forum.
@@ -32,23 +33,27 @@ pub fn effective_groups(list: Option<String>, has_parent: bool, default: Groups)
 
 /// Lists the threads of a forum, or of all forums.
 pub async fn list_threads(board: &ReferenceBoard, forum: Option<i64>) -> BoardResult<Output> {
-    let threads = board.read_snapshot(move |connection| {
-        Box::pin(async move {
-            if let Some(forum) = forum {
-                forums::check_exists(connection, forum).await?;
-            }
-            Ok(listings::threads(connection, forum).await?)
+    let threads = board
+        .read_snapshot(move |connection| {
+            Box::pin(async move {
+                if let Some(forum) = forum {
+                    forums::check_exists(connection, forum).await?;
+                }
+                Ok(listings::threads(connection, forum).await?)
+            })
         })
-    });
-    Output::list(threads.await?)
+        .await?;
+    Output::list(threads)
 }
 
 /// Lists the posts in a state.
 pub async fn list_posts(board: &ReferenceBoard, state: ContentState) -> BoardResult<Output> {
-    let posts = board.read(move |connection| {
-        Box::pin(async move { Ok(listings::posts(connection, state).await?) })
-    });
-    Output::list(posts.await?)
+    let posts = board
+        .read(move |connection| {
+            Box::pin(async move { Ok(listings::posts(connection, state).await?) })
+        })
+        .await?;
+    Output::list(posts)
 }
 
 impl ListItem<8> for ForumListing {

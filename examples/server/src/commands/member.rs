@@ -99,9 +99,10 @@ async fn new_password(name: &str, from_stdin: bool) -> BoardResult<String> {
 }
 
 async fn list(board: &ReferenceBoard) -> BoardResult<Output> {
-    let members =
-        board.read(|connection| Box::pin(async move { Ok(listings::members(connection).await?) }));
-    Output::list(members.await?)
+    let members = board
+        .read(|connection| Box::pin(async move { Ok(listings::members(connection).await?) }))
+        .await?;
+    Output::list(members)
 }
 
 impl ListItem<7> for MemberListing {
@@ -134,10 +135,11 @@ async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResul
     let groups = Groups::named(&groups)?;
     let entry =
         audit::entry(audit::MEMBER_ADDED, &name)?.with_details(format_args!("groups {groups}"));
-    let add = board.write_audited(entry, move |tx, events| {
-        Box::pin(async move { accounts::add(tx, &name, groups, events.now).await })
-    });
-    let id = add.await?;
+    let id = board
+        .write_audited(entry, move |tx, events| {
+            Box::pin(async move { accounts::add(tx, &name, groups, events.now).await })
+        })
+        .await?;
     Output::new(id, json!({ "userId": id.to_string() }))
 }
 
@@ -169,27 +171,29 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
         ),
     };
     let entry = audit::entry(action, &name)?.with_details(details);
-    let set = board.set_audited(entry, move |tx, _| {
-        Box::pin(async move {
-            let member = accounts::named(tx, &name).await?;
-            locks::member_and_administrators(tx, member).await?;
-            let administrators = accounts::administrators(tx).await?;
-            let changed = match new {
-                Change::PasswordHash(hash) => {
-                    accounts::set_password(tx, member, &hash).await?;
-                    true
+    let is_changed = board
+        .set_audited(entry, move |tx, _| {
+            Box::pin(async move {
+                let member = accounts::named(tx, &name).await?;
+                locks::member_and_administrators(tx, member).await?;
+                let administrators = accounts::administrators(tx).await?;
+                let changed = match new {
+                    Change::PasswordHash(hash) => {
+                        accounts::set_password(tx, member, &hash).await?;
+                        true
+                    }
+                    Change::Banned(banned) => accounts::set_banned(tx, member, banned).await?,
+                    Change::Groups(groups) => accounts::set_groups(tx, member, groups).await?,
+                };
+                if administrators > 0 && accounts::administrators(tx).await? == 0 {
+                    let reason = format!(
+                        "{name:?} is the last administrator who can sign in; make another member administrator and set their password first"
+                    );
+                    return Err(BoardError::conflict(reason));
                 }
-                Change::Banned(banned) => accounts::set_banned(tx, member, banned).await?,
-                Change::Groups(groups) => accounts::set_groups(tx, member, groups).await?,
-            };
-            if administrators > 0 && accounts::administrators(tx).await? == 0 {
-                let reason = format!(
-                    "{name:?} is the last administrator who can sign in; make another member administrator and set their password first"
-                );
-                return Err(BoardError::conflict(reason));
-            }
-            Ok(changed)
+                Ok(changed)
+            })
         })
-    });
-    Output::message_if_changed(set.await?, done, unchanged)
+        .await?;
+    Output::message_if_changed(is_changed, done, unchanged)
 }

@@ -41,9 +41,10 @@ fn refused(reason: &str) -> BoardError {
 }
 
 async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserId> {
-    let member = board
-        .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }));
-    member.await.map(UserId::from)
+    board
+        .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }))
+        .await
+        .map(UserId::from)
 }
 
 /// Returns the username of a member, or the id if the account was removed.

@@ -237,10 +237,12 @@ async fn check_password(
     admin: String,
     password: String,
 ) -> BoardResult<()> {
-    let hash = board.read(move |connection| {
-        Box::pin(async move { accounts::administrators_password(connection, &admin).await })
-    });
-    let is_valid = passwords::verify(password, hash.await?).await?;
+    let hash = board
+        .read(move |connection| {
+            Box::pin(async move { accounts::administrators_password(connection, &admin).await })
+        })
+        .await?;
+    let is_valid = passwords::verify(password, hash).await?;
     if !is_valid {
         return Err(BoardError::forbidden("incorrect password"));
     }

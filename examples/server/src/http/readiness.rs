@@ -74,7 +74,7 @@ impl Readiness {
     /// most once per second for all clients together. A probe completes even if its client disconnects.
     pub async fn is_ready(&self) -> bool {
         let this = self.clone();
-        let probe = tokio::spawn(async move {
+        tokio::spawn(async move {
             let mut last = this.last.lock().await;
             if let Some((at, ready)) = *last
                 && at.elapsed() < CACHE_TIME
@@ -84,17 +84,19 @@ impl Readiness {
             let ready = this.probe().await;
             *last = Some((Instant::now(), ready));
             ready
-        });
-        probe.await.unwrap_or(false)
+        })
+        .await
+        .unwrap_or(false)
     }
 
     async fn probe(&self) -> bool {
-        let probe = timeout(PROBE_TIMEOUT, async {
+        let probed = timeout(PROBE_TIMEOUT, async {
             self.database.check_writable().await?;
             let library = self.database.library_schema_status().await?;
             Ok::<_, BoardError>([library, self.board.schema_status().await?])
-        });
-        let error = match probe.await {
+        })
+        .await;
+        let error = match probed {
             // Programs also run on a newer schema, while the nodes are upgraded one by one.
             Ok(Ok(schemas)) if !schemas.contains(&SchemaStatus::Pending) => return true,
             Ok(Ok(_)) => "migrations are pending; run `migrate`".into(),

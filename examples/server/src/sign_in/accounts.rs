@@ -20,10 +20,11 @@ pub async fn by_name(board: &ReferenceBoard, name: &str) -> BoardResult<Option<A
 
 /// Returns the account of this member, if it can sign in.
 pub async fn by_id(board: &ReferenceBoard, member: i64) -> BoardResult<Option<Account>> {
-    let login = board.read(move |connection| {
-        Box::pin(async move { Ok(accounts::login(connection, member).await?) })
-    });
-    login.await
+    board
+        .read(move |connection| {
+            Box::pin(async move { Ok(accounts::login(connection, member).await?) })
+        })
+        .await
 }
 
 /// Returns the account if the password is correct. Takes the same time if there is no account.
@@ -41,10 +42,11 @@ pub async fn with_password(
 /// Returns the id of the member of this name.
 pub async fn id(board: &ReferenceBoard, name: &str) -> BoardResult<Option<i64>> {
     let name = UserRef::Name(name.to_owned());
-    let found = board.read(move |connection| {
-        Box::pin(async move { Ok(accounts::find(connection, &name).await?) })
-    });
-    found.await
+    board
+        .read(move |connection| {
+            Box::pin(async move { Ok(accounts::find(connection, &name).await?) })
+        })
+        .await
 }
 
 /// Returns the names of these members, by one query. Members whose account is gone are absent.
@@ -52,16 +54,18 @@ pub async fn names(
     board: &ReferenceBoard,
     members: Vec<UserId>,
 ) -> BoardResult<HashMap<UserId, String>> {
-    let names = board.read(move |connection| {
-        Box::pin(async move { accounts::names(connection, &members).await })
-    });
-    names.await
+    board
+        .read(move |connection| {
+            Box::pin(async move { accounts::names(connection, &members).await })
+        })
+        .await
 }
 
 /// Returns the names of the members who were active last and can own a token.
 pub async fn last_active(board: &ReferenceBoard, limit: u32) -> BoardResult<Vec<String>> {
-    let names = board.read(move |connection| {
-        Box::pin(async move { Ok(accounts::last_active(connection, limit).await?) })
-    });
-    names.await
+    board
+        .read(move |connection| {
+            Box::pin(async move { Ok(accounts::last_active(connection, limit).await?) })
+        })
+        .await
 }

@@ -99,22 +99,23 @@ pub async fn begin(
     let id = SessionId::generate()?;
     let hash = id.hash();
     let previous = hashes(previous);
-    let begin = board.write(move |tx, events| {
-        Box::pin(async move {
-            sessions::end(tx, &previous).await?;
-            Ok(sessions::begin(tx, &hash, &account, events.now).await?)
+    board
+        .write(move |tx, events| {
+            Box::pin(async move {
+                sessions::end(tx, &previous).await?;
+                Ok(sessions::begin(tx, &hash, &account, events.now).await?)
+            })
         })
-    });
-    begin.await?;
+        .await?;
     Ok(id)
 }
 
 /// Ends sessions.
 pub async fn end(board: &ReferenceBoard, ended: &[SessionId]) -> BoardResult<()> {
     let ended = hashes(ended);
-    let end =
-        board.write(move |tx, _| Box::pin(async move { Ok(sessions::end(tx, &ended).await?) }));
-    end.await
+    board
+        .write(move |tx, _| Box::pin(async move { Ok(sessions::end(tx, &ended).await?) }))
+        .await
 }
 
 fn hashes(sessions: &[SessionId]) -> Vec<Hash> {

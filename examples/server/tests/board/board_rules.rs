@@ -55,13 +55,16 @@ async fn reads(node: &TestApi) -> Vec<Value> {
 }
 
 async fn execute(demo: &Demo, change: &'static str, commits: bool) {
-    let write = demo.board.write(move |tx, _| {
-        Box::pin(async move {
-            tx.execute_batch(change).await?;
-            commits
-                .then_some(())
-                .ok_or_else(|| BoardError::conflict("refused"))
+    let written = demo
+        .board
+        .write(move |tx, _| {
+            Box::pin(async move {
+                tx.execute_batch(change).await?;
+                commits
+                    .then_some(())
+                    .ok_or_else(|| BoardError::conflict("refused"))
+            })
         })
-    });
-    assert_eq!(write.await.is_ok(), commits);
+        .await;
+    assert_eq!(written.is_ok(), commits);
 }

@@ -133,18 +133,22 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
         .with_wake(move || {
             count.fetch_add(1, Ordering::SeqCst);
         });
-    let waiting = board.read(|connection| {
-        let waiting = "SELECT min(id) FROM post WHERE state = 'awaiting_approval'";
-        Box::pin(async { Ok(connection.one(waiting, &[], |row| row.value()).await?) })
-    });
-    let post: i64 = waiting.await.unwrap();
-    let refused = board.write(move |tx, events| {
-        Box::pin(async move {
-            moderation::approve(tx, events, post).await?;
-            Err::<(), _>(BoardError::forbidden("not today"))
+    let post: i64 = board
+        .read(|connection| {
+            let waiting = "SELECT min(id) FROM post WHERE state = 'awaiting_approval'";
+            Box::pin(async { Ok(connection.one(waiting, &[], |row| row.value()).await?) })
         })
-    });
-    refused.await.unwrap_err();
+        .await
+        .unwrap();
+    board
+        .write(move |tx, events| {
+            Box::pin(async move {
+                moderation::approve(tx, events, post).await?;
+                Err::<(), _>(BoardError::forbidden("not today"))
+            })
+        })
+        .await
+        .unwrap_err();
     assert_eq!(
         (outbox(&board).await.len(), woken.load(Ordering::SeqCst)),
         (0, 0)
@@ -172,9 +176,11 @@ async fn send(demo: &Demo, name: &'static str, method: &str, path: &str, body: V
 
 /// Returns the bodies of all events in the outbox, in order.
 async fn outbox(board: &ReferenceBoard) -> Vec<String> {
-    let outbox = board.read(|connection| {
-        let bodies = "SELECT body FROM forum_api_events ORDER BY number";
-        Box::pin(async { Ok(connection.all(bodies, &[], |row| row.value()).await?) })
-    });
-    outbox.await.unwrap()
+    board
+        .read(|connection| {
+            let bodies = "SELECT body FROM forum_api_events ORDER BY number";
+            Box::pin(async { Ok(connection.all(bodies, &[], |row| row.value()).await?) })
+        })
+        .await
+        .unwrap()
 }

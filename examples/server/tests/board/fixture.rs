@@ -45,13 +45,14 @@ impl Backend {
         let fixture = self.create_storage().await.fixture(clock).await;
         for (key, value) in settings {
             let setting = settings::named(key).unwrap();
-            let set = fixture.change(move |tx| {
-                Box::pin(async move {
-                    setting.set(tx, value).await?.unwrap();
-                    Ok(())
+            fixture
+                .change(move |tx| {
+                    Box::pin(async move {
+                        setting.set(tx, value).await?.unwrap();
+                        Ok(())
+                    })
                 })
-            });
-            set.await?;
+                .await?;
         }
         Ok(Box::new(fixture))
     }
@@ -94,10 +95,13 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
 
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
         let name = name.to_owned();
-        let added = self.board.write(move |tx, events| {
-            Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
-        });
-        Ok(added.await?.into())
+        Ok(self
+            .board
+            .write(move |tx, events| {
+                Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
+            })
+            .await?
+            .into())
     }
 
     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
@@ -113,10 +117,11 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
             },
             ..forums::ForumInsert::default()
         };
-        let added = self
+        Ok(self
             .board
-            .write(move |tx, _| Box::pin(async move { forums::add(tx, &forum).await }));
-        Ok(added.await?.into())
+            .write(move |tx, _| Box::pin(async move { forums::add(tx, &forum).await }))
+            .await?
+            .into())
     }
 
     async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {

@@ -55,16 +55,17 @@ fn last_used_times_do_not_wait_for_commands() {
         let begins = begun.clone();
         let ends = end.clone();
         let writing = tokio::spawn(async move {
-            let write = board.write(move |tx, _| {
-                Box::pin(async move {
-                    tx.execute_batch("UPDATE member SET reputation = 1 WHERE id = 1")
-                        .await?;
-                    begins.notify_one();
-                    ends.notified().await;
-                    Ok(())
+            board
+                .write(move |tx, _| {
+                    Box::pin(async move {
+                        tx.execute_batch("UPDATE member SET reputation = 1 WHERE id = 1")
+                            .await?;
+                        begins.notify_one();
+                        ends.notified().await;
+                        Ok(())
+                    })
                 })
-            });
-            write.await
+                .await
         });
         begun.notified().await;
         demo.board.flush_last_used().await;

@@ -41,14 +41,15 @@ fn a_migration_does_not_wait_for_writes() {
         let ends = end.clone();
         let writer = board.clone();
         let writing = tokio::spawn(async move {
-            let write = writer.write(move |_, _| {
-                Box::pin(async move {
-                    begins.notify_one();
-                    ends.notified().await;
-                    Ok(())
+            writer
+                .write(move |_, _| {
+                    Box::pin(async move {
+                        begins.notify_one();
+                        ends.notified().await;
+                        Ok(())
+                    })
                 })
-            });
-            write.await
+                .await
         });
         begun.notified().await;
         let pending = board.pending_migrations().await.unwrap();

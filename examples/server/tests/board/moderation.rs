@@ -6,11 +6,12 @@ use crate::demo::{Demo, body, field_values, number};
 
 /// Returns the topics of the events since the last call.
 async fn topics(demo: &Demo) -> Vec<String> {
-    let find = demo.read(|connection| {
-        let topics = "SELECT topic FROM forum_api_events ORDER BY number";
-        Box::pin(async { Ok(connection.all(topics, &[], |row| row.value()).await?) })
-    });
-    let topics = find.await;
+    let topics = demo
+        .read(|connection| {
+            let topics = "SELECT topic FROM forum_api_events ORDER BY number";
+            Box::pin(async { Ok(connection.all(topics, &[], |row| row.value()).await?) })
+        })
+        .await;
     demo.sql("DELETE FROM forum_api_events").await;
     topics
 }

@@ -60,19 +60,23 @@ impl TwoNodes {
         storage.add_endpoint().await;
         let demo = Demo::in_storage(storage, Language::English).await;
         demo.set(settings::POST_INTERVAL.key, "0").await;
-        let add = demo.board.write(|tx, events| {
-            Box::pin(async move {
-                let mut members = Vec::new();
-                let groups = Groups::of([Group::Members]);
-                for number in 0..12 {
-                    let name = format!("racer{number}");
-                    members.push(accounts::add(tx, &name, groups, events.now).await?);
-                }
-                Ok(members)
+        let members = demo
+            .board
+            .write(|tx, events| {
+                Box::pin(async move {
+                    let mut members = Vec::new();
+                    let groups = Groups::of([Group::Members]);
+                    for number in 0..12 {
+                        let name = format!("racer{number}");
+                        members.push(accounts::add(tx, &name, groups, events.now).await?);
+                    }
+                    Ok(members)
+                })
             })
-        });
+            .await
+            .unwrap();
         Arc::new(Self {
-            members: add.await.unwrap(),
+            members,
             other: demo.another_node(),
             demo,
         })
@@ -357,13 +361,17 @@ fn a_search_does_not_show_a_text_that_was_written_after_it_began() {
 fn a_read_of_one_statement_has_no_second_statement() {
     run_with_postgres(async {
         let nodes = TwoNodes::new().await;
-        let twice = nodes.demo.board.read(|connection| {
-            Box::pin(async move {
-                let first = connection.any("SELECT 1", &[]).await?;
-                Ok(first && connection.any("SELECT 1", &[]).await?)
+        let twice = nodes
+            .demo
+            .board
+            .read(|connection| {
+                Box::pin(async move {
+                    let first = connection.any("SELECT 1", &[]).await?;
+                    Ok(first && connection.any("SELECT 1", &[]).await?)
+                })
             })
-        });
-        let error = format!("{:?}", twice.await.unwrap_err());
+            .await;
+        let error = format!("{:?}", twice.unwrap_err());
         assert!(error.contains("needs a snapshot"), "{error}");
     });
 }
@@ -396,13 +404,15 @@ async fn searches_leave_connections_for_other_reads() {
         let database = storage.database.clone();
         let all = all.clone();
         reads.spawn(async move {
-            let read = database.read_short(move |connection| {
-                Box::pin(async move {
-                    all.wait().await;
-                    Ok(connection.any("SELECT 1", &[]).await?)
+            database
+                .read_short(move |connection| {
+                    Box::pin(async move {
+                        all.wait().await;
+                        Ok(connection.any("SELECT 1", &[]).await?)
+                    })
                 })
-            });
-            read.await.unwrap()
+                .await
+                .unwrap()
         });
     }
     assert_eq!(reads.join_all().await, [true; 12]);
@@ -478,21 +488,22 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
             let both = both.clone();
             let is_repeated = Arc::new(AtomicBool::new(false));
             let board = nodes.demo.board.clone();
-            let write = async move {
-                let write = board.write(move |tx, _| {
-                    Box::pin(async move {
-                        let update = "UPDATE member SET reputation = reputation + 1 WHERE id = ?1";
-                        tx.execute(update, bind![first]).await?;
-                        if !is_repeated.swap(true, Ordering::SeqCst) {
-                            both.wait().await;
-                        }
-                        tx.defer(update, bind_owned! { "?1": second })?;
-                        Ok(())
+            tokio::spawn(async move {
+                board
+                    .write(move |tx, _| {
+                        Box::pin(async move {
+                            let update =
+                                "UPDATE member SET reputation = reputation + 1 WHERE id = ?1";
+                            tx.execute(update, bind![first]).await?;
+                            if !is_repeated.swap(true, Ordering::SeqCst) {
+                                both.wait().await;
+                            }
+                            tx.defer(update, bind_owned! { "?1": second })?;
+                            Ok(())
+                        })
                     })
-                });
-                write.await
-            };
-            tokio::spawn(write)
+                    .await
+            })
         };
         let [one, two] = [nodes.members[0], nodes.members[1]];
         let written = [write([one, two]), write([two, one])];

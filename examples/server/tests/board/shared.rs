@@ -23,10 +23,14 @@ fn readers_do_not_wait_for_writers() {
             .map(|_| hold_write(storage.database.clone(), ended.clone()))
             .collect();
         for _ in 0..100 {
-            let read = storage.database.read(|connection| {
-                Box::pin(async move { Ok(connection.any("SELECT 1", &[]).await?) })
-            });
-            assert!(read.await.unwrap());
+            let read = storage
+                .database
+                .read(|connection| {
+                    Box::pin(async move { Ok(connection.any("SELECT 1", &[]).await?) })
+                })
+                .await
+                .unwrap();
+            assert!(read);
         }
         end.send_replace(true);
         let written = writes.join_all().await;
@@ -36,13 +40,14 @@ fn readers_do_not_wait_for_writers() {
 
 /// Holds a write transaction open until the end is signalled.
 async fn hold_write(database: BoardDatabase, mut ended: watch::Receiver<bool>) -> BoardResult<()> {
-    let write = database.write(move |_| {
-        Box::pin(async move {
-            let ended_at = ended.wait_for(|is_over| *is_over).await;
-            ended_at.map(drop).map_err(BoardError::internal)
+    database
+        .write(move |_| {
+            Box::pin(async move {
+                let ended_at = ended.wait_for(|is_over| *is_over).await;
+                ended_at.map(drop).map_err(BoardError::internal)
+            })
         })
-    });
-    write.await
+        .await
 }
 
 #[test]

@@ -33,14 +33,16 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
         demo.board.flush_last_used().await;
         assert_eq!(demo.query_value::<i64>(SEEN).await, seen, "{path}");
     }
-    let forget = demo.board.write(|tx, _| {
-        Box::pin(async move {
-            Ok(tx
-                .execute_batch("UPDATE member SET last_seen_at = NULL")
-                .await?)
+    demo.board
+        .write(|tx, _| {
+            Box::pin(async move {
+                Ok(tx
+                    .execute_batch("UPDATE member SET last_seen_at = NULL")
+                    .await?)
+            })
         })
-    });
-    forget.await.unwrap();
+        .await
+        .unwrap();
     let now = demo.clock.now();
     let entry = audit_entry();
     assert!(stores.tokens.revoke(&lookup, now, &entry).await.unwrap());

@@ -19,12 +19,14 @@ impl TokenLoader for ReferenceBoard {
     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
         let lookup = *lookup;
         let with_position = self.database.has_replicas();
-        let load = self.read_short(move |connection| {
-            Box::pin(
-                async move { Ok(ActorRow::load_token(connection, lookup, with_position).await?) },
-            )
-        });
-        let Some((token, owner)) = load.await? else {
+        let Some((token, owner)) = self
+            .read_short(move |connection| {
+                Box::pin(async move {
+                    Ok(ActorRow::load_token(connection, lookup, with_position).await?)
+                })
+            })
+            .await?
+        else {
             return Ok(None);
         };
         let owner = match owner {
@@ -62,10 +64,11 @@ impl Authorizer for ReferenceBoard {
         request: &RequestInfo,
     ) -> BackendResult<Option<HashMap<UserId, Access>>> {
         let members: Vec<_> = owners.iter().filter_map(|id| id.to_i64().ok()).collect();
-        let load = self.read_short(move |connection| {
-            Box::pin(async move { Ok(ActorRow::load_all(connection, &members).await?) })
-        });
-        let rows = load.await?;
+        let rows = self
+            .read_short(move |connection| {
+                Box::pin(async move { Ok(ActorRow::load_all(connection, &members).await?) })
+            })
+            .await?;
         let Some(first) = rows.first() else {
             return Ok(Some(HashMap::new()));
         };
@@ -89,10 +92,14 @@ impl ReferenceBoard {
 
     async fn load(&self, member: Option<i64>) -> BackendResult<Option<Actor>> {
         let with_position = self.database.has_replicas();
-        let load = self.read_short(move |connection| {
-            Box::pin(async move { Ok(ActorRow::load(connection, member, with_position).await?) })
-        });
-        let Some(row) = load.await? else {
+        let Some(row) = self
+            .read_short(move |connection| {
+                Box::pin(
+                    async move { Ok(ActorRow::load(connection, member, with_position).await?) },
+                )
+            })
+            .await?
+        else {
             return Ok(None);
         };
         let rules = self.rules(row.rules_version).await?;

@@ -102,10 +102,12 @@ impl ReferenceBoard {
         if let Some(rules) = self.rules.get(version) {
             return Ok(rules);
         }
-        let load = self.read_short(|connection| {
-            Box::pin(async move { Ok(BoardRules::load(connection).await?) })
-        });
-        let rules = Arc::new(load.await?);
+        let loaded = self
+            .read_short(|connection| {
+                Box::pin(async move { Ok(BoardRules::load(connection).await?) })
+            })
+            .await?;
+        let rules = Arc::new(loaded);
         self.rules.set(rules.clone());
         Ok(rules)
     }

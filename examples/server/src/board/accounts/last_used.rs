@@ -97,13 +97,16 @@ impl ReferenceBoard {
             .into_iter()
             .map(|(session, at)| json!({ "hash": hex(&session), "at": at.as_millis() }))
             .collect();
-        let write = self.database.write_background(move |tx| {
-            Box::pin(async move {
-                write(tx, (SEEN, accounts::LAST_SEEN_RESOLUTION), &seen).await?;
-                write(tx, (USED, sessions::LAST_USED_RESOLUTION), &used).await
+        let written = self
+            .database
+            .write_background(move |tx| {
+                Box::pin(async move {
+                    write(tx, (SEEN, accounts::LAST_SEEN_RESOLUTION), &seen).await?;
+                    write(tx, (USED, sessions::LAST_USED_RESOLUTION), &used).await
+                })
             })
-        });
-        if let Err(error) = write.await {
+            .await;
+        if let Err(error) = written {
             tracing::error!(?error, "failed to write last-seen times to the database");
         }
     }

@@ -36,10 +36,12 @@ impl ReferenceBoard {
     /// Returns the account of a valid session, and records the use.
     pub async fn signed_in(&self, session: Hash) -> BoardResult<Option<Login>> {
         let now = self.clock.now();
-        let find = self.read_short(move |connection| {
-            Box::pin(async move { Ok(find(connection, &session, now).await?) })
-        });
-        let Some(found) = find.await? else {
+        let Some(found) = self
+            .read_short(move |connection| {
+                Box::pin(async move { Ok(find(connection, &session, now).await?) })
+            })
+            .await?
+        else {
             return Ok(None);
         };
         if last_used::is_due(found.used_at, now, LAST_USED_RESOLUTION) {

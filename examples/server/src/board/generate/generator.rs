@@ -192,14 +192,17 @@ mod tests {
         let database = Database::open(&DatabasePath::Memory).unwrap();
         let clock = Arc::new(ManualClock::new(NOW));
         let board = ReferenceBoard::new(database, clock, Language::English);
-        let begin = board.begin(|tx, now| {
-            Box::pin(async move {
-                fill(tx, now).await?;
-                let find = "SELECT created_at FROM post ORDER BY id";
-                Ok(tx.all(find, &[], |row| row.value()).await?)
+        let times: Vec<Timestamp> = board
+            .begin(|tx, now| {
+                Box::pin(async move {
+                    fill(tx, now).await?;
+                    let find = "SELECT created_at FROM post ORDER BY id";
+                    Ok(tx.all(find, &[], |row| row.value()).await?)
+                })
             })
-        });
-        let times: Vec<Timestamp> = begin.await.unwrap().unwrap();
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(times.len(), 10);
         assert!(times.is_sorted(), "{times:?}");
     }

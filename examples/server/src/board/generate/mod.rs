@@ -41,22 +41,24 @@ pub async fn run(
         let reason = "the number of threads must not exceed the number of posts";
         return Err(BoardError::validation("threads", reason));
     }
-    let begin = board.write_audited(entry, move |tx, events| {
-        Box::pin(async move {
-            locks::board(tx).await?;
-            ContentGenerator::begin(tx, amount, seed, events.now).await
-        })
-    });
-    let mut generator = begin.await?;
-    while generator.generated_items() < amount.total() {
-        let step = board.write(move |tx, _| {
+    let mut generator = board
+        .write_audited(entry, move |tx, events| {
             Box::pin(async move {
                 locks::board(tx).await?;
-                search::index_in_bulk(tx, generator.generate(tx, BATCH)).await?;
-                Ok(generator)
+                ContentGenerator::begin(tx, amount, seed, events.now).await
             })
-        });
-        generator = step.await?;
+        })
+        .await?;
+    while generator.generated_items() < amount.total() {
+        generator = board
+            .write(move |tx, _| {
+                Box::pin(async move {
+                    locks::board(tx).await?;
+                    search::index_in_bulk(tx, generator.generate(tx, BATCH)).await?;
+                    Ok(generator)
+                })
+            })
+            .await?;
         report(generator.generated_items());
     }
     board

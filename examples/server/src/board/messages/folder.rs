@@ -167,13 +167,13 @@ impl ReferenceBoard {
             return Ok(found);
         }
         let target = LockTarget::MessageCopy(copy);
-        let open = self.write_locked(target, owner, move |tx, events| {
+        self.write_locked(target, owner, move |tx, events| {
             Box::pin(async move {
                 mark_read(tx, owner, copy, events.now, texts).await?;
                 load(tx, owner, copy).await
             })
-        });
-        open.await
+        })
+        .await
     }
 }
 
