@@ -211,13 +211,13 @@ impl ThreadCommand {
             (ThreadFlag::Pinned, false) => ("Unpinned", "is not pinned"),
         };
         let entry = audit::entry(action, id)?;
-        let is_set = board
+        let is_changed = board
             .set_audited(entry, move |tx, _| {
                 Box::pin(moderation::set_flag(tx, id, flag, on))
             })
             .await?;
         Output::message_if_changed(
-            is_set,
+            is_changed,
             format!("{done} thread {id}."),
             format!("Thread {id} {unchanged}."),
         )
