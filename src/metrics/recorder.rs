@@ -142,7 +142,8 @@ pub(crate) fn record_unreadable_row(table: &'static str) {
 pub(crate) fn record_attempt(topic: &str, state: &'static str, duration: Option<Duration>) {
     #[cfg(feature = "metrics")]
     {
-        // First the duration: an exporter that reads counters first then shows the duration of each counted attempt.
+        // Recorded first, so that an exporter that reads counters before histograms shows the duration of each counted
+        // attempt.
         if let Some(duration) = duration {
             metrics::histogram!(table::ATTEMPT_SECONDS.name).record(duration);
         }

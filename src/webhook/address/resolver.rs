@@ -106,14 +106,13 @@ impl Lookups {
         let name = name.to_owned();
         tokio::spawn(async move {
             let permit = Arc::clone(&lookups.threads).acquire_owned().await;
-            let looked_up = spawn_blocking(move || {
+            _ = spawn_blocking(move || {
                 let result = look_up(&name).map_err(|error| error.kind());
                 lookups.lock().remove(&name);
                 sender.send_replace(Some(result));
                 drop(permit);
             })
             .await;
-            drop(looked_up);
         });
         receiver
     }

@@ -112,6 +112,12 @@ impl ServerDirectory {
         run(self.path(), &self.arguments(arguments), input)
     }
 
+    /// Runs a command, split at spaces.
+    pub fn run_line(&self, line: &str, input: &str) -> ExitedProcess {
+        let words: Vec<_> = line.split_whitespace().collect();
+        self.run(&words, input)
+    }
+
     /// Returns whether an endpoint's secret is stored in plain text.
     pub fn stores_in_plain_text(&self, secret: &str) -> bool {
         let Some(database) = &self.postgres else {

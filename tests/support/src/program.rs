@@ -214,8 +214,7 @@ impl Server {
 
     /// Runs a command with this input.
     pub fn run_with_input(&self, line: &str, input: &str) -> ExitedProcess {
-        let words: Vec<_> = line.split_whitespace().collect();
-        self.directory.run(&words, input)
+        self.directory.run_line(line, input)
     }
 
     /// Runs a command, which must succeed.

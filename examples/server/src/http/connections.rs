@@ -107,15 +107,15 @@ async fn accept(
                 .clone()
                 .map_request(move |request| arrived(peer, request));
             let stream = ClientStream::new(stream, limits.write);
-            let http = http1::Builder::new()
+            let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(limits.head)
                 .max_buf_size(MAX_HEAD_LEN)
                 .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-            let connection = graceful.watch(http);
+            let watched = graceful.watch(connection);
             tasks.spawn(async move {
                 // A client that breaks the connection or violates HTTP gets no further response.
-                let _ = connection.await;
+                let _ = watched.await;
                 drop(slot);
             });
             while tasks.try_join_next().is_some() {}

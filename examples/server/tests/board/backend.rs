@@ -92,12 +92,12 @@ impl Storage {
     /// Creates the demo board.
     pub async fn demo(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
         let board = self.board(clock, language);
-        let begun = board
+        let example = board
             .write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)))
             .await
             .unwrap()
             .unwrap();
-        assert_eq!(begun.name, "alice");
+        assert_eq!(example.name, "alice");
         board
     }
 }

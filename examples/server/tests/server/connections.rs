@@ -300,7 +300,7 @@ fn ten_thousand_idle_connections_are_bounded_and_end() {
     assert_serves(&server);
 }
 
-/// Returns the bytes that the kernel holds in both directions for the connections to `server`.
+/// Returns the data that the kernel buffers for the connections to `server`, in both directions, in KiB.
 fn queued_kib(server: &Server) -> u64 {
     let address: SocketAddrV4 = split_url(&server.url("")).0.parse().unwrap();
     // The kernel prints the address as a number in the byte order of the machine.

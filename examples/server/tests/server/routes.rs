@@ -279,7 +279,7 @@ const SAMPLES: [(&str, f64); 8] = [
     ("delivery_attempt_duration_seconds_count", 1.0),
 ];
 
-/// Samples of the worker once it has attempted both pings and then measured the queue.
+/// Samples and their values after the worker has attempted both pings and measured the queue.
 const AWAITED: [(&str, f64); 3] = [
     (r#"deliveries_total{state="delivered",topic="ping"}"#, 1.0),
     (r#"deliveries_total{state="retrying",topic="ping"}"#, 1.0),

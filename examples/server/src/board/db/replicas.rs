@@ -353,10 +353,10 @@ pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
 /// Returns the number of hosts that a URL names before its path and in its parameters.
 fn hosts(url: &str) -> usize {
     let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
-    let authority = address.split_once("://").map_or("", |(_, rest)| rest);
-    let address = authority
+    let without_scheme = address.split_once("://").map_or("", |(_, rest)| rest);
+    let address = without_scheme
         .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
+        .map_or(without_scheme, |(_, host)| host);
     let named = parameters
         .split('&')
         .filter_map(|parameter| parameter.strip_prefix("host="));

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::full_board::FullBoard;
-use super::{BACK, LEFT_OUT, SOURCE, checksums, run, tables, tables_in_postgres};
+use super::{BACK, LEFT_OUT, SOURCE, checksums, tables, tables_in_postgres};
 use crate::client::get;
 use crate::deliveries::{ALLOW_PRIVATE, endpoint_id, endpoint_secret};
 use crate::postgres::Database;
@@ -46,7 +46,9 @@ fn a_copy_answers_like_its_source_and_back() {
     let database = Database::new();
     copy_there_and_back(directory, &database);
     assert_catalogs(directory, &database);
-    let list = run(directory, &format!("audit list --json --database {BACK}")).json();
+    let list = directory
+        .run_line(&format!("audit list --json --database {BACK}"), "")
+        .json();
     let entries = list.as_array().unwrap().iter();
     let copies = entries.filter(|entry| entry["action"] == "database.copied");
     assert_eq!(copies.count(), 2);
@@ -60,7 +62,7 @@ fn a_copy_answers_like_its_source_and_back() {
     let server = start_server(directory, &options);
     while board.receiver.try_next().is_some() {}
     let id = endpoint_id(&board.endpoint);
-    let ping = run(directory, &format!("webhook ping {id} {options}"));
+    let ping = directory.run_line(&format!("webhook ping {id} {options}"), "");
     assert_eq!(ping.status, 0);
     let mut received = iter::repeat_with(|| board.receiver.next());
     let sent = received.find(|received| received.json()["topic"] == "ping");
@@ -92,7 +94,7 @@ fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     assert_eq!(offline, ["true"]);
 
     let copy = format!("copy --database {postgres} --to {BACK} {KEY}");
-    let mut again = checksums(&run(directory, &copy));
+    let mut again = checksums(&directory.run_line(&copy, ""));
     let entries = [&mut again, &mut expected].map(|sums| sums.remove("forum_api_audit_log"));
     assert_ne!(entries[0], entries[1], "the copy is recorded");
     assert_eq!(again, expected);
@@ -129,7 +131,7 @@ fn assert_catalogs(directory: &ServerDirectory, database: &Database) {
 fn assert_responses(board: &FullBoard, databases: [&str; 3], surface: &str) {
     let directory = &board.directory;
     let servers = databases.map(|database| {
-        run(directory, &format!("board online --database {database}"));
+        directory.run_line(&format!("board online --database {database}"), "");
         let budgets = "--token-budget 1000000 --guest-budget 1000000";
         let options = format!("--database {database} {KEY} --no-worker --surface {surface}");
         start_server(directory, &format!("{options} {budgets}"))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::{run, tables, wait_until};
+use super::{tables, wait_until};
 use crate::client;
 use crate::deliveries::{ALLOW_PRIVATE, add_endpoint, endpoint_id};
 use crate::program::{Server, ServerDirectory};
@@ -63,7 +63,7 @@ impl FullBoard {
         wait_for_deliveries(&server);
         // The usage of tokens is written when the server stops.
         let directory = server.stop();
-        run(&directory, "board offline");
+        directory.run_line("board offline", "");
         change_rows(&directory, expired);
         let mut empty = tables(&directory);
         empty.retain(|table| {
@@ -145,7 +145,7 @@ fn wait_for_deliveries(server: &Server) {
     });
 }
 
-/// Writes rows that a server only writes after some time.
+/// Changes rows to states that they reach in a server only after some time.
 fn change_rows(directory: &ServerDirectory, expired: &str) {
     let later = i64::MAX / 2;
     let set_state = |columns: &str| {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
-use super::{BACK, SOURCE, TIMEOUT, checksums, copy, run, tables_in_postgres, wait_until};
+use super::{BACK, SOURCE, TIMEOUT, checksums, copy, tables_in_postgres, wait_until};
 use crate::postgres::Database;
 use crate::program::{Server, ServerDirectory, start, wait};
 
@@ -117,7 +117,7 @@ impl CopiedBoard {
         let checksums = checksums(&copy(&directory, SOURCE, &there.url));
         // The board is offline, so that the option has no effect.
         let online = format!("copy --online --database {} --to {BACK}", back.url);
-        self::checksums(&run(&directory, &online));
+        self::checksums(&directory.run_line(&online, ""));
         let bytes = |proxy: Proxy| proxy.forwarded.load(Ordering::SeqCst);
         let board = Self {
             directory,

@@ -35,14 +35,8 @@ fn tables(directory: &ServerDirectory) -> Vec<String> {
     tables
 }
 
-/// Runs a command, split at spaces.
-fn run(directory: &ServerDirectory, line: &str) -> ExitedProcess {
-    let words: Vec<_> = line.split_whitespace().collect();
-    directory.run(&words, "")
-}
-
 fn copy(directory: &ServerDirectory, from: &str, to: &str) -> ExitedProcess {
-    run(directory, &format!("copy --database {from} --to {to}"))
+    directory.run_line(&format!("copy --database {from} --to {to}"), "")
 }
 
 /// The printed rows and checksums of all tables.
