@@ -1,18 +1,15 @@
 //! Mutations of the board that a change of one expression cannot produce: races, stale results, decisions based on
 //! outdated permissions, and pages by offset. The conformance rules that are listed with a mutation must fail.
 
-mod differences;
-mod restricted;
-
 use std::any::Any;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::conformance::{
     Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role, TestFailure,
-    run,
+    run, run_all,
 };
 use forum_api::host::{
     Access, Authorizer, BackendError, BackendResult, Board, BoardError, BoardResult, Caller,
@@ -29,7 +26,6 @@ use tokio::sync::Mutex;
 use crate::backend::Backend;
 use crate::board::access::actor::Actor;
 use crate::model::memory;
-use restricted::Restrictions;
 
 /// Fault of a mutated method.
 #[derive(Clone, Copy)]
@@ -50,10 +46,6 @@ enum Mutation {
     Offset,
     /// On a board that leaves places, each caller may read deleted posts.
     ReadablePlaces,
-    /// The board lacks some capabilities, without a fault: see [`differences`].
-    Different,
-    /// The board lacks some other capabilities, without a fault: see [`restricted`].
-    Restricted,
 }
 
 use Mutation::*;
@@ -179,6 +171,75 @@ async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_on_concurrent_calls_are_skipped_without_atomic_commands() {
+    for (mutation, rows) in MUTATIONS {
+        if !matches!(
+            mutation,
+            RacingCallIsGranted | RacingCallEmits | RacingCallSends
+        ) {
+            continue;
+        }
+        for row in *rows {
+            let (method, rule) = row.split_once(' ').unwrap();
+            let factory = MutantFactory {
+                unsupported: vec![Capability::AtomicCommands],
+                ..MutantFactory::new(method, *mutation)
+            };
+            let expected = TestFailure::Unsupported(Capability::AtomicCommands);
+            assert_eq!(run(rule, &factory).await, Err(expected), "{rule}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rules_of_omitted_operations_are_skipped() {
+    let factory = MutantFactory {
+        omitted_operations: &["vote", "deletePost"],
+        ..MutantFactory::new("", StaleResult)
+    };
+    for rule in [
+        "votes::one_of_concurrent_votes_counts",
+        "deletion::one_of_concurrent_deletions_succeeds",
+    ] {
+        let result = run(rule, &factory).await;
+        assert!(
+            matches!(result, Err(TestFailure::Unsupported(_))),
+            "{rule}: {result:?}"
+        );
+    }
+}
+
+/// An expected difference is reported with its reason. A listed rule that passes fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expected_difference_does_not_fail() {
+    const RULE: &str = "access::revoked_access_is_effective_at_once";
+    let expected = MutantFactory {
+        expected_differences: &[(RULE, "access is cached")],
+        ..MutantFactory::new("get_thread", StaleResult)
+    };
+    let result = run(RULE, &expected).await.unwrap_err().to_string();
+    assert!(result.starts_with("access is cached; "), "{result}");
+    let passing = MutantFactory {
+        expected_differences: &[(RULE, "access is cached")],
+        ..MutantFactory::new("", StaleResult)
+    };
+    assert!(matches!(
+        run(RULE, &passing).await,
+        Err(TestFailure::Failed(_))
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[should_panic(expected = "lists `visibility::nothing`, which is not a rule")]
+async fn an_expected_difference_names_a_rule() {
+    let factory = MutantFactory {
+        expected_differences: &[("visibility::nothing", "it does not exist")],
+        ..MutantFactory::new("", StaleResult)
+    };
+    run_all(&factory).await;
+}
+
 struct MutantFactory {
     method: &'static str,
     mutation: Mutation,
@@ -202,17 +263,9 @@ impl MutantFactory {
 #[async_trait]
 impl BoardFactory for MutantFactory {
     async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
-        let settings = match self.mutation {
-            Different => differences::SETTINGS,
-            _ => &[],
-        };
         let fixture: Box<dyn BoardFixture> = match self.mutation {
             ReadablePlaces => memory::tests::PLACES.create(clock).await?,
-            _ => {
-                Backend::Memory
-                    .create_with_settings(clock, settings)
-                    .await?
-            }
+            _ => Backend::Memory.create(clock).await?,
         };
         let host = fixture.board();
         Ok(Box::new(Mutant(Arc::new(Inner {
@@ -226,9 +279,6 @@ impl BoardFactory for MutantFactory {
             results: Mutex::default(),
             emitted: Mutex::default(),
             in_flight: AtomicUsize::new(0),
-            cached: Mutex::default(),
-            banned: Mutex::default(),
-            restrictions: Restrictions::default(),
         }))))
     }
 
@@ -263,10 +313,6 @@ struct Inner {
     emitted: Mutex<Vec<Event>>,
     /// The number of calls of the mutated method under way.
     in_flight: AtomicUsize,
-    /// The last access of each member.
-    cached: Mutex<HashMap<UserId, Access>>,
-    banned: Mutex<HashSet<UserId>>,
-    restrictions: Restrictions,
 }
 
 impl Mutant {
@@ -283,19 +329,6 @@ impl Mutant {
         R: Clone + Send + Sync + 'static,
         F: Future<Output = BoardResult<R>> + Send,
     {
-        if matches!(self.0.mutation, Different) {
-            differences::change_arguments(&mut arguments);
-            let mut result = run(by, arguments).await?;
-            differences::change_result(&mut result);
-            return Ok(result);
-        }
-        if matches!(self.0.mutation, Restricted) {
-            let restrictions = &self.0.restrictions;
-            restrictions.refuse(&by, &arguments)?;
-            let mut result = run(by.clone(), arguments.clone()).await?;
-            restrictions.change(&by, &arguments, &mut result);
-            return Ok(result);
-        }
         if method != self.0.method {
             return run(by, arguments).await;
         }
@@ -379,17 +412,7 @@ impl Mutant {
                 None => self.0.authorizer.guest_access(request).await.map(Some),
             }
         };
-        let access = self.call_host("access", user.cloned(), run).await?;
-        let (Different, Some(user)) = (self.0.mutation, user) else {
-            return Ok(access);
-        };
-        let mut cached = self.0.cached.lock().await;
-        if let Some(access) = &access {
-            cached.insert(user.clone(), access.clone());
-        }
-        let is_banned = self.0.banned.lock().await.contains(user);
-        let before = cached.get(user).filter(|_| is_banned);
-        Ok(access.or_else(|| before.cloned()))
+        self.call_host("access", user.cloned(), run).await
     }
 
     /// Sends one more receipt for a message.
@@ -480,14 +503,6 @@ impl Authorizer for Mutant {
         owners: &[UserId],
         request: &RequestInfo,
     ) -> BackendResult<Option<HashMap<UserId, Access>>> {
-        if let Different = self.0.mutation {
-            let mut found = HashMap::new();
-            for owner in owners {
-                let access = self.access(Some(owner), request).await?;
-                found.extend(access.map(|access| (owner.clone(), access)));
-            }
-            return Ok(Some(found));
-        }
         let run = || self.0.authorizer.members_access(owners, request);
         self.call_host("members_access", owners.to_vec(), run).await
     }
@@ -498,12 +513,7 @@ impl TokenLoader for Mutant {
     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
         let loader = self.0.stores.token_loader.as_ref().unwrap();
         let run = || loader.load_token(lookup);
-        let token = self.call_host("load_token", *lookup, run).await?;
-        Ok(match self.0.mutation {
-            // The library calls `member_access` for a token without attached access.
-            Different => token.map(|token| LoadedToken::new(token.record().clone())),
-            _ => token,
-        })
+        self.call_host("load_token", *lookup, run).await
     }
 }
 
@@ -538,7 +548,6 @@ macro_rules! methods {
         #[async_trait]
         impl Board for Mutant {
             async fn containing_forum(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId> {
-                self.0.restrictions.find(resource)?;
                 self.0.board.containing_forum(caller, resource).await
             }
 
@@ -564,31 +573,11 @@ macro_rules! operations {
             }
 
             async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
-                let id = self.0.fixture.add_member(name, role).await?;
-                self.0.restrictions.add_member(&id, name, role);
-                Ok(id)
+                self.0.fixture.add_member(name, role).await
             }
 
             async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
-                if !matches!(self.0.mutation, Restricted) {
-                    return self.0.fixture.add_forum(new).await;
-                }
-                let id = self.0.fixture.add_forum(&Restrictions::forum(new)?).await?;
-                self.0.restrictions.add_forum(&id, new.writers);
-                Ok(id)
-            }
-
-            async fn set_moderator(&self, forum: &ForumId, member: &UserId, is_moderator: bool) -> FixtureResult<()> {
-                self.0.restrictions.set_moderator(member, is_moderator);
-                self.0.fixture.set_moderator(forum, member, is_moderator).await
-            }
-
-            async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
-                if matches!(self.0.mutation, Restricted) {
-                    self.0.restrictions.set_locked(thread, locked);
-                    return Ok(());
-                }
-                self.0.fixture.set_locked(thread, locked).await
+                self.0.fixture.add_forum(new).await
             }
 
             fn stores(&self) -> FixtureResult<Stores> {
@@ -600,20 +589,8 @@ macro_rules! operations {
 
             async fn events(&self) -> FixtureResult<Vec<Event>> {
                 let mut events = self.0.fixture.events().await?;
-                match self.0.mutation {
-                    Different => events.iter_mut().for_each(differences::change_event),
-                    Restricted => events.iter_mut().for_each(restricted::change_event),
-                    _ => {}
-                }
                 events.append(&mut *self.0.emitted.lock().await);
                 Ok(events)
-            }
-
-            async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
-                let mut all = self.0.banned.lock().await;
-                all.remove(member);
-                all.extend(banned.then(|| member.clone()));
-                self.0.fixture.set_banned(member, banned).await
             }
 
             $(async fn $name(&self, $($argument: $type),*) -> FixtureResult<()> {
@@ -624,6 +601,9 @@ macro_rules! operations {
 }
 
 operations! {
+    set_moderator(forum: &ForumId, member: &UserId, is_moderator: bool);
+    set_banned(member: &UserId, banned: bool);
+    set_locked(thread: &ThreadId, locked: bool);
     set_readers(forum: &ForumId, readers: Audience);
     set_offline(offline: bool);
     set_pinned(thread: &ThreadId, pinned: bool);
