@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Options, Parser, Tag};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
@@ -422,61 +422,6 @@ fn the_log_messages_of_the_guide_exist() {
     }
 }
 
-/// A Markdown file: the targets of its links, the labels of links without a definition, and the anchors of its headings.
-#[derive(Default)]
-struct Links {
-    targets: BTreeSet<String>,
-    undefined: BTreeSet<String>,
-    anchors: BTreeSet<String>,
-}
-
-impl Links {
-    fn of(text: &str) -> Self {
-        let mut links = Self::default();
-        let mut undefined = BTreeSet::new();
-        let mut heading = None;
-        let options = Options::ENABLE_TABLES;
-        let parser = Parser::new_with_broken_link_callback(
-            text,
-            options,
-            Some(|link: pulldown_cmark::BrokenLink<'_>| {
-                undefined.insert(link.reference.to_string());
-                None::<(CowStr<'_>, CowStr<'_>)>
-            }),
-        );
-        for event in parser {
-            match event {
-                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                    links.targets.insert(dest_url.to_string());
-                }
-                Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
-                Event::End(TagEnd::Heading(_)) => {
-                    let anchor = anchor(&heading.take().unwrap());
-                    let mut numbered = (1..).map(|number| format!("{anchor}-{number}"));
-                    let is_free = links.anchors.insert(anchor.clone());
-                    while !is_free && !links.anchors.insert(numbered.next().unwrap()) {}
-                }
-                Event::Text(text) | Event::Code(text) => {
-                    if let Some(heading) = &mut heading {
-                        heading.push_str(&text);
-                    }
-                }
-                _ => {}
-            }
-        }
-        links.undefined = undefined;
-        links
-    }
-}
-
-/// Returns the anchor of a heading, on a forge and in rustdoc.
-fn anchor(heading: &str) -> String {
-    let kept = heading
-        .chars()
-        .filter(|one| one.is_alphanumeric() || [' ', '-', '_'].contains(one));
-    kept.collect::<String>().to_lowercase().replace(' ', "-")
-}
-
 fn markdown_files() -> Vec<String> {
     let root = fs::read_dir(env!("CARGO_MANIFEST_DIR")).unwrap();
     let names = root.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -488,37 +433,28 @@ fn markdown_files() -> Vec<String> {
     found
 }
 
-/// The list of links defines the labels of the guide.
+/// rustdoc checks the links of the guide to items, and a reader the anchors.
 #[test]
 fn the_links_of_documents_have_targets() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut faults = Vec::new();
+    let mut missing = Vec::new();
     for file in markdown_files() {
-        let links = Links::of(&read(&file));
-        if !file.starts_with("src/guide/") {
-            let undefined = links.undefined.iter();
-            faults.extend(undefined.map(|label| format!("{file}: [{label}] has no definition")));
-        }
-        for target in &links.targets {
-            if target.starts_with("https://") {
-                continue;
-            }
-            let (path, fragment) = target.split_once('#').unwrap_or((target, ""));
-            let linked = match path {
-                "" => root.join(&file),
-                path => root.join(&file).parent().unwrap().join(path),
-            };
-            let has_fragment = || {
-                Links::of(&fs::read_to_string(&linked).unwrap())
-                    .anchors
-                    .contains(fragment)
-            };
-            if !linked.exists() || !fragment.is_empty() && !has_fragment() {
-                faults.push(format!("{file}: {target}"));
+        let text = read(&file);
+        let targets =
+            Parser::new_ext(&text, Options::ENABLE_TABLES).filter_map(|event| match event {
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    Some(dest_url)
+                }
+                _ => None,
+            });
+        for target in targets {
+            let path = target.split('#').next().unwrap();
+            if !target.starts_with("https://") && !root.join(&file).with_file_name(path).exists() {
+                missing.push(format!("{file}: {target}"));
             }
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 /// The tables of ARCHITECTURE.md name files relative to these folders.
@@ -542,39 +478,6 @@ fn the_files_that_the_architecture_names_exist() {
     let files = text.split('`').filter(is_file);
     let (found, missing): (Vec<_>, Vec<_>) = files.partition(exists);
     assert!(found.len() > 20 && missing.is_empty(), "{missing:?}");
-}
-
-/// In rustdoc the list of links precedes each chapter. The protocol is a chapter as well.
-#[test]
-fn the_list_of_links_has_the_labels_of_the_guide() {
-    let list = read("src/guide/links.txt");
-    let listed = definitions(&list);
-    let modules = read("src/guide/mod.rs");
-    let chapters = modules.matches("pub mod ").count();
-    let includes = modules.matches("include_str!(\"links.txt\")").count();
-    assert_eq!(includes, chapters);
-    let mut used = BTreeSet::new();
-    for file in markdown_files() {
-        if !file.starts_with("src/guide/") && file != "docs/protocol.md" {
-            continue;
-        }
-        let text = read(&file);
-        used.extend(definitions(&text));
-        let links = Links::of(&text);
-        used.extend(links.undefined);
-        let is_inline = |target: &&String| text.contains(&format!("]({target})"));
-        let mut inline = links.targets.iter().filter(is_inline);
-        let relative = inline.find(|target| !target.starts_with(['#', 'h']));
-        assert_eq!(relative, None, "{file}");
-    }
-    assert_eq!(used, listed);
-}
-
-/// Returns the labels of link definitions.
-fn definitions(text: &str) -> BTreeSet<String> {
-    let parser = Parser::new(text);
-    let labels = parser.reference_definitions().iter();
-    labels.map(|(label, _)| label.to_owned()).collect()
 }
 
 #[test]
