@@ -1,13 +1,15 @@
 //! Trait of audit stores.
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use crate::audit::{AuditAction, AuditEntry};
 use crate::error::{BackendResult, ParseError};
 use crate::model::{AuditEntryId, Timestamp, UserId};
 
-/// Stored entry of the audit log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Stored entry of the audit log. A key-value store serializes the record. Later versions of the library deserialize it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "[String; 10]", into = "[String; 10]")]
 pub struct AuditRecord {
     /// The entry.
     pub entry: AuditEntry,
@@ -15,20 +17,16 @@ pub struct AuditRecord {
     pub count: u64,
 }
 
-impl AuditRecord {
-    /// Encodes the record for a key-value store. Later versions of the library decode these bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let texts = self.entry.insert_parameters(self.count);
-        serde_json::json!(texts).to_string().into_bytes()
+impl From<AuditRecord> for [String; 10] {
+    fn from(record: AuditRecord) -> Self {
+        record.entry.insert_parameters(record.count)
     }
+}
 
-    /// Decodes the bytes of [`to_bytes`](Self::to_bytes).
-    ///
-    /// # Errors
-    /// [`ParseError`] for other bytes.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ParseError> {
-        let texts = serde_json::from_slice(bytes)
-            .map_err(|_| ParseError::new("the bytes of a record of the audit log"))?;
+impl TryFrom<[String; 10]> for AuditRecord {
+    type Error = ParseError;
+
+    fn try_from(texts: [String; 10]) -> Result<Self, ParseError> {
         let (entry, count) = AuditEntry::from_insert_parameters(texts)?;
         Ok(Self { entry, count })
     }

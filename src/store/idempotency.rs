@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::error::BackendResult;
 use crate::model::{DAY, ForumId, PostId, ThreadId, Timestamp};
@@ -51,7 +52,7 @@ impl IdempotentRequest {
 }
 
 /// A successful response, which is replayed to a repeated request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredResponse {
     /// Status, 200 to 299.
     pub status: u16,
@@ -65,7 +66,7 @@ pub struct StoredResponse {
 }
 
 /// Ids of the resources in a response.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceIds {
     /// The forum; `None` for resources outside of forums, such as messages.
     pub forum_id: Option<ForumId>,
@@ -112,8 +113,8 @@ pub enum Completion {
     OutcomeUnknown,
 }
 
-/// Record of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Record of a key. A key-value store serializes the record. Later versions of the library deserialize it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdempotencyRecord {
     /// See [`IdempotentRequest::fingerprint`].
     pub fingerprint: [u8; 32],
@@ -124,7 +125,8 @@ pub struct IdempotencyRecord {
 }
 
 /// Progress of the first run of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum IdempotencyProgress {
     /// The run has not ended, or the process crashed during the run.
     InProgress,
@@ -206,3 +208,43 @@ impl_for_pointers!(IdempotencyStore {
     async fn begin(request: &IdempotentRequest, now: Timestamp) -> BackendResult<BeginOutcome>;
     async fn complete(reservation: &Reservation, completion: Completion) -> BackendResult<()>;
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_records_are_deserialized_and_serialized() {
+        let response = StoredResponse {
+            status: 201,
+            location: Some("/posts/40".into()),
+            body: "{}".into(),
+            resource: ResourceIds {
+                forum_id: Some(ForumId::from(2)),
+                thread_id: ThreadId::parse("t17").ok(),
+                post_id: None,
+            },
+        };
+        for (progress, recorded) in [
+            (IdempotencyProgress::InProgress, r#""in_progress""#),
+            (IdempotencyProgress::OutcomeUnknown, r#""outcome_unknown""#),
+            (
+                IdempotencyProgress::Responded(response),
+                r#"{"responded":{"status":201,"location":"/posts/40","body":[123,125],"resource":{"forum_id":"2","thread_id":"t17","post_id":null}}}"#,
+            ),
+        ] {
+            let record = IdempotencyRecord {
+                fingerprint: [1; 32],
+                started_at: Timestamp::from_millis(-7),
+                progress,
+            };
+            let fingerprint = vec!["1"; 32].join(",");
+            let recorded = format!(
+                r#"{{"fingerprint":[{fingerprint}],"started_at":"1969-12-31T23:59:59.993Z","progress":{recorded}}}"#
+            );
+            assert_eq!(serde_json::to_string(&record).unwrap(), recorded);
+            let record_of: IdempotencyRecord = serde_json::from_str(&recorded).unwrap();
+            assert_eq!(record_of, record);
+        }
+    }
+}

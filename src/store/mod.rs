@@ -16,7 +16,6 @@ mod audit;
 mod deliveries;
 mod endpoints;
 mod idempotency;
-mod idempotency_bytes;
 mod library_store;
 pub mod memory;
 mod merged_audit;

@@ -8,7 +8,6 @@ mod expiry;
 mod issue;
 mod plain_token;
 mod record;
-mod record_bytes;
 
 pub use expiry::Expiry;
 #[cfg(feature = "panel")]

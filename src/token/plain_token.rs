@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -25,7 +26,8 @@ const CHECKSUM_LEN: usize = 6;
 const TOKEN_LEN: usize = PREFIX.len() + LOOKUP_LEN + 1 + RANDOM_LEN + CHECKSUM_LEN;
 
 /// Public part of a token: 16 characters of `[0-9A-Za-z]` that identify it in lists, logs and the store.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Lookup([u8; LOOKUP_LEN]);
 
 impl Lookup {
@@ -61,6 +63,21 @@ impl Lookup {
 }
 
 impl_from_str!(Lookup);
+
+impl TryFrom<String> for Lookup {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Lookup> for String {
+    fn from(lookup: Lookup) -> Self {
+        lookup.as_str().into()
+    }
+}
+
 impl_as_str!(Lookup);
 
 impl fmt::Debug for Lookup {
@@ -70,7 +87,7 @@ impl fmt::Debug for Lookup {
 }
 
 /// SHA-256 of a token's secret. `Debug` output omits the value; comparisons take constant time.
-#[derive(Clone, Copy, Eq)]
+#[derive(Clone, Copy, Eq, Serialize, Deserialize)]
 pub struct SecretDigest([u8; 32]);
 
 impl SecretDigest {

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::plain_token::{Lookup, SecretDigest};
 use crate::model::{Timestamp, UserId};
 
 /// Stored data of a token. Contains a hash of the token's secret, but not the secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// A key-value store serializes the record. Later versions of the library deserialize it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[doc(alias = "api key")]
 #[doc(alias = "pat")]
 pub struct TokenRecord {
@@ -72,5 +76,31 @@ impl TokenRecord {
     pub(crate) fn should_record_use(&self, now: Timestamp) -> bool {
         self.last_used_at
             .is_none_or(|last| now >= last.saturating_add(Self::LAST_USED_RESOLUTION))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record of version 0.1.
+    const RECORDED: &str = r#"{"lookup":"0123456789abcdEF","digest":[7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7],"owner":"a_Member-01","label":"é\"","scopes":["forums:read","x:y"],"created_at":"1969-12-31T23:59:59.999Z","expires_at":"1970-01-01T00:00:00.002Z","revoked_at":"1970-01-01T00:00:00.003Z","last_used_at":null}"#;
+
+    #[test]
+    fn a_recorded_record_is_deserialized_and_serialized() {
+        let record = TokenRecord {
+            lookup: Lookup::parse("0123456789abcdEF").unwrap(),
+            digest: SecretDigest::new([7; 32]),
+            owner: UserId::parse("a_Member-01").unwrap(),
+            label: "é\"".into(),
+            scopes: ["forums:read".to_owned(), "x:y".to_owned()].into(),
+            created_at: Timestamp::from_millis(-1),
+            expires_at: Some(Timestamp::from_millis(2)),
+            revoked_at: Some(Timestamp::from_millis(3)),
+            last_used_at: None,
+        };
+        let recorded: TokenRecord = serde_json::from_str(RECORDED).unwrap();
+        assert_eq!(recorded, record);
+        assert_eq!(serde_json::to_string(&record).unwrap(), RECORDED);
     }
 }
