@@ -259,7 +259,7 @@ impl AuditEntry {
     /// together. A host does not run the statement if the change affected no record.
     pub const INSERT_SQL: &'static str = "
         INSERT INTO forum_api_audit_log AS entry
-            (id, occurred_at, actor, system_user, origin, address, action, target, details, count)
+            (id, occurred_at, actor, os_user, origin, address, action, target, details, count)
         VALUES ($1, CAST(CAST($2 AS TEXT) AS BIGINT), NULLIF($3, ''), NULLIF($4, ''), $5, NULLIF($6, ''), $7, $8, $9,
             CAST(CAST($10 AS TEXT) AS BIGINT))
         ON CONFLICT (id) DO UPDATE SET count = entry.count + excluded.count";

@@ -294,18 +294,79 @@ fn restricted_calls_are_in_their_places() {
     }
 }
 
-/// A renamed test would otherwise return to the fast tier unnoticed.
+/// A renamed test would otherwise return to the fast tier, or to the servers without TLS, unnoticed.
 #[test]
-fn every_test_that_the_fast_tier_skips_exists() {
-    let script = read("tests/run");
+fn every_test_that_a_script_skips_exists() {
     let tests: String = ["tests", "examples"]
         .into_iter()
         .flat_map(files)
         .map(|file| read(&file))
         .collect();
-    for name in between(&script, "slow=(\n", "\n)").lines().map(str::trim) {
-        assert!(tests.contains(&format!("fn {name}")), "{name}");
+    for (script, list) in [("tests/run", "slow=(\n"), ("tests/newest/run", "tls=(\n")] {
+        let script = read(script);
+        for name in between(&script, list, "\n)").lines().map(str::trim) {
+            assert!(tests.contains(&format!("fn {name}")), "{name}");
+        }
     }
+}
+
+/// `tests/reserved_words.txt` has the words that Postgres 18 reserves. Keywords of SQL are in upper case, so that each word
+/// in lower case is a name.
+#[test]
+fn no_name_in_sql_is_reserved_by_postgres() {
+    let reserved = read("tests/reserved_words.txt");
+    let reserved: BTreeSet<_> = reserved.lines().collect();
+    let sources = ["src", "examples"];
+    let mut names = Vec::new();
+    for file in sources.iter().flat_map(|folder| files_with(folder, "sql")) {
+        let text = read(&file);
+        let lines = text.lines().map(|line| line.split("--").next().unwrap());
+        let code: String = lines.flat_map(|line| [line, "\n"]).collect();
+        let outside_of_texts: String = code.split('\'').step_by(2).collect();
+        // Before a parenthesis, some of the words name a function.
+        let words = outside_of_texts.split_inclusive(|end: char| !is_of_word(end));
+        let words = words.filter(|word| !word.ends_with('('));
+        names.extend(words.map(|word| {
+            (
+                file.clone(),
+                word.trim_end_matches(|end| !is_of_word(end)).to_owned(),
+            )
+        }));
+    }
+    // Names of results, tables and subqueries in statements.
+    for file in SQL.iter().flat_map(|folder| files(folder)) {
+        let text = read(&file);
+        let after = text
+            .split(" AS ")
+            .skip(1)
+            .map(|rest| rest.split(|end| !is_of_word(end)).next());
+        let before = text
+            .split(" AS (")
+            .map(|rest| rest.rsplit(|end| !is_of_word(end)).next());
+        names.extend(
+            after
+                .chain(before)
+                .flatten()
+                .map(|name| (file.clone(), name.to_owned())),
+        );
+    }
+    let known = |name: &str| names.iter().any(|(_, other)| other == name);
+    for name in [
+        "forum_api_audit_log",
+        "os_user",
+        "member",
+        "club_now",
+        "changed",
+        "entry",
+    ] {
+        assert!(known(name), "{name}");
+    }
+    names.retain(|(_, name)| reserved.contains(&**name));
+    assert_eq!(names, []);
+}
+
+fn is_of_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
 }
 
 #[test]

@@ -156,11 +156,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "031706c2b056abdaa2b16bb6849980ab8b55ced1bc9f0d35e2a2bcf769d68f58",
+                "58f2cdb28f6990cff0583d1202d4aeec27f72c428d907812c348e849bce7b9ce",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "46a03ce0120189ad28050a59efaab07da143e54e1031d6d194933457e398e1f6",
+                "4cbf5387a89559ff410e5ff9e8894f7ec18c7d1cc565db5aaeb1f5183565f196",
             ),
         ] {
             let name = "unchanged";

@@ -36,7 +36,7 @@ pub(super) fn insert_statement(others: usize, count: &str) -> String {
     ] = std::array::from_fn(|index| others + index + 1);
     format!(
         "INSERT INTO forum_api_audit_log AS entry
-    (id, occurred_at, actor, system_user, origin, address, action, target, details, count)
+    (id, occurred_at, actor, os_user, origin, address, action, target, details, count)
 SELECT ${id}::TEXT, ${at}::TEXT::BIGINT, NULLIF(${actor}::TEXT, ''), NULLIF(${user}::TEXT, ''), ${origin}::TEXT,
     NULLIF(${address}::TEXT, ''), ${action}::TEXT, ${target}::TEXT, ${details}::TEXT, {count}
 ON CONFLICT (id) DO UPDATE SET count = entry.count + excluded.count"

@@ -1,5 +1,7 @@
 //! Stores in Postgres (feature `postgres`), for any number of nodes, through a pool of `tokio-postgres` connections.
 //!
+//! Postgres 15 to 18 are supported. The tests run on the oldest and on the newest of these versions.
+//!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! use forum_api::store::postgres::{connect, migrate};

@@ -66,7 +66,7 @@
 //!
 //! # Operation
 //!
-//! - Use Redis 5 or later, or any version of Valkey.
+//! - Use Redis 7 or later, or Valkey. The tests run on Redis 7 and on Valkey 9.
 //! - Persistence is not required: set `save ""` and `appendonly no`.
 //! - A key takes about 150 bytes. Set `maxmemory` with `maxmemory-policy volatile-ttl` in case requests come from very
 //!   many addresses: Redis then evicts the keys that expire soonest, and the nodes restore them. With `noeviction`,

@@ -31,7 +31,7 @@ pub(super) fn read_audit_record(row: &dyn Columns) -> ColumnResult<AuditRecord> 
             occurred_at: row.value("occurred_at")?,
             actor: AuditActor {
                 user_id: row.optional("actor")?,
-                system_user: row.optional("system_user")?,
+                system_user: row.optional("os_user")?,
                 origin: row.value("origin")?,
                 address: address.and_then(|address| address.parse().ok()),
             },

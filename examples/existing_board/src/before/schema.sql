@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS member (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE,
     rank smallint NOT NULL DEFAULT 1,
-    banned boolean NOT NULL DEFAULT false,
+    banned boolean NOT NULL DEFAULT FALSE,
     joined_at bigint NOT NULL DEFAULT club_now(),
     wrote_at bigint
 );
@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS topic (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     section bigint NOT NULL REFERENCES section,
     subject text NOT NULL,
-    locked boolean NOT NULL DEFAULT false,
+    locked boolean NOT NULL DEFAULT FALSE,
     entries bigint NOT NULL DEFAULT 0,
     active_at bigint NOT NULL DEFAULT club_now()
 );

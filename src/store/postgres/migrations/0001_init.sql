@@ -127,7 +127,7 @@ CREATE TABLE forum_api_audit_log (
     id TEXT COLLATE "C" PRIMARY KEY,
     occurred_at BIGINT NOT NULL,
     actor TEXT,
-    system_user TEXT,
+    os_user TEXT,
     origin TEXT NOT NULL,
     address TEXT,
     action TEXT NOT NULL,

@@ -123,7 +123,7 @@ CREATE TABLE forum_api_audit_log (
     id TEXT NOT NULL PRIMARY KEY,
     occurred_at INTEGER NOT NULL,
     actor TEXT,
-    system_user TEXT,
+    os_user TEXT,
     origin TEXT NOT NULL,
     address TEXT,
     action TEXT NOT NULL,
