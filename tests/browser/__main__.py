@@ -2,6 +2,7 @@
 
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from time import monotonic
 
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -92,6 +93,6 @@ def run(number: int) -> str:
 
 if __name__ == "__main__":
     chosen = [number for number, part in enumerate(PARTS) if not NAMED or part.__name__ in NAMED]
-    with ProcessPoolExecutor(max_workers=2) as pool:
+    with ProcessPoolExecutor(2, get_context("fork")) as pool:
         for result in pool.map(run, chosen):
             print(result, flush=True)

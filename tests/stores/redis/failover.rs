@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_millis(500);
 /// The documented permissions of the user `board`, without `client|setinfo`, which Redis before 7.2 does not know.
 const PERMISSIONS: &str =
     "user board on >board ~forum_api:* -@all +evalsha +script|load +time +get +set +select";
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sentinels_replace_failed_masters() {

@@ -216,14 +216,11 @@ impl Drop for TlsPostgres {
     }
 }
 
-/// Returns the directory of the programs of Postgres, as `tests/postgres` finds it.
+/// Returns the directory of the programs of Postgres.
 fn postgres_programs() -> PathBuf {
-    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
-    let installed = versions.map(|version| version.unwrap().path().join("bin"));
-    let in_path = std::env::var_os("PATH").unwrap_or_default();
-    let mut all: Vec<_> = installed.chain(std::env::split_paths(&in_path)).collect();
-    all.retain(|directory| directory.join("initdb").exists());
-    all.into_iter().next().expect("Postgres is installed")
+    let programs = std::env::var_os("POSTGRES_PROGRAMS");
+    let programs = programs.expect("`source tests/postgres` sets POSTGRES_PROGRAMS");
+    programs.into()
 }
 
 /// A Redis on loopback that accepts only TLS.
