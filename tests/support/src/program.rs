@@ -167,8 +167,10 @@ impl Server {
         input: &str,
     ) -> Self {
         let arguments = [&["--json"], arguments].concat();
+        // A server that does not start prints its error, which is also JSON.
+        let is_startup = |line: &str| line.contains(r#""api":"#);
         let (mut server, text) =
-            Self::start_until(directory, &arguments, environment, input, |_| true);
+            Self::start_until(directory, &arguments, environment, input, is_startup);
         server.startup = serde_json::from_str(&text).unwrap();
         server
     }
