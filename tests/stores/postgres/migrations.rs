@@ -118,7 +118,7 @@ async fn waiting_statements(pool: &Pool) -> i64 {
 async fn the_file_of_reserved_words_lists_the_words_of_the_server() {
     let client = pool(&schema().await, 1).get().await.unwrap();
     let listed: Vec<_> = include_str!("../../reserved_words.txt").lines().collect();
-    let select = "SELECT word FROM pg_get_keywords() WHERE catcode IN ('R', 'T') AND word || ' ' || catcode <> ALL ($1)";
+    let select = "SELECT word FROM pg_get_keywords() WHERE catcode IN ('R', 'T') AND word || ' ' || catcode::TEXT <> ALL ($1)";
     let missing = client.query(select, &[&listed]).await.unwrap();
     let missing: Vec<String> = missing.iter().map(|row| row.get(0)).collect();
     assert_eq!(missing, [""; 0]);
