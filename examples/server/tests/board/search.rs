@@ -1,11 +1,17 @@
 //! Search: rules of the reference board beyond the conformance suite.
 
+use std::collections::BTreeSet;
+
+use forum_api::Language;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
+use crate::backend::Backend;
 use crate::board::generate::ContentSize;
 use crate::board::settings;
-use crate::demo::{Demo, body, field_values, status_and_code};
+use crate::demo::{Demo, body, field_values, number, posts_path, status_and_code};
 
 /// Returns the first 100 hits of `query`.
 async fn hits(demo: &Demo, name: &'static str, query: &str) -> Value {
@@ -216,4 +222,134 @@ async fn count_indexed(demo: &Demo) -> i64 {
     let sqlite = "SELECT count(*) FROM post_text_docsize";
     let postgres = "SELECT count(*) FROM post_text";
     demo.query_value(demo.for_backend(sqlite, postgres)).await
+}
+
+/// Number of characters of a title that Postgres indexes.
+const TITLE_CUT: usize = 50_000;
+
+/// Number of characters of a body that Postgres indexes.
+const BODY_CUT: usize = 100_000;
+
+/// Texts end at the last word that ends within the limit, or within the first word.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_is_cut_for_the_index_ends_at_a_word() {
+    let storage = Backend::Postgres.create_storage().await;
+    let demo = Demo::in_storage(storage, Language::English).await;
+    let pool = demo.pool();
+    let texts = (
+        prop::collection::vec("[a-c\u{e9}\u{8336}\u{20000}]{1,9}", 0..40),
+        1..150_i32,
+    );
+    let handle = tokio::runtime::Handle::current();
+    let indexed_words = move |text: String, max: i32| -> Vec<String> {
+        handle.block_on(async {
+            let sql = "SELECT tsvector_to_array(placed($1, $2, '', 'C', 0)::TSVECTOR)";
+            let client = pool.get().await.unwrap();
+            client.query_one(sql, &[&text, &max]).await.unwrap().get(0)
+        })
+    };
+    let check = move |(text, max): (Vec<String>, i32)| {
+        let mut length = 0;
+        let mut expected = BTreeSet::new();
+        for word in &text {
+            length += word.chars().count();
+            if length > max as usize {
+                break;
+            }
+            expected.insert(word.clone());
+            length += 1;
+        }
+        let indexed = BTreeSet::from_iter(indexed_words(text.join(" "), max));
+        if expected.is_empty() {
+            expected.extend(
+                text.first()
+                    .map(|word| word.chars().take(max as usize + 1).collect()),
+            );
+        }
+        prop_assert_eq!(indexed, expected);
+        Ok(())
+    };
+    let run = move || TestRunner::default().run(&texts, check);
+    tokio::task::spawn_blocking(run).await.unwrap().unwrap();
+}
+
+/// Returns words of this length together, the last of which is `last`.
+fn text_of(length: usize, word: &str, last: &str) -> String {
+    let mut text = format!("firstword {}", format!("{word} ").repeat(length));
+    text.truncate(length - last.len() - 2);
+    text + "z " + last
+}
+
+#[tokio::test]
+async fn texts_of_each_length_around_the_cut_are_stored_and_found() {
+    let demo = Demo::new().await;
+    for setting in [&settings::TITLE_MAX, &settings::BODY_MAX] {
+        demo.set(setting.key, "1000000").await;
+    }
+    demo.set(settings::POST_INTERVAL.key, "0").await;
+    let threads = demo.threads_path("General").await;
+    let count = async |word: &str| {
+        hits(&demo, "guest", &format!("q={word}")).await["items"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    let mut texts = 0;
+    for word in ["a", "bb"] {
+        for offset in 0..4 {
+            let title = text_of(TITLE_CUT - 1 + offset, word, &format!("t{word}{offset}"));
+            let text = text_of(BODY_CUT - 1 + offset, word, &format!("b{word}{offset}"));
+            let new = json!({ "title": title, "body": text });
+            let (status, thread) = demo.post("newbie", &threads, new).await;
+            assert_eq!(status, 201, "{word} {offset}");
+            let (_, posts) = demo.get("mod", &posts_path(&thread)).await;
+            let post = &posts["items"][0];
+            demo.approve(number(&post["postId"])).await.unwrap();
+            texts += 1;
+            let path = format!(
+                "{}/{}",
+                posts_path(&thread),
+                post["postId"].as_str().unwrap()
+            );
+            let edit = json!({ "title": format!("{title} x"), "body": format!("{text} x") });
+            let edited = demo.as_member("mod").await.patch(&path, &edit).await;
+            assert_eq!(edited.status, 200, "{}", edited.json());
+            assert_eq!(count("firstword").await, texts);
+            if offset < 2 {
+                assert_eq!(count(&format!("t{word}{offset}")).await, 1);
+                assert_eq!(count(&format!("b{word}{offset}")).await, 1);
+            }
+        }
+    }
+}
+
+/// Title and body with the words that need the most bytes in the index of Postgres.
+#[tokio::test]
+async fn the_largest_texts_are_indexed() {
+    let demo = Demo::new().await;
+    for setting in [&settings::TITLE_MAX, &settings::BODY_MAX] {
+        demo.set(setting.key, "1000000").await;
+    }
+    demo.set(settings::POST_INTERVAL.key, "0").await;
+    let threads = demo.threads_path("General").await;
+    let letters = |count: usize| -> String {
+        let letters = ('\u{20000}'..='\u{2a6d0}').chain('\u{30000}'..='\u{31340}');
+        letters
+            .cycle()
+            .take(count)
+            .flat_map(|letter| [letter, ' '])
+            .collect()
+    };
+    let long_words = "\u{20000}".repeat(2_000) + " ";
+    for (title, text) in [
+        (letters(150_000), "short".to_owned()),
+        (letters(26_000), letters(100_000)),
+        (long_words.repeat(30), long_words.repeat(80)),
+        ("x".repeat(400_000), "x".repeat(600_000)),
+        ("x ".repeat(26_000), "x ".repeat(450_000)),
+    ] {
+        let new = json!({ "title": title.trim_end(), "body": text.trim_end() });
+        let (status, thread) = demo.post("alice", &threads, new).await;
+        assert_eq!(status, 201, "{thread}");
+    }
 }

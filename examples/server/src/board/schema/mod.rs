@@ -105,7 +105,7 @@ mod tests {
         for (migrations, checksum) in [
             (
                 POSTGRES,
-                "8481201bd0eaf5181f9b8cd69811f8456cdb91e1aae5bdf8839d873c21f55a23",
+                "a8fc2afd75620c850ffa5f08e1cdfdaecec60fbdd36da42cf8927dc8b02f7380",
             ),
             (
                 SQLITE,

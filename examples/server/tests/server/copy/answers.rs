@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::full_board::FullBoard;
-use super::{BACK, LEFT_OUT, SOURCE, checksums, tables, tables_in_postgres};
+use super::{BACK, LEFT_OUT, SOURCE, checksums, copy, tables, tables_in_postgres};
 use crate::client::get;
 use crate::deliveries::{ALLOW_PRIVATE, endpoint_id, endpoint_secret};
 use crate::postgres::Database;
@@ -158,6 +158,25 @@ fn assert_responses(board: &FullBoard, databases: [&str; 3], surface: &str) {
             assert_eq!(server.get(token, "/me").status, 401);
         }
     }
+}
+
+/// A text whose character at the limit of the index of Postgres is a space.
+#[test]
+fn a_board_with_raised_limits_is_copied_to_postgres_and_back() {
+    let server = start_server(&ServerDirectory::in_sqlite(), "--no-worker");
+    let alice = server.token("alice");
+    for key in ["thread.title_max", "post.body_max"] {
+        server.run_ok(&format!("setting {key} 1000000"));
+    }
+    let new = json!({ "title": "a ".repeat(25_500), "body": "a ".repeat(50_500) });
+    let posted = server.post(&alice, "/forums/2/threads", &new);
+    assert_eq!(posted.status, 201);
+    let directory = server.stop();
+    directory.run_line("board offline", "");
+    let database = Database::new();
+    let there = checksums(&copy(&directory, SOURCE, &database.url()));
+    let back = checksums(&copy(&directory, &database.url(), BACK));
+    assert_eq!(there["post"], back["post"]);
 }
 
 /// Starts a server with these options, split at spaces.

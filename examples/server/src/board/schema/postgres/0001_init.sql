@@ -262,11 +262,15 @@ CREATE INDEX post_text_by_thread ON post_text (thread_id, post_id);
 
 -- Returns folded words as a TSVECTOR literal: each word has the prefix `mark`, the weight `weight`, and a place that is
 -- counted from the place `before`. A TSVECTOR holds words of at most 2,046 bytes and less than a megabyte in all, so
--- words and texts are cut. It holds up to 256 places of each word, and all words after place 16,382 have the place
--- 16,383: words beyond these limits are found, phrases are not. A function in plpgsql keeps its plan; one in SQL is
--- planned for each post.
-CREATE FUNCTION placed (words TEXT, mark TEXT, weight TEXT, before INTEGER) RETURNS TEXT
+-- words are cut, and texts end at the last word within `max_length` characters; a longer word is only cut. A character needs at
+-- most 4 bytes, or 5 with a mark, including the place of its word. A TSVECTOR holds up to 256 places of each word, and all
+-- words after place 16,382 have the place 16,383: words beyond these limits are found, phrases are not. A function in
+-- plpgsql keeps its plan; one in SQL is planned for each post.
+CREATE FUNCTION placed (words TEXT, max_length INTEGER, mark TEXT, weight TEXT, before INTEGER) RETURNS TEXT
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    head CONSTANT TEXT := left(words || ' ', max_length + 1);
+    whole_words CONSTANT TEXT := left(head, char_length(head) - strpos(reverse(head), ' '));
 BEGIN
     RETURN coalesce((
         SELECT string_agg(
@@ -274,7 +278,7 @@ BEGIN
                 || CASE WHEN before + place < 16382 THEN before + place ELSE 16383 END || weight,
             ' '
         )
-        FROM unnest(string_to_array(left(words, 100000), ' ')) WITH ORDINALITY AS said (word, place)
+        FROM unnest(string_to_array(whole_words, ' ')) WITH ORDINALITY AS said (word, place)
     ), '');
 END
 $$;
@@ -302,9 +306,9 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN concat_ws(
         ' ',
-        CASE number WHEN 1 THEN placed(title_words, '=', 'A', 0) END,
-        CASE number WHEN 1 THEN placed(title_words, '', 'A', 0) END,
-        placed(body_words, '', 'C', CASE number WHEN 1 THEN cardinality(string_to_array(title_words, ' ')) + 1 ELSE 0 END),
+        CASE number WHEN 1 THEN placed(title_words, 50000, '=', 'A', 0) END,
+        CASE number WHEN 1 THEN placed(title_words, 50000, '', 'A', 0) END,
+        placed(body_words, 100000, '', 'C', CASE number WHEN 1 THEN cardinality(string_to_array(title_words, ' ')) + 1 ELSE 0 END),
         '#' || author_id,
         spans(forum_id, post_id)
     )::TSVECTOR;
