@@ -113,7 +113,7 @@ async fn members(fixture: &BenchFixture) -> Vec<UserId> {
             Box::pin(async move {
                 for (key, value) in [
                     ("post.interval_seconds", "0"),
-                    ("post.per_hour", "4294967295"),
+                    ("post.per_hour", "1000000"),
                 ] {
                     settings::named(key).unwrap().set(tx, value).await?;
                 }

@@ -16,91 +16,116 @@ pub struct Setting<T> {
     pub key: &'static str,
     pub default: T,
     min: T,
+    /// The largest value for which all commands work on SQLite and on Postgres.
+    max: T,
     description: &'static str,
 }
+
+/// Largest length of a text in characters. The body of a request has at most 1 MiB.
+const MAX_LENGTH: u32 = 1_000_000;
+/// Largest interval in seconds: a year.
+const MAX_SECONDS: u32 = 31_536_000;
+/// Largest limit on a number per hour, per day or per inbox, and on points.
+const MAX_LIMIT: u32 = 1_000_000;
+/// Largest number of items that one command writes or reads at once.
+const MAX_ITEMS: u32 = 1_000;
 
 pub const TITLE_MAX: Setting<u32> = Setting::new(
     "thread.title_max",
     120,
     1,
+    MAX_LENGTH,
     "Maximum length of thread titles, message subjects, poll questions, poll options and edit reasons, in characters",
 );
 pub const BODY_MAX: Setting<u32> = Setting::new(
     "post.body_max",
     20_000,
     1,
+    MAX_LENGTH,
     "Maximum length of posts, messages and rating comments, in characters",
 );
 pub const POST_INTERVAL: Setting<u32> = Setting::new(
     "post.interval_seconds",
     15,
     0,
+    MAX_SECONDS,
     "Minimum time between two posts of a member who is not staff, in seconds; 0 for no minimum",
 );
 pub const POSTS_PER_HOUR: Setting<u32> = Setting::new(
     "post.per_hour",
     60,
     1,
+    MAX_LIMIT,
     "Maximum number of posts of a member per hour",
 );
 pub const EDIT_WINDOW: Setting<EditWindow> = Setting::new(
     "post.edit_window_minutes",
     EditWindow::Minutes(30),
     EditWindow::Minutes(0),
+    EditWindow::Unlimited,
     "Time in which an author may edit and delete a post, in minutes, or unlimited; 0 forbids both",
 );
 pub const RECIPIENTS_MAX: Setting<u32> = Setting::new(
     "message.recipients_max",
     5,
     1,
+    MAX_ITEMS,
     "Maximum number of recipients of a message",
 );
 pub const MESSAGES_PER_HOUR: Setting<u32> = Setting::new(
     "message.per_hour",
     20,
     1,
+    MAX_LIMIT,
     "Maximum number of messages of a member per hour",
 );
 pub const INBOX_QUOTA: Setting<u32> = Setting::new(
     "message.inbox_quota",
     100,
     1,
+    MAX_LIMIT,
     "Maximum number of messages in an inbox, not counting receipts",
 );
 pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new(
     "reputation.allow_negative",
     false,
     false,
+    true,
     "true allows ratings with negative points",
 );
 pub const ALLOW_EMPTY_COMMENT: Setting<bool> = Setting::new(
     "reputation.allow_empty_comment",
     false,
     false,
+    true,
     "true allows ratings without a comment",
 );
 pub const MAX_POINTS: Setting<u32> = Setting::new(
     "reputation.max_points",
     5,
     1,
+    MAX_LIMIT,
     "Maximum absolute value of the points of a rating",
 );
 pub const RATINGS_PER_DAY: Setting<u32> = Setting::new(
     "reputation.per_day",
     10,
     1,
+    MAX_LIMIT,
     "Maximum number of ratings by a member per day",
 );
 pub const OPTIONS_MAX: Setting<u32> = Setting::new(
     "poll.options_max",
     20,
     2,
+    MAX_ITEMS,
     "Maximum number of options of a poll",
 );
 pub const MAX_RANKED_MATCHES: Setting<u32> = Setting::new(
     "search.max_ranked_matches",
     1_000,
     1,
+    10 * MAX_ITEMS,
     "Number of the newest matches that a search ranks by relevance",
 );
 
@@ -123,11 +148,12 @@ const ALL: &[&dyn AnySetting] = &[
 ];
 
 impl<T: SettingType> Setting<T> {
-    const fn new(key: &'static str, default: T, min: T, description: &'static str) -> Self {
+    const fn new(key: &'static str, default: T, min: T, max: T, description: &'static str) -> Self {
         Self {
             key,
             default,
             min,
+            max,
             description,
         }
     }
@@ -182,25 +208,25 @@ impl SettingValues {
 pub trait SettingType:
     Copy + Debug + Display + FromStr + Into<Value> + PartialOrd + Send + Sync
 {
-    /// Describes the values from `min` on.
-    fn rule(min: Self) -> String;
+    /// Describes the values from `min` to `max`.
+    fn rule(min: Self, max: Self) -> String;
 }
 
 impl SettingType for u32 {
-    fn rule(min: Self) -> String {
-        format!("a whole number of at least {min}")
+    fn rule(min: Self, max: Self) -> String {
+        format!("a whole number from {min} to {max}")
     }
 }
 
 impl SettingType for bool {
-    fn rule(_: Self) -> String {
+    fn rule(_: Self, _: Self) -> String {
         "true or false".into()
     }
 }
 
 impl SettingType for EditWindow {
-    fn rule(min: Self) -> String {
-        format!("a whole number of at least {min}, or unlimited")
+    fn rule(min: Self, max: Self) -> String {
+        format!("a whole number from {min} to {}, or {max}", u32::MAX)
     }
 }
 
@@ -231,7 +257,7 @@ impl<T: SettingType> AnySetting for Setting<T> {
     }
 
     fn rule(&self) -> String {
-        T::rule(self.min)
+        T::rule(self.min, self.max)
     }
 
     async fn value(&self, connection: &Connection<'_>) -> DbResult<Value> {
@@ -242,7 +268,7 @@ impl<T: SettingType> AnySetting for Setting<T> {
         let unsigned = (!text.starts_with('+')).then_some(text);
         let value = unsigned
             .and_then(|text| text.parse().ok())
-            .filter(|value: &T| *value >= self.min);
+            .filter(|value: &T| (self.min..=self.max).contains(value));
         match value {
             Some(value) if value == self.get(tx).await? => Ok(Some(false)),
             Some(value) => put(tx, self.key, &value.to_string()).await.map(Some),

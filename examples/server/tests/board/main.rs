@@ -21,6 +21,7 @@ mod query_plans;
 mod races;
 mod search;
 mod sessions;
+mod settings;
 mod shared;
 mod statements;
 mod token_loader;

@@ -19,7 +19,7 @@ fn text_sizes(page: &Value) -> Vec<usize> {
 /// Creates a thread with 24 posts of 20,000 `<` (80,000 bytes each as HTML), with two posts of a million bytes, and
 /// with short posts.
 async fn long_thread(demo: &Demo) -> String {
-    demo.set(settings::BODY_MAX.key, "2000000").await;
+    demo.set(settings::BODY_MAX.key, "1000000").await;
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let new = json!({ "title": "Long", "body": "x" });
     let (_, thread) = demo

@@ -1,0 +1,102 @@
+//! Settings at their largest values.
+
+use serde_json::{Value, json};
+
+use crate::board::db::bind;
+use crate::board::generate::ContentSize;
+use crate::board::settings;
+use crate::demo::{Demo, body};
+
+const LARGEST: [(&str, u32); 11] = [
+    ("thread.title_max", 1_000_000),
+    ("post.body_max", 1_000_000),
+    ("post.interval_seconds", 31_536_000),
+    ("post.per_hour", 1_000_000),
+    ("message.recipients_max", 1_000),
+    ("message.per_hour", 1_000_000),
+    ("message.inbox_quota", 1_000_000),
+    ("reputation.max_points", 1_000_000),
+    ("reputation.per_day", 1_000_000),
+    ("poll.options_max", 1_000),
+    ("search.max_ranked_matches", 10_000),
+];
+
+#[tokio::test]
+async fn each_number_works_at_its_largest_value() {
+    let demo = Demo::new().await;
+    for (key, largest) in LARGEST {
+        let setting = settings::named(key).unwrap();
+        demo.set(key, &largest.to_string()).await;
+        assert!(setting.rule().ends_with(&format!(" to {largest}")), "{key}");
+        let larger = (largest + 1).to_string();
+        demo.change(move |tx| {
+            Box::pin(async move {
+                assert_eq!(setting.set(tx, &larger).await?, None);
+                Ok(())
+            })
+        })
+        .await;
+    }
+    demo.set("post.edit_window_minutes", &u32::MAX.to_string())
+        .await;
+    demo.generate(ContentSize {
+        members: 1_000,
+        threads: 2,
+        posts: 4,
+    })
+    .await;
+
+    let threads = demo.threads_path("General").await;
+    let posted = async |member: &'static str, path: &str, new: Value| {
+        let (status, created) = demo.post(member, path, new).await;
+        assert_eq!(status, 201, "{path} {created}");
+        created
+    };
+    let options = (0..1_000).map(|number| format!("Option {number}"));
+    let poll =
+        json!({ "question": "Which?", "options": Vec::from_iter(options), "maxChoices": 1_000 });
+    let new = json!({ "title": "Many", "body": "options", "poll": poll });
+    let thread = posted("admin", &threads, new).await;
+    let poll = format!("/threads/{}/poll", thread["threadId"].as_str().unwrap());
+    let (_, poll) = demo.get("bob", &poll).await;
+    let options = poll["options"].as_array().unwrap().iter();
+    let vote = json!({ "optionIds": Vec::from_iter(options.map(|option| &option["optionId"])) });
+    let votes = format!("/polls/{}/votes", poll["pollId"].as_str().unwrap());
+    posted("bob", &votes, vote).await;
+
+    let replies = demo.tea_posts_path().await;
+    let post = posted("mod", &replies, body(&"b".repeat(1_000_000))).await;
+    let (status, _) = demo.post("alice", &replies, body("too soon")).await;
+    assert_eq!(status, 422);
+    let edit = format!("{replies}/{}", post["postId"].as_str().unwrap());
+    let edited = demo
+        .as_member("mod")
+        .await
+        .patch(&edit, &body("edited"))
+        .await;
+    assert_eq!(edited.status, 200);
+    let title = json!({ "title": "t".repeat(1_000_000), "body": "b" });
+    posted("mod", &threads, title).await;
+
+    let find = "SELECT username FROM member WHERE id > :first ORDER BY id LIMIT 1000";
+    let names: Vec<String> = demo
+        .read(move |connection| {
+            Box::pin(async move {
+                let parameters = bind! { ":first": 7_i64 };
+                Ok(connection.all(find, parameters, |row| row.value()).await?)
+            })
+        })
+        .await;
+    let to: Vec<_> = names.iter().map(|name| format!("@{name}")).collect();
+    assert_eq!(to.len(), 1_000);
+    posted(
+        "bob",
+        "/messages",
+        json!({ "to": to, "subject": "Hi", "body": "there" }),
+    )
+    .await;
+    let rating = json!({ "points": 1_000_000, "comment": "Thanks" });
+    posted("admin", "/members/@bob/reputation", rating).await;
+    let (status, hits) = demo.get("bob", "/search?q=edited&sort=relevance").await;
+    assert_eq!((status, hits["items"].as_array().unwrap().len()), (200, 1));
+}
