@@ -6,6 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::line::limit;
+
 /// Maximum number of buffered bytes. Further lines are dropped and counted.
 const CAPACITY: usize = 1 << 20;
 
@@ -79,10 +81,11 @@ impl LogBuffer {
 /// Buffers one whole line at each call.
 impl Write for LogBuffer {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let limited = limit(line);
         let mut state = self.lock();
         let was_empty = state.lines.is_empty();
         if state.lines.len() < CAPACITY {
-            state.lines.extend_from_slice(line);
+            state.lines.extend_from_slice(&limited);
         } else {
             state.lost += 1;
         }

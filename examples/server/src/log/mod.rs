@@ -2,6 +2,7 @@
 
 mod buffer;
 mod fields;
+mod line;
 mod logger;
 
 pub use fields::LogFields;
