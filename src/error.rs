@@ -48,6 +48,9 @@ impl<E: IntoBackendError> From<E> for BackendError {
 
 /// Converts any error to a [`BackendError`], for errors that `?` does not convert, such as those of sqlx.
 ///
+/// The text of the error and of its sources is logged. The text of a database error can quote content: convert it to an
+/// error without values first.
+///
 /// `?` converts a [`BackendError`] further to [`BoardError::Internal`](crate::host::BoardError::Internal), so
 /// `or_internal()?` works in a [`Board`](crate::host::Board) and in an [`Authorizer`](crate::host::Authorizer).
 ///

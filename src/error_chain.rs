@@ -1,51 +1,81 @@
 //! Text of an error with its sources, for the log.
 
-use std::fmt::{self, Write as _};
+use std::error::Error;
+use std::fmt;
 
-/// Displays an error and its sources, separated by colons, for the log.
+/// Length in bytes at which a text is cut.
+const MAX_LENGTH: usize = 2_000;
+
+/// Displays an error and its sources, separated by colons, for the log. Cuts a long text.
 ///
 /// Omits a source whose text is contained in the text of an outer error. For an error of a database driver, shows the
-/// sentence without the values of the statement, as [`IntoBackendError`](crate::error::IntoBackendError) does. Escapes
-/// control characters: a host's error can contain text that a member wrote, and this text must not be able to add a
-/// line to the log.
-pub(crate) struct ErrorChain<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
+/// sentence without values, as [`IntoBackendError`](crate::error::IntoBackendError) does, also where the text of an outer
+/// error contains the driver's text. Escapes control characters: a host's error can contain text that a member wrote, and
+/// this text must not be able to add a line to the log.
+pub(crate) struct ErrorChain<'a>(pub(crate) &'a (dyn Error + 'static));
 
 impl fmt::Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::new();
+        let mut outer: Vec<String> = Vec::new();
         let mut next = Some(self.0);
         while let Some(error) = next {
-            let driver_sentence = driver_sentence(error);
-            next = match driver_sentence {
-                Some(_) => None,
-                None => error.source(),
-            };
-            let sentence = driver_sentence.unwrap_or_else(|| error.to_string());
+            let driver_text = error.to_string();
+            if let Some(sentence) = driver_sentence(error) {
+                if !driver_text.is_empty() {
+                    for text in &mut outer {
+                        *text = text.replace(&driver_text, &sentence);
+                    }
+                }
+                outer.push(sentence);
+                break;
+            }
+            outer.push(driver_text);
+            next = error.source();
+        }
+        let mut text = String::new();
+        for sentence in outer {
             if !text.contains(&sentence) {
                 let separator = if text.is_empty() { "" } else { ": " };
                 text = format!("{text}{separator}{sentence}");
             }
         }
-        text.chars().try_for_each(|letter| {
-            if letter.is_control() {
-                write!(f, "{}", letter.escape_default())
-            } else {
-                f.write_char(letter)
+        let mut line = String::new();
+        for letter in text.chars() {
+            if line.len() >= MAX_LENGTH {
+                line.push('…');
+                break;
             }
-        })
+            if letter.is_control() {
+                line.extend(letter.escape_default());
+            } else {
+                line.push(letter);
+            }
+        }
+        f.write_str(&line)
     }
 }
 
-/// Returns a sentence without values for an error of a database driver; `None` for other errors. The driver's own text
-/// or its sources contain values of the statement.
-fn driver_sentence(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+/// Returns a sentence without values for an error of a database driver, or for a wrapper that shows the text of such an
+/// error as its own (`#[error(transparent)]`); `None` for other errors.
+fn driver_sentence(error: &(dyn Error + 'static)) -> Option<String> {
     #[cfg(feature = "postgres")]
-    if let Some(error) = error.downcast_ref() {
-        return Some(crate::store::postgres::describe_error(error));
+    {
+        use crate::store::postgres::{describe_db_error, describe_error};
+        let driver_error = error.downcast_ref().map(describe_error);
+        if let Some(sentence) = driver_error.or_else(|| error.downcast_ref().map(describe_db_error))
+        {
+            return Some(sentence);
+        }
     }
     #[cfg(feature = "sqlite")]
-    if let Some(error) = error.downcast_ref() {
-        return Some(crate::store::sqlite::describe_error(error));
+    {
+        use crate::store::sqlite::{describe_error, describe_failure};
+        if let Some(error) = error.downcast_ref() {
+            return Some(describe_error(error));
+        }
+        if let Some(failure) = error.source().and_then(|source| source.downcast_ref()) {
+            return Some(describe_failure(failure, &error.to_string(), &[]));
+        }
     }
     let _ = error;
     None
@@ -68,7 +98,23 @@ mod tests {
 
     #[derive(Debug, Error)]
     #[error(transparent)]
-    struct TransparentBackend(BackendError);
+    struct Transparent<E>(E);
+
+    /// Returns an error of a driver in each wrapper.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    fn wrapped<E>(errors: [E; 5]) -> [BackendError; 5]
+    where
+        E: crate::error::IntoBackendError + std::error::Error + Send + Sync + 'static,
+    {
+        let [first, second, third, fourth, fifth] = errors;
+        [
+            BackendError::new(first),
+            BackendError::new(Context(second.into())),
+            BackendError::new(Repeating(third.into())),
+            BackendError::new(Transparent(fourth)),
+            fifth.into(),
+        ]
+    }
 
     #[test]
     fn a_chain_shows_each_cause_once() {
@@ -83,7 +129,7 @@ mod tests {
                 "failed to load the thread: query failed: disk full",
             ),
             (
-                BackendError::new(TransparentBackend(BackendError::new("disk full"))),
+                BackendError::new(Transparent(BackendError::new("disk full"))),
                 "disk full",
             ),
             (
@@ -95,13 +141,146 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_long_chain_is_cut() {
+        for text in ["\u{1f375}", "\u{85}"] {
+            let error = BackendError::new(text.repeat(5_000));
+            let text = ErrorChain(&error).to_string();
+            assert!((2_000..2_020).contains(&text.len()) && text.ends_with('…'));
+        }
+    }
+
     #[cfg(feature = "sqlite")]
     #[test]
-    fn a_chain_shows_no_statement_of_a_driver() {
+    fn a_chain_shows_no_values_of_sqlite() {
+        const MARK: &str = "Samovarium";
         let connection = rusqlite::Connection::open_in_memory().unwrap();
-        let failed = connection.execute("SELECT 'secret' FROM missing", []);
-        let error = BackendError::new(Context(failed.unwrap_err().into()));
-        let text = ErrorChain(&error).to_string();
-        assert!(text.ends_with(": no such table: missing"), "{text}");
+        let tables = "
+            CREATE TABLE post (id INTEGER PRIMARY KEY, body TEXT UNIQUE CHECK (body <> 'empty')) STRICT;
+            CREATE TRIGGER refuse BEFORE DELETE ON post BEGIN SELECT RAISE(ABORT, 'Samovarium'); END;
+            CREATE VIRTUAL TABLE words USING fts5 (body);
+            INSERT INTO post VALUES (1, 'Samovarium')";
+        connection.execute_batch(tables).unwrap();
+        let read = |sql: &str| connection.query_row(sql, [MARK], |row| row.get::<_, u8>(0));
+        for (sql, expected) in [
+            (
+                "SELECT 'Samovarium' FROM missing WHERE ?1",
+                "no such table: missing",
+            ),
+            (
+                "SELECT 'Samovarium', missing FROM post WHERE ?1",
+                "no such column: missing",
+            ),
+            ("SELECT 'Samovarium' FROM FROM ?1", "Error code 1: "),
+            (
+                "INSERT INTO post (body) VALUES (?1)",
+                "UNIQUE constraint failed: post.body",
+            ),
+            ("INSERT INTO post (id) VALUES (?1)", "datatype mismatch"),
+            (
+                "INSERT INTO post (body) VALUES (substr('empty' || ?1, 1, 5))",
+                "CHECK constraint failed: body <> 'empty'",
+            ),
+            ("DELETE FROM post WHERE body = ?1", "Error code 1811: "),
+            (
+                "SELECT 1 FROM words WHERE words MATCH ?1 || ':x'",
+                "Error code 1: ",
+            ),
+            ("SELECT json_extract('{}', ?1)", "Error code 1: "),
+            (
+                "SELECT ?1",
+                "Invalid column type Text at index: 0, name: ?1",
+            ),
+            (
+                "SELECT length(?1) * 1000",
+                "an integer of column 0 is out of range",
+            ),
+        ] {
+            for error in wrapped([(); 5].map(|()| read(sql).unwrap_err())) {
+                let text = ErrorChain(&error).to_string();
+                assert!(!text.contains(MARK), "{text}");
+            }
+            let error = BackendError::from(read(sql).unwrap_err());
+            let text = ErrorChain(&error).to_string();
+            assert!(text.starts_with(expected), "{sql}: {text}");
+            assert_eq!(
+                format!("{error:?}"),
+                format!("BackendError(SqliteError({text}))")
+            );
+        }
+    }
+
+    /// Responds to a connection with an error of this code, routine and message, as Postgres does.
+    #[cfg(feature = "postgres")]
+    async fn refused_by_postgres(
+        code: &str,
+        routine: &str,
+        message: &str,
+    ) -> tokio_postgres::Error {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let fields = format!(
+            "SERROR\0VERROR\0C{code}\0M{message}\0Ddetail {message}\0tposts\0cbody\0nposts_check\0R{routine}\0\0"
+        );
+        let length = u32::try_from(fields.len() + 4).unwrap().to_be_bytes();
+        let response = [b"E", &length[..], fields.as_bytes()].concat();
+        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = server.local_addr().unwrap().port();
+        let respond = async {
+            let (mut stream, _) = server.accept().await.unwrap();
+            stream.read(&mut [0; 512]).await.unwrap();
+            stream.write_all(&response).await.unwrap();
+        };
+        let url = format!("postgres://forum@127.0.0.1:{port}/forum");
+        let connect = tokio_postgres::connect(&url, tokio_postgres::NoTls);
+        let (connected, ()) = tokio::join!(connect, respond);
+        connected.err().unwrap()
+    }
+
+    #[cfg(feature = "postgres")]
+    #[tokio::test]
+    async fn a_chain_shows_no_values_of_postgres() {
+        for (code, routine, message, expected) in [
+            (
+                "23505",
+                "_bt_check_unique",
+                "violates \"key\"",
+                "violates \"key\" (23505)",
+            ),
+            (
+                "53100",
+                "mdextend",
+                "No space left",
+                "No space left (53100)",
+            ),
+            ("42P01", "parserOpenTable", "no \"t\"", "no \"t\" (42P01)"),
+            (
+                "28P01",
+                "auth_failed",
+                "for user \"u\"",
+                "for user \"u\" (28P01)",
+            ),
+            (
+                "22P02",
+                "pg_strtoint64_safe",
+                "invalid: \"Samovarium\"",
+                "Postgres error 22P02, table posts, column body, constraint posts_check, routine pg_strtoint64_safe",
+            ),
+            (
+                "53100",
+                "exec_stmt_raise",
+                "Samovarium",
+                "Postgres error 53100, routine exec_stmt_raise",
+            ),
+        ] {
+            let mut errors = Vec::new();
+            for _ in 0..5 {
+                errors.push(refused_by_postgres(code, routine, message).await);
+            }
+            for error in wrapped(errors.try_into().unwrap()) {
+                let text = ErrorChain(&error).to_string();
+                assert!(text.ends_with(expected), "{text}");
+                assert!(!text.contains("Samovarium"), "{text}");
+            }
+        }
     }
 }

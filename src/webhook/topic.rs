@@ -148,8 +148,9 @@ impl TopicSet {
     }
 
     /// Drops names that are not topics, such as those of a newer version.
-    pub(crate) fn from_json(text: &str) -> serde_json::Result<Self> {
-        let mut names: BTreeSet<String> = serde_json::from_str(text)?;
+    pub(crate) fn from_json(text: &str) -> Result<Self, ParseError> {
+        let mut names: BTreeSet<String> =
+            serde_json::from_str(text).map_err(|_| ParseError::new("a JSON array of topics"))?;
         let all = names.remove(ALL);
         let named = names
             .iter()

@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::context::{STORE, WorkerContext};
 use crate::error::{BackendError, BackendResult};
+use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;
 use crate::store::{ClaimedDelivery, Settlement};
 
@@ -96,7 +97,7 @@ async fn begin_sending(
     for (one, sender) in claimed.iter().zip(senders) {
         let is_begun = match &result {
             Ok(begun) => Ok(begun.contains(&one.delivery.id)),
-            Err(error) => Err(BackendError::new(error.to_string())),
+            Err(error) => Err(BackendError::new(ErrorChain(error).to_string())),
         };
         sender.send(is_begun).unwrap_or_default();
     }

@@ -11,6 +11,7 @@ use super::batcher::Batchers;
 use super::context::WorkerContext;
 use super::fan_out::may_receive;
 use crate::error::{BackendError, BackendResult};
+use crate::error_chain::ErrorChain;
 use crate::host::{Access, RequestInfo};
 use crate::model::{EndpointId, UserId};
 use crate::store::ClaimedDelivery;
@@ -117,7 +118,7 @@ fn start_attempt(
         Ok(access) => Ok(access
             .as_ref()
             .is_some_and(|access| may_receive(&claimed.endpoint.owner, access, &claimed.event))),
-        Err(error) => Err(BackendError::new(error.to_string())),
+        Err(error) => Err(BackendError::new(ErrorChain(error).to_string())),
     };
     let span = attempt::span(&claimed);
     context.spawn(|context| {

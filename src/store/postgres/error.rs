@@ -4,12 +4,14 @@ use std::error::Error;
 use std::fmt;
 
 use deadpool_postgres::{PoolError, TimeoutType};
+use tokio_postgres::error::DbError;
+use tokio_postgres::types::{WasNull, WrongType};
 
 use crate::error::{BackendError, IntoBackendError};
 use crate::store::MigrationError;
 use crate::store::sql::ColumnError;
 
-/// Error of Postgres or of the connection to it. Prints as one sentence without parameters.
+/// Error of Postgres or of the connection to it. `Display` and `Debug` return one sentence without values.
 #[derive(thiserror::Error)]
 #[error(transparent)]
 #[non_exhaustive]
@@ -38,13 +40,70 @@ impl PostgresError {
     }
 }
 
-/// Returns the error as one sentence. Omits the details of an error of Postgres, because they contain values.
+/// Codes and classes of errors of Postgres whose messages contain no values of rows and parameters, but names of tables,
+/// columns and constraints, or of files, users, databases and statements.
+const WITHOUT_VALUES: [&str; 20] = [
+    "08",    // connection
+    "23",    // constraint: the row is in the detail
+    "25",    // state of the transaction, such as read-only
+    "26",    // name of a prepared statement
+    "28",    // password or user
+    "3D",    // name of a database
+    "3F",    // name of a schema
+    "40",    // deadlock or serialization failure
+    "53",    // full disk, memory, connections
+    "57",    // timeout, shutdown
+    "58",    // files of the server
+    "42501", // permission
+    "42703", // name of a column
+    "42883", // name of a function and types
+    "42P01", // name of a table
+    "42P05", // name of a prepared statement
+    "55006", // object in use
+    "55P03", // lock timeout
+    "XX001", // corrupt page of a file
+    "XX002", // corrupt index
+];
+
+/// Routine of Postgres that raises the errors of functions in PL/pgSQL. All their fields can contain values.
+const RAISE: &str = "exec_stmt_raise";
+
+/// Returns the error as one sentence without values.
 pub(crate) fn describe_error(error: &tokio_postgres::Error) -> String {
+    let kind = kind(error);
     match (error.as_db_error(), error.source()) {
-        (Some(error), _) => format!("{} ({})", error.message(), error.code().code()),
-        (None, Some(source)) => format!("{}: {source}", kind(error)),
-        (None, None) => kind(error),
+        (Some(error), _) => describe_db_error(error),
+        (None, Some(source)) if has_no_values(&kind, source) => format!("{kind}: {source}"),
+        (None, _) => kind,
     }
+}
+
+/// Returns whether the source of an error of the driver has a text without values. The conversion of a value can fail with
+/// any error.
+fn has_no_values(kind: &str, source: &(dyn Error + 'static)) -> bool {
+    let is_conversion =
+        kind.starts_with("error serializing") || kind.starts_with("error deserializing");
+    !is_conversion || source.is::<WrongType>() || source.is::<WasNull>()
+}
+
+/// Returns message and code if the message contains no values; otherwise the code and the names of the objects.
+pub(crate) fn describe_db_error(error: &DbError) -> String {
+    let code = error.code().code();
+    let routine = error.routine();
+    let is_raised = routine == Some(RAISE);
+    if !is_raised && WITHOUT_VALUES.iter().any(|safe| code.starts_with(safe)) {
+        return format!("{} ({code})", error.message());
+    }
+    let names = [
+        ("table", error.table()),
+        ("column", error.column()),
+        ("constraint", error.constraint()),
+    ];
+    let named = names.into_iter().filter(|_| !is_raised);
+    let parts = named
+        .chain([("routine", routine)])
+        .filter_map(|(object, name)| name.map(|name| format!(", {object} {name}")));
+    format!("Postgres error {code}{}", parts.collect::<String>())
 }
 
 /// Returns the kind of an error as a text, because the driver does not expose it as a value.

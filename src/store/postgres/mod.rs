@@ -73,7 +73,7 @@ mod types;
 pub use columns::read_token;
 pub use deadpool_postgres;
 pub use error::PostgresError;
-pub(crate) use error::describe_error;
+pub(crate) use error::{describe_db_error, describe_error};
 pub use execute::LeaseClock;
 pub use migrations::{MIGRATIONS, apply_migrations, migrate, migration_status, schema_status};
 pub use pool::{check_writable, close_if_lost, connect};

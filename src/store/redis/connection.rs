@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-use redis::{RedisResult, Script};
+use redis::{RedisError, RedisResult, Script};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
@@ -145,7 +145,7 @@ impl ReconnectingConnection {
         operation: impl Future<Output = RedisResult<T>>,
     ) -> BackendResult<T> {
         let result = match timeout(duration, operation).await {
-            Ok(result) => result.map_err(BackendError::new),
+            Ok(result) => result.map_err(without_arguments),
             Err(_) => Err(BackendError::new("the Redis request timed out")),
         };
         result.inspect_err(|error| {
@@ -169,6 +169,17 @@ impl ReconnectingConnection {
             }
         }
     }
+}
+
+/// Returns the text of an error. A text of the server ends before its first quotation mark: the error of an unknown command
+/// quotes the arguments, such as the password of `HELLO`.
+fn without_arguments(error: RedisError) -> BackendError {
+    let text = error.to_string();
+    let end = error
+        .code()
+        .and_then(|_| text.find(['`', '\'', '"']))
+        .unwrap_or(text.len());
+    BackendError::new(text.get(..end).unwrap_or_default().to_owned())
 }
 
 async fn reconnect_loop(

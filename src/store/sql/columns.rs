@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::audit::{AuditAction, AuditOrigin};
-use crate::error::{BackendError, IntoBackendError};
+use crate::error::{BackendError, IntoBackendError, ParseError};
 use crate::model::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId,
 };
@@ -41,8 +41,9 @@ pub(crate) use text_columns;
 pub(crate) struct ScopeList(pub(crate) Arc<[String]>);
 
 impl ScopeList {
-    pub(crate) fn from_json(text: &str) -> serde_json::Result<Self> {
-        let scopes: Vec<String> = serde_json::from_str(text)?;
+    pub(crate) fn from_json(text: &str) -> Result<Self, ParseError> {
+        let scopes: Vec<String> =
+            serde_json::from_str(text).map_err(|_| ParseError::new("a JSON array of scopes"))?;
         Ok(Self(scopes.into()))
     }
 
@@ -51,7 +52,7 @@ impl ScopeList {
     }
 }
 
-/// A column that is missing, has another type, or contains a malformed value.
+/// A column that is missing, has another type, or contains a malformed value. The reason does not contain the value.
 #[derive(Debug, thiserror::Error)]
 #[error("column {column}: {reason}")]
 pub(crate) struct ColumnError {

@@ -195,6 +195,8 @@ pub(crate) fn read_claimed_event(row: &dyn Columns, delivery: &Delivery) -> Colu
 
 /// Logs and counts a row that cannot be decoded and is skipped.
 pub(crate) fn report_unreadable(table: &'static str, id: &str, reason: &str) {
+    // The id can be malformed, and as long as the row.
+    let id: String = id.chars().take(64).collect();
     crate::metrics::recorder::record_unreadable_row(table);
     tracing::error!(table, id, reason, "failed to decode row; row skipped");
 }

@@ -88,6 +88,6 @@ use executor::SqliteExecutor;
 #[cfg(feature = "test-util")]
 pub(crate) use executor::inline_stores;
 pub use migrations::{apply_migrations, migration_status};
-pub(crate) use pool::describe_error;
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
+pub(crate) use pool::{describe_error, describe_failure};
 pub use rusqlite;

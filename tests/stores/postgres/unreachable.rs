@@ -103,6 +103,40 @@ async fn an_error_is_one_sentence_without_values() {
         panic!("another error");
     };
     assert_eq!(source.to_string(), sentence);
+    for (sql, expected) in [
+        (
+            "SELECT ('Samovarium' || current_user)::BIGINT",
+            "Postgres error 22P02, routine pg_strtoint64",
+        ),
+        (
+            "SELECT ('''Samovarium' || current_user)::TSVECTOR",
+            "Postgres error 42601, routine ",
+        ),
+        (
+            "SELECT 'Samovarium' Samovarium x",
+            "Postgres error 42601, routine scanner_yyerror",
+        ),
+        (
+            "DO $$ BEGIN RAISE 'Samovarium' USING ERRCODE = '53100', TABLE = 'Samovarium'; END $$",
+            "Postgres error 53100, routine exec_stmt_raise",
+        ),
+        (
+            "SELECT 'Samovarium' FROM missing",
+            "relation \"missing\" does not exist (42P01)",
+        ),
+    ] {
+        let error = client.batch_execute(sql).await.unwrap_err();
+        let error = BackendError::from(error);
+        let text = error.to_string();
+        assert!(
+            text.starts_with(expected) && !text.contains("varium"),
+            "{text}"
+        );
+        assert_eq!(
+            format!("{error:?}"),
+            format!("BackendError(PostgresError({text}))")
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -132,6 +132,21 @@ impl ServerDirectory {
         stored.iter().any(|stored| stored.contains(&secret))
     }
 
+    pub const fn is_in_postgres(&self) -> bool {
+        self.postgres.is_some()
+    }
+
+    /// Runs statements on the database.
+    pub fn execute(&self, statements: &str) {
+        match &self.postgres {
+            Some(database) => drop(database.query(statements)),
+            None => {
+                let database = Connection::open(self.path().join("forum.db")).unwrap();
+                database.execute_batch(statements).unwrap();
+            }
+        }
+    }
+
     /// Runs SQL on the database. Returns the first column of all rows.
     pub fn query(&self, sql: &str) -> Vec<String> {
         if let Some(database) = &self.postgres {

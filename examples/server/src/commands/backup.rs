@@ -6,6 +6,7 @@ use std::path::{self, Path, PathBuf};
 
 use clap::Args;
 use forum_api::host::{BoardError, BoardResult};
+use forum_api::store::sqlite::SqliteError;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
@@ -72,7 +73,7 @@ impl BackupCommand {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let text = |error: rusqlite::Error| error.to_string();
+    let text = |error: rusqlite::Error| SqliteError::from(error).to_string();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // An absolute path is never a URI with parameters.
     let absolute = |path| path::absolute(path).map_err(|error| error.to_string());

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use forum_api::Language;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
-use forum_api::store::sqlite::{DatabasePath, DatabaseSettings};
+use forum_api::store::sqlite::{DatabasePath, DatabaseSettings, SqliteError};
 use forum_api::webhook::{KeyId, KeyMismatchError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -212,7 +212,7 @@ impl RestoreCommand {
                 let reason = match error.sqlite_error_code() {
                     Some(ErrorCode::NotADatabase) => "is not a SQLite database".into(),
                     Some(ErrorCode::DatabaseCorrupt) => "is damaged".into(),
-                    _ => format!("cannot be checked: {error}"),
+                    _ => format!("cannot be checked: {}", SqliteError::from(error)),
                 };
                 return Err(refused(&format!("the backup \"{shown}\" {reason}")));
             }
@@ -318,7 +318,7 @@ fn lock(database: &Path) -> BoardResult<Option<Connection>> {
                 "another program uses the database \"{shown}\"; stop it first"
             )))
         }
-        (Err(error), _) => Err(unusable(&error)),
+        (Err(error), _) => Err(unusable(&SqliteError::from(error))),
     }
 }
 

@@ -200,6 +200,105 @@ fn the_log_holds_no_secret_in_either_format() {
     }
 }
 
+/// Views with the names of the tables, whose rows cannot be read or written: the errors quote [`MARK`] and, on Postgres,
+/// the row.
+fn poison(directory: &ServerDirectory, table: &str) {
+    let kept = format!("ALTER TABLE {table} RENAME TO {table}_kept");
+    if directory.is_in_postgres() {
+        directory.execute(&format!(
+            "{kept}; CREATE VIEW {table} AS
+            SELECT * FROM {table}_kept WHERE quote_row({table}_kept::TEXT) WITH CHECK OPTION"
+        ));
+        return;
+    }
+    let columns = directory.query(&format!("SELECT name FROM pragma_table_info('{table}')"));
+    let values = columns
+        .iter()
+        .map(|column| format!("json_extract('{{}}', '{MARK}') AS \"{column}\""));
+    let values = values.collect::<Vec<_>>().join(", ");
+    let refuse = ["INSERT", "UPDATE", "DELETE"].map(|change| {
+        format!(
+            "CREATE TRIGGER poison_{change} INSTEAD OF {change} ON {table}
+            BEGIN SELECT RAISE(ABORT, '{MARK}'); END;"
+        )
+    });
+    directory.execute(&format!(
+        "{LEGACY} {kept}; CREATE VIEW {table} AS SELECT {values} FROM {table}_kept; {}",
+        refuse.concat()
+    ));
+}
+
+fn cure(directory: &ServerDirectory, table: &str) {
+    let begin = if directory.is_in_postgres() {
+        ""
+    } else {
+        LEGACY
+    };
+    directory.execute(&format!(
+        "{begin} DROP VIEW {table}; ALTER TABLE {table}_kept RENAME TO {table}"
+    ));
+}
+
+/// Renames tables of SQLite, but not their names in foreign keys and triggers.
+const LEGACY: &str =
+    "PRAGMA busy_timeout = 20000; PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON;";
+
+#[test]
+fn errors_of_each_table_are_logged_without_values() {
+    let server = Server::new(&["--token-budget", "99999", "--window", "86400"]);
+    let alice = server.token("alice");
+    let session = cookie(&sign_in(&server, "admin", server.password()));
+    server.remove_post_limits();
+    server.run_ok("webhook add --allow-private-webhooks --url http://127.0.0.1:1/x");
+    let directory = &server.directory;
+    let tables = if directory.is_in_postgres() {
+        directory.execute(&format!(
+            "CREATE FUNCTION quote_row (line TEXT) RETURNS BOOLEAN LANGUAGE plpgsql AS
+            $$ BEGIN RAISE '{MARK} %', line; END $$"
+        ));
+        "SELECT relname::TEXT FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+    } else {
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%'"
+    };
+    let tables = directory.query(tables);
+    assert!(tables.len() > 20, "{tables:?}");
+    let mut printed = String::new();
+    let mut failed = 0;
+    for table in &tables {
+        poison(directory, table);
+        let statuses = REQUESTS
+            .iter()
+            .map(|(method, path, body, _)| server.send(method, &alice, path, body).status)
+            .chain(
+                [
+                    "/panel/usage",
+                    "/panel/tokens",
+                    "/panel/webhooks",
+                    "/panel/deliveries",
+                    "/panel/audit",
+                ]
+                .map(|path| page(&server, &session, path).status),
+            );
+        failed += usize::from(statuses.filter(|status| *status >= 500).count() > 0);
+        sign_in(&server, "admin", MARK);
+        for line in ["audit list", "setting post.per_hour 1000000"] {
+            printed += &server.run(line).stderr;
+        }
+        cure(directory, table);
+    }
+    assert!(failed * 2 > tables.len(), "{failed} of {}", tables.len());
+    let (directory, log) = server.stop_with_log();
+    let code = if directory.is_in_postgres() {
+        "Postgres error P0001"
+    } else {
+        "Error code 1"
+    };
+    for text in [&log, &printed] {
+        assert!(text.contains(code), "{text}");
+        Secrets::default().assert_absent(text);
+    }
+}
+
 impl Scenario {
     fn new(format: &str) -> Self {
         let options: Vec<_> =

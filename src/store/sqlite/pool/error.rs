@@ -1,12 +1,13 @@
 //! Errors of a database.
 
+use std::fmt;
 use std::io;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::ErrorCode;
+use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::error::{BackendError, IntoBackendError, OverloadedError};
 use crate::store::sql::ColumnError;
@@ -14,18 +15,19 @@ use crate::store::sql::ColumnError;
 /// Time after which a caller may repeat an operation that the full queue rejected.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Error of a [`Database`](super::Database). Prints as one sentence.
+/// Error of a [`Database`](super::Database). `Display` and `Debug` return one sentence without the statement and without
+/// values.
 ///
 /// The operations of a transaction that fails share one error, which is cheap to clone.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[error(transparent)]
 #[non_exhaustive]
 pub struct SqliteError(Arc<Cause>);
 
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub(super) enum Cause {
     #[error("{}", describe_error(.0))]
-    Sqlite(rusqlite::Error),
+    Sqlite(Error),
     #[error("{0}")]
     Malformed(ColumnError),
     #[error("{0}")]
@@ -68,11 +70,95 @@ impl SqliteError {
     }
 }
 
-/// Returns the error as one sentence. Omits the SQL statement, which rusqlite adds to the message for invalid SQL.
-pub(crate) fn describe_error(error: &rusqlite::Error) -> String {
+impl fmt::Debug for SqliteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SqliteError({self})")
+    }
+}
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Returns the error as one sentence, without the SQL statement and without values. Of a conversion it names the column
+/// only.
+pub(crate) fn describe_error(error: &Error) -> String {
     match error {
-        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
-        error => error.to_string(),
+        Error::SqliteFailure(failure, Some(message)) => {
+            describe_failure(failure, message, &["no such table: "])
+        }
+        Error::SqlInputError { error, msg, .. } => {
+            describe_failure(error, msg, &["no such table: ", "no such column: "])
+        }
+        Error::FromSqlConversionFailure(index, kind, error) => match error.downcast_ref() {
+            Some(error) => ColumnError::to_string(error),
+            None => format!("a value of column {index} with the type {kind} is malformed"),
+        },
+        Error::IntegralValueOutOfRange(index, _) => {
+            format!("an integer of column {index} is out of range")
+        }
+        Error::ToSqlConversionFailure(_) => "a parameter cannot be stored".into(),
+        // These texts contain names and numbers of columns and parameters.
+        Error::SqliteFailure(_, None)
+        | Error::Utf8Error(..)
+        | Error::InvalidPath(_)
+        | Error::InvalidParameterName(_)
+        | Error::InvalidParameterCount(..)
+        | Error::InvalidColumnIndex(_)
+        | Error::InvalidColumnName(_)
+        | Error::InvalidColumnType(..)
+        | Error::ExecuteReturnedResults
+        | Error::QueryReturnedNoRows
+        | Error::QueryReturnedMoreThanOneRow
+        | Error::StatementChangedRows(_)
+        | Error::InvalidQuery
+        | Error::MultipleStatement => error.to_string(),
+        _ => "the SQLite driver failed".into(),
+    }
+}
+
+/// Returns the message of an error of SQLite if it cannot quote values, and otherwise the text of its code. `allowed` are
+/// the beginnings of allowed messages of the general code `SQLITE_ERROR`, which triggers, functions and virtual tables use
+/// as well: the full-text index quotes queries.
+pub(crate) fn describe_failure(failure: &ffi::Error, message: &str, allowed: &[&str]) -> String {
+    let has_no_values = match failure.code {
+        // The message names the constraint, or the table and the column. The message of a trigger is any text.
+        ErrorCode::ConstraintViolation => matches!(
+            failure.extended_code,
+            ffi::SQLITE_CONSTRAINT_CHECK
+                | ffi::SQLITE_CONSTRAINT_DATATYPE
+                | ffi::SQLITE_CONSTRAINT_FOREIGNKEY
+                | ffi::SQLITE_CONSTRAINT_NOTNULL
+                | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
+                | ffi::SQLITE_CONSTRAINT_ROWID
+                | ffi::SQLITE_CONSTRAINT_UNIQUE
+        ),
+        // These messages are fixed, or name a table or a file.
+        ErrorCode::AuthorizationForStatementDenied
+        | ErrorCode::CannotOpen
+        | ErrorCode::DatabaseBusy
+        | ErrorCode::DatabaseCorrupt
+        | ErrorCode::DatabaseLocked
+        | ErrorCode::DiskFull
+        | ErrorCode::FileLockingProtocolFailed
+        | ErrorCode::NotADatabase
+        | ErrorCode::OperationInterrupted
+        | ErrorCode::OutOfMemory
+        | ErrorCode::PermissionDenied
+        | ErrorCode::ReadOnly
+        | ErrorCode::SchemaChanged
+        | ErrorCode::SystemIoFailure
+        | ErrorCode::TooBig
+        | ErrorCode::TypeMismatch => true,
+        ErrorCode::Unknown => allowed.iter().any(|start| message.starts_with(start)),
+        _ => false,
+    };
+    if has_no_values {
+        message.into()
+    } else {
+        failure.to_string()
     }
 }
 
@@ -94,8 +180,8 @@ impl From<Cause> for SqliteError {
     }
 }
 
-impl From<rusqlite::Error> for SqliteError {
-    fn from(error: rusqlite::Error) -> Self {
+impl From<Error> for SqliteError {
+    fn from(error: Error) -> Self {
         Cause::Sqlite(error).into()
     }
 }
@@ -112,7 +198,7 @@ impl IntoBackendError for SqliteError {
     }
 }
 
-impl IntoBackendError for rusqlite::Error {
+impl IntoBackendError for Error {
     fn into_backend_error(self) -> BackendError {
         SqliteError::from(self).into_backend_error()
     }
