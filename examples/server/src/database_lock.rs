@@ -1,13 +1,16 @@
 //! Locks beside a SQLite database, by which its processes detect each other. The system releases the locks of a killed
 //! process.
 
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process;
 
 use forum_api::host::{BoardError, BoardResult};
+use rustix::fs::OFlags;
+
+use crate::own_files;
 
 /// Use of a database by this process, until this value is dropped. Databases in memory and in Postgres have no lock.
 #[derive(Debug)]
@@ -19,7 +22,8 @@ impl DatabaseLock {
     /// Marks an existing database as used. Any number of processes can use a database.
     ///
     /// # Errors
-    /// If another process holds the [`exclusive`](Self::exclusive) lock.
+    /// If another process holds the [`exclusive`](Self::exclusive) lock, or a file of the database is a link that
+    /// [`check_database`](own_files::check_database) refuses.
     pub fn shared(database: &str) -> BoardResult<Self> {
         match sqlite_path(database) {
             Some(path) if Path::new(path).exists() => Self::shared_or_new(database),
@@ -30,7 +34,7 @@ impl DatabaseLock {
     /// Like [`shared`](Self::shared), also for a database that this process is about to create.
     pub fn shared_or_new(database: &str) -> BoardResult<Self> {
         let lock = |path| LockFile::lock(path, "lock", |file| Ok(file.try_lock_shared()?));
-        match sqlite_path(database).map(lock).transpose() {
+        match checked_path(database)?.map(lock).transpose() {
             Ok(file) => Ok(Self { _file: file }),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(BoardError::conflict(
                 "another process is replacing the database",
@@ -43,10 +47,11 @@ impl DatabaseLock {
     /// Keeps all other processes of the program from using a database.
     ///
     /// # Errors
-    /// If a process uses the database, or the lock cannot be created.
+    /// If a process uses the database, or the lock cannot be created, or a file of the database is a link that
+    /// [`check_database`](own_files::check_database) refuses.
     pub fn exclusive(database: &str) -> BoardResult<Self> {
         let lock = |path| LockFile::lock(path, "lock", |file| Ok(file.try_lock()?));
-        match sqlite_path(database).map(lock).transpose() {
+        match checked_path(database)?.map(lock).transpose() {
             Ok(file) => Ok(Self { _file: file }),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(BoardError::conflict(
                 "a process uses the database; stop it first",
@@ -138,27 +143,58 @@ fn sqlite_path(database: &str) -> Option<&str> {
     (path != ":memory:").then_some(path)
 }
 
-/// Opens or creates the lock file of a database. The owner of the database owns the file, because an operator can run a
-/// command as root before the server starts.
+/// Returns the path of a SQLite database in a file, after the check of its links.
+fn checked_path(database: &str) -> BoardResult<Option<&str>> {
+    let path = sqlite_path(database);
+    path.map_or(Ok(()), |path| own_files::check_database(Path::new(path)))?;
+    Ok(path)
+}
+
+/// Opens or creates the lock file of a database. The owner of the database owns a created file, because an operator can
+/// run a command as root before the server starts.
+///
+/// # Errors
+/// If the file is a link or has several names: it can belong to another program.
 fn open(path: &Path, database: &str) -> io::Result<File> {
     let database = Path::new(database).metadata().ok();
-    if database.as_ref().is_some_and(Metadata::is_dir) {
-        return Err(ErrorKind::IsADirectory.into());
-    }
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true);
-    let file = options.truncate(false).mode(0o600).open(path)?;
-    if let Some(database) = database
-        && database.uid() != file.metadata()?.uid()
-    {
-        // Only root can change the owner.
-        drop(fchown(&file, Some(database.uid()), Some(database.gid())));
+    options.read(true).write(true).mode(0o600);
+    options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    loop {
+        match options.create_new(true).open(path) {
+            Ok(file) => {
+                if let Some(database) = database
+                    && database.uid() != file.metadata()?.uid()
+                {
+                    // Only root can change the owner.
+                    drop(fchown(&file, Some(database.uid()), Some(database.gid())));
+                }
+                return Ok(file);
+            }
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            Err(_) => {}
+        }
+        match options.create_new(false).open(path) {
+            // Another process has removed the file meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            opened => {
+                let file = opened?;
+                let found = file.metadata()?;
+                if !found.is_file() || found.nlink() > 1 {
+                    return Err(io::Error::other(
+                        "the lock file is not a file of the server",
+                    ));
+                }
+                return Ok(file);
+            }
+        }
     }
-    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{chown, symlink};
+
     use super::*;
 
     #[test]
@@ -180,5 +216,51 @@ mod tests {
         drop(restore);
         DatabaseLock::shared(&database).unwrap();
         assert!(!Path::new(&format!("{path}.lock")).exists());
+    }
+
+    #[test]
+    fn a_lock_file_that_has_another_name_is_not_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let database = at("forum.db").display().to_string();
+        for name in ["forum.db", "other"] {
+            fs::write(at(name), "content").unwrap();
+        }
+        for (link, kind) in [
+            (
+                symlink as fn(PathBuf, PathBuf) -> io::Result<()>,
+                "symbolic link",
+            ),
+            (fs::hard_link, "hard link"),
+        ] {
+            link(at("other"), at("forum.db.server")).unwrap();
+            ServerLock::register(&format!("sqlite:{database}"), "address").unwrap_err();
+            assert_eq!(
+                fs::read_to_string(at("other")).unwrap(),
+                "content",
+                "{kind}"
+            );
+            fs::remove_file(at("forum.db.server")).unwrap();
+        }
+    }
+
+    #[test]
+    fn only_a_created_lock_file_gets_the_owner_of_the_database() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let database = at("forum.db");
+        fs::write(&database, "").unwrap();
+        fs::write(at("forum.db.lock"), "").unwrap();
+        let own = database.metadata().unwrap().uid();
+        // Only root can change an owner; without root both files keep theirs.
+        drop(chown(&database, Some(65_534), None));
+        let owner = database.metadata().unwrap().uid();
+        let database = format!("sqlite:{}", database.display());
+        let lock = DatabaseLock::shared(&database).unwrap();
+        assert_eq!(at("forum.db.lock").metadata().unwrap().uid(), own);
+        drop(lock);
+        let lock = DatabaseLock::shared(&database).unwrap();
+        assert_eq!(at("forum.db.lock").metadata().unwrap().uid(), owner);
+        drop(lock);
     }
 }

@@ -12,6 +12,7 @@ use forum_api::runtime::{OsRandom, TokioRuntime};
 use forum_api::webhook::{AeadCipher, PlaintextCipher, SecretCipher};
 
 use crate::new_file::{NewFile, random_hex};
+use crate::own_files::check_link;
 use crate::webhooks::WebhookOptions;
 
 /// Length of a created key, in bytes.
@@ -48,8 +49,9 @@ impl WebhookCipher {
     pub fn read(path: &Path) -> BoardResult<Self> {
         let shown = path.display();
         let unreadable = |error| format!("cannot read the key file \"{shown}\": {error}");
-        let key =
-            fs::read(path).map_err(|error| BoardError::validation("key", unreadable(error)))?;
+        let key = check_link(path)
+            .and_then(|()| fs::read(path))
+            .map_err(|error| BoardError::validation("key", unreadable(error)))?;
         let invalid = |error| format!("the key file \"{shown}\" is invalid: {error}");
         let key = AeadCipher::new(without_line_end(&key), Arc::new(OsRandom))
             .map_err(|error| BoardError::validation("key", invalid(error)))?;
@@ -136,8 +138,8 @@ pub fn default_path(database: &str) -> Option<PathBuf> {
 /// Creates a key file with a random key, readable by its owner only. It appears complete under its name, and a file that
 /// another process created meanwhile is kept.
 fn create(path: &Path) -> io::Result<()> {
-    let file = NewFile::create(path)?;
-    fs::write(file.partial(), format!("{}\n", random_hex::<KEY_LEN>()?))?;
+    let mut file = NewFile::create(path)?;
+    file.write(format!("{}\n", random_hex::<KEY_LEN>()?).as_bytes())?;
     match file.publish() {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         published => published,

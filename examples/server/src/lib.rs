@@ -25,6 +25,7 @@ pub mod log;
 mod nearest;
 mod new_file;
 mod output;
+mod own_files;
 mod prompt;
 mod serve;
 mod shutdown;

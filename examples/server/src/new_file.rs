@@ -1,7 +1,7 @@
 //! Files that get their name when they are complete.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use forum_api::runtime::{OsRandom, RandomSource};
 pub struct NewFile {
     path: PathBuf,
     partial: PathBuf,
+    file: File,
 }
 
 impl NewFile {
@@ -35,9 +36,18 @@ impl NewFile {
     fn create_at(path: &Path, partial: PathBuf) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
-        options.open(&partial)?;
+        let file = options.open(&partial)?;
         let path = path.into();
-        Ok(Self { path, partial })
+        Ok(Self {
+            path,
+            partial,
+            file,
+        })
+    }
+
+    /// Writes to the file, whatever has its temporary name now.
+    pub fn write(&mut self, content: &[u8]) -> io::Result<()> {
+        self.file.write_all(content)
     }
 
     /// Returns the temporary path.
@@ -50,7 +60,7 @@ impl NewFile {
     /// # Errors
     /// [`ErrorKind::AlreadyExists`] if the name exists; the existing file is kept.
     pub fn publish(self) -> io::Result<()> {
-        File::open(&self.partial)?.sync_all()?;
+        self.file.sync_all()?;
         match fs::hard_link(&self.partial, &self.path) {
             // The file system has no hard links.
             Err(error)
@@ -104,8 +114,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("copy.db");
         let files = || fs::read_dir(directory.path()).unwrap().count();
-        let file = NewFile::create(&path).unwrap();
-        fs::write(file.partial(), "content").unwrap();
+        let mut file = NewFile::create(&path).unwrap();
+        file.write(b"content").unwrap();
         assert!(!path.exists() && file.partial().extension() != path.extension());
         file.publish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "content");

@@ -196,9 +196,9 @@ impl WebhookKey {
             let target = target.display();
             BoardError::internal(format!("cannot create the key file \"{target}\": {error}"))
         };
-        let file = NewFile::create(target).map_err(failed)?;
+        let mut file = NewFile::create(target).map_err(failed)?;
         let key = fs::read(path).map_err(failed)?;
-        fs::write(file.partial(), key).map_err(failed)?;
+        file.write(&key).map_err(failed)?;
         file.publish().map_err(failed)?;
         Ok(true)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{self, Path, PathBuf};
 use std::time::Duration;
@@ -23,13 +23,11 @@ use crate::database_lock::DatabaseLock;
 use crate::keys::WebhookCipher;
 use crate::new_file::beside;
 use crate::output::Output;
+use crate::own_files::{begins_as_sqlite, check_link};
 use crate::prompt::Confirm;
 
 /// Suffix of the index of the write-ahead log, which SQLite creates again.
 const INDEX: &str = "-shm";
-
-/// Beginning of each SQLite database that is not empty.
-const SQLITE_HEADER: &[u8; 16] = b"SQLite format 3\0";
 
 /// Replaces a SQLite database by a backup.
 #[derive(Debug, Args)]
@@ -120,6 +118,7 @@ impl RestoreCommand {
         let backup = &self.path;
         let shown = backup.display();
         let unreadable = |error| refused(&format!("cannot read the backup \"{shown}\": {error}"));
+        check_link(backup).map_err(unreadable)?;
         let file = backup.metadata().map_err(unreadable)?;
         if !file.is_file() || file.len() == 0 {
             return Err(refused(&format!(
@@ -290,12 +289,9 @@ fn lock(database: &Path) -> BoardResult<Option<Connection>> {
         refused(&format!("cannot lock the database \"{shown}\": {error}"))
     };
     // SQLite would remove the log of a file without this header.
-    let mut header = [0; SQLITE_HEADER.len()];
-    match File::open(database).and_then(|mut file| file.read_exact(&mut header)) {
-        Ok(()) if header == *SQLITE_HEADER => {}
-        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) => {
-            return Err(unusable(&error));
-        }
+    match begins_as_sqlite(database) {
+        Ok(true) => {}
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(unusable(&error)),
         _ => return Ok(None),
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -1,7 +1,7 @@
 //! The command `restore`: replaced files, refusals, and `kill -9` during a restore.
 
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::thread;
 use std::time::Instant;
@@ -62,6 +62,41 @@ fn assert_refused(directory: &ServerDirectory, arguments: &[&str], reason: &str)
     let is_new = |file: &&String| !before.contains(file);
     assert_eq!(after.iter().find(is_new), None);
     assert!(after.contains(&"forum.db".into()), "{after:?}");
+}
+
+#[test]
+fn a_link_in_the_place_of_a_file_of_the_server_is_not_followed() {
+    let directory = board("");
+    let at = |name: &str| directory.path().join(name);
+    fs::write(at("other"), "content").unwrap();
+    let refuse = |arguments: &[&str]| {
+        directory
+            .run(arguments, "")
+            .assert_error("it is a symbolic link");
+        assert_eq!(fs::read_to_string(at("other")).unwrap(), "content");
+    };
+    for name in [
+        "forum.db.lock",
+        "forum.db.server",
+        "forum.db.before-restore",
+    ] {
+        symlink("other", at(name)).unwrap();
+        refuse(&["member", "list"]);
+        refuse(&["backup", "second.db"]);
+        refuse(&RESTORE);
+        refuse(&["serve", "--listen", "127.0.0.1:0"]);
+        fs::remove_file(at(name)).unwrap();
+    }
+    symlink("copy.db", at("link.db")).unwrap();
+    let (link, to) = ("sqlite:link.db", "--database");
+    directory
+        .run(&["member", "list", "--json", to, link], "")
+        .json();
+    fs::remove_file(at("link.db")).unwrap();
+    symlink("other", at("link.db")).unwrap();
+    refuse(&["restore", "copy.db", "--yes", to, link]);
+    symlink("/dev/null", at("null.db")).unwrap();
+    refuse(&["restore", "null.db", "--yes"]);
 }
 
 #[test]
