@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::model::is_printable;
+
 /// Length in bytes at which a text is cut.
 const MAX_LENGTH: usize = 2_000;
 
@@ -10,8 +12,9 @@ const MAX_LENGTH: usize = 2_000;
 ///
 /// Omits a source whose text is contained in the text of an outer error. For an error of a database driver, shows the
 /// sentence without values, as [`IntoBackendError`](crate::error::IntoBackendError) does, also where the text of an outer
-/// error contains the driver's text. Escapes control characters: a host's error can contain text that a member wrote, and
-/// this text must not be able to add a line to the log.
+/// error contains the driver's text. Escapes characters that are not [printable](is_printable): a host's error can contain
+/// text that a member wrote, and this text must not be able to add a line to the log, or to change the order of its
+/// letters.
 pub(crate) struct ErrorChain<'a>(pub(crate) &'a (dyn Error + 'static));
 
 impl fmt::Display for ErrorChain<'_> {
@@ -45,10 +48,10 @@ impl fmt::Display for ErrorChain<'_> {
                 line.push('…');
                 break;
             }
-            if letter.is_control() {
-                line.extend(letter.escape_default());
-            } else {
+            if is_printable(letter) {
                 line.push(letter);
+            } else {
+                line.extend(letter.escape_default());
             }
         }
         f.write_str(&line)
@@ -133,8 +136,8 @@ mod tests {
                 "disk full",
             ),
             (
-                BackendError::new("\"ü\u{1b}[2J\r\n\u{85}INFO\" is too long"),
-                "\"ü\\u{1b}[2J\\r\\n\\u{85}INFO\" is too long",
+                BackendError::new("\"ü\u{1b}[2J\r\n\u{85}\u{202e}INFO\" is too long"),
+                "\"ü\\u{1b}[2J\\r\\n\\u{85}\\u{202e}INFO\" is too long",
             ),
         ] {
             assert_eq!(ErrorChain(&error).to_string(), text);

@@ -88,8 +88,10 @@ pub use subscription::{
     NewSubscription, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget,
     SubscriptionTargetKind, UnsubscribeParams,
 };
-pub(crate) use text::{is_dotted_name, is_single_line_char};
-pub use text::{is_single_line, text_to_html};
+#[cfg(feature = "webhooks")]
+pub(crate) use text::is_invisible;
+pub use text::{is_blank, is_single_line, text_to_html};
+pub(crate) use text::{is_dotted_name, is_printable, is_single_line_char};
 pub use thread::{ContentState, GetThreadParams, LastPost, NewThread, Thread, ThreadFilter};
 pub use time::Timestamp;
 pub(crate) use time::{DAY, HOUR};

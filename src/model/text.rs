@@ -23,6 +23,40 @@ pub(crate) fn is_single_line_char(c: char) -> bool {
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Returns `true` if a text has no visible character: only white space, control and formatting characters (`Cc`, `Cf`),
+/// variation selectors and empty fillers. A blank text is not a title, a body or a label.
+///
+/// ```
+/// use forum_api::model::is_blank;
+///
+/// assert!(is_blank(" \u{200b}"));
+/// assert!(!is_blank("."));
+/// ```
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(is_invisible)
+}
+
+/// Returns `true` if a text that consists of the character is [blank](is_blank).
+pub(crate) fn is_invisible(c: char) -> bool {
+    let is_unseen = matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
+            | '\u{8e2}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    );
+    c.is_whitespace() || c.is_control() || is_unseen
+}
+
+/// Returns `true` if a terminal or a log line can show the character: a character of a single-line text that is visible,
+/// white space, or selects the glyph of another character.
+pub(crate) fn is_printable(c: char) -> bool {
+    let selects_glyph = matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
+    is_single_line_char(c) && (c.is_whitespace() || selects_glyph || !is_invisible(c))
+}
+
 /// Returns `true` if a name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters, like the names of topics and audited
 /// actions.
 pub(crate) const fn is_dotted_name(name: &str) -> bool {
@@ -90,7 +124,7 @@ fn push_escaped(html: &mut String, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_single_line, text_to_html};
+    use super::{is_blank, is_printable, is_single_line, text_to_html};
 
     #[test]
     fn a_single_line_text_has_no_control_characters_or_bidirectional_overrides() {
@@ -110,6 +144,35 @@ mod tests {
         ] {
             let text = format!("a{refused}b");
             assert!(!is_single_line(&text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_a_visible_character_is_blank() {
+        for blank in [
+            "\u{ad}",
+            "\u{115f}\u{1160}",
+            "\u{2800}",
+            "\u{3164}",
+            "\u{feff}",
+            "\u{e0041}",
+        ] {
+            assert!(is_blank(blank), "{blank:?}");
+        }
+        for visible in ["a", "\u{301}", "\u{1f600}", "।"] {
+            assert!(!is_blank(visible), "{visible:?}");
+        }
+    }
+
+    #[test]
+    fn a_printable_character_changes_no_other_text() {
+        for printable in "a ü\u{a0}東\u{301}👩\u{200d}💻✔\u{fe0f}".chars() {
+            assert!(is_printable(printable), "{printable:?}");
+        }
+        for unprintable in
+            "\n\u{1b}\u{9b}\u{2028}\u{202e}\u{2066}\u{61c}\u{200b}\u{200e}\u{feff}\u{e0041}".chars()
+        {
+            assert!(!is_printable(unprintable), "{unprintable:?}");
         }
     }
 

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::{Expiry, PlainToken, TokenRecord};
 use crate::audit::{AuditAction, AuditActor, owner_text};
 use crate::error::BackendError;
-use crate::model::{Timestamp, UserId, is_single_line};
+use crate::model::{Timestamp, UserId, is_blank, is_single_line};
 use crate::runtime::{RandomError, RandomSource};
 use crate::scope::{Scope, Scopes};
 use crate::store::TokenStore;
@@ -87,9 +87,11 @@ pub enum IssueError {
     /// only the scopes of the specification.
     #[error("unknown scope \"{0}\"")]
     UnknownScope(Scope),
-    /// The label has more than 100 characters or is not a [single-line text](is_single_line).
+    /// The label has more than 100 characters, is not a [single-line text](is_single_line), or is not empty and
+    /// [blank](is_blank).
     #[error(
-        "the label must have at most 100 characters and no control characters, line breaks or bidirectional overrides"
+        "the label must have at most 100 characters, not only invisible ones, and no control characters, line breaks or \
+         bidirectional overrides"
     )]
     InvalidLabel,
     /// The token store or the random source failed.
@@ -182,13 +184,15 @@ fn details(record: &TokenRecord, owner_name: Option<&str>) -> String {
     )
 }
 
-/// Rejects labels that are too long or not single-line texts.
+/// Rejects labels that are too long, blank or not single-line texts. An empty label is valid.
 ///
 /// # Errors
 /// [`IssueError::InvalidLabel`].
 pub(crate) fn check_label(label: &str) -> Result<(), IssueError> {
     let is_valid = label.chars().count() <= MAX_LABEL_CHARS && is_single_line(label);
-    is_valid.then_some(()).ok_or(IssueError::InvalidLabel)
+    (is_valid && (label.is_empty() || !is_blank(label)))
+        .then_some(())
+        .ok_or(IssueError::InvalidLabel)
 }
 
 /// Returns the names of the requested scopes in the order of the known ones, without repetitions.

@@ -10,6 +10,8 @@ use thiserror::Error;
 
 use super::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP, sign};
 use super::{Endpoint, Event, WebhookSecret};
+#[cfg(feature = "webhooks")]
+use crate::model::is_printable;
 use crate::model::{DeliveryId, Timestamp};
 
 const AGENT: &str = concat!("forum-api/", env!("CARGO_PKG_VERSION"));
@@ -64,8 +66,8 @@ fn signing_error(reason: impl fmt::Display) -> TransportError {
     TransportError::not_sent(format_args!("the request could not be signed: {reason}"))
 }
 
-/// Response of a receiver. The worker stores at most 4 KiB of headers and excerpt together, and replaces control characters
-/// other than tab, line feed and carriage return.
+/// Response of a receiver. The worker stores at most 4 KiB of headers and excerpt together, and replaces control
+/// characters other than tab, line feed and carriage return, bidirectional overrides and other invisible characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverResponse {
     /// Status of the response.
@@ -96,12 +98,12 @@ impl ReceiverResponse {
     }
 }
 
-/// Replaces control characters other than tab, line feed and carriage return, so that the text is safe for terminals and
-/// databases, and truncates it to `limit` bytes at a character boundary.
+/// Replaces characters that are not [printable](is_printable), other than tab, line feed and carriage return, so that the
+/// text is safe for terminals and databases, and truncates it to `limit` bytes at a character boundary.
 #[cfg(feature = "webhooks")]
 pub(crate) fn storable(text: &str, limit: usize) -> String {
     let is_unprintable =
-        |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
+        |letter: char| !is_printable(letter) && !matches!(letter, '\t' | '\n' | '\r');
     let mut text = text.replace(is_unprintable, "\u{fffd}");
     while text.len() > limit {
         text.pop();

@@ -205,8 +205,7 @@ impl WebhookAdmin {
         actor: &AuditActor,
     ) -> Result<EndpointWithSecret, WebhookAdminError> {
         let topics = new.topics.validated(&self.environment.own_topics())?;
-        EndpointUrl::check_registration(&new.url, self.allow_private_addresses, &*self.resolver)
-            .await?;
+        let url = self.checked_url(new.url).await?;
         self.check_key().await?;
         let random = &*self.environment.random;
         let secret = match new.secret {
@@ -217,7 +216,7 @@ impl WebhookAdmin {
         let endpoint = Endpoint {
             secret: self.encrypt(&secret, &id)?,
             id,
-            url: new.url,
+            url,
             topics,
             owner: new.owner,
             enabled: true,
@@ -238,6 +237,16 @@ impl WebhookAdmin {
         let added = self.webhooks.endpoints.add(&endpoint, &audit).await?;
         let created = added.then_some(EndpointWithSecret { endpoint, secret });
         created.ok_or_else(|| backend_error("the new endpoint's id is already taken"))
+    }
+
+    /// Checks the URL of an endpoint, and returns it as requests use it. An empty path stays empty.
+    async fn checked_url(&self, url: String) -> Result<String, WebhookAdminError> {
+        let checked =
+            EndpointUrl::check_registration(&url, self.allow_private_addresses, &*self.resolver)
+                .await?;
+        let used = checked.as_str();
+        let is_same = used.strip_suffix('/') == Some(&url);
+        Ok(if is_same { url } else { used.to_owned() })
     }
 
     /// Generates a new secret, which is pending until it is activated or 24 hours have passed. It replaces another pending
@@ -353,10 +362,10 @@ impl WebhookAdmin {
             .map(|topics| topics.validated(&self.environment.own_topics()))
             .transpose()?;
         self.find(id).await?;
-        if let Some(url) = &url {
-            EndpointUrl::check_registration(url, self.allow_private_addresses, &*self.resolver)
-                .await?;
-        }
+        let url = match url {
+            Some(url) => Some(self.checked_url(url).await?),
+            None => None,
+        };
         let details: Vec<_> = [
             url.as_ref().map(|url| format!("url {}", url_origin(url))),
             topics.as_ref().map(|topics| format!("topics {topics}")),

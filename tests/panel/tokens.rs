@@ -87,6 +87,7 @@ async fn each_invalid_field_is_marked() {
         ("password", "wrong"),
         ("label", "two\nlines"),
         ("label", "\u{202e}txt.exe"),
+        ("label", "\u{200b}"),
         ("label", &"ß".repeat(101)),
     ] {
         let page = fixture.issue(&[(field, text)]).await;

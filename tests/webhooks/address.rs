@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use forum_api::model::is_blank;
 use forum_api::webhook::{
     AddressClass, AddressError, EndpointUrl, HttpTransport, Resolver, Transport as _,
     TransportError, classify_address,
@@ -128,9 +129,12 @@ async fn an_invalid_url_is_rejected_without_resolution() {
             assert_eq!(error, reason.to_string(), "{url}");
         }
     }
-    let long = format!("https://example.org/{}", "x".repeat(2048));
-    let error = sender.rejection(&long, &names).await;
-    assert_eq!(error, AddressError::Malformed.to_string());
+    // Requests use three bytes for each byte of `ä`.
+    for path in ["x".repeat(2048), "ä".repeat(400)] {
+        let long = format!("https://example.org/{path}");
+        let error = sender.rejection(&long, &names).await;
+        assert_eq!(error, AddressError::Malformed.to_string());
+    }
     assert_eq!(names.calls(), 0);
 }
 
@@ -240,7 +244,8 @@ async fn at_most_eight_addresses_are_used_with_both_families_in_turn() {
 
 proptest! {
     #[test]
-    fn any_path_and_query_is_accepted(text in "[^#\\s\\p{Cc}]{0,200}") {
+    fn any_visible_path_and_query_is_accepted(text in "[^#\\s\\p{C}]{0,100}") {
+        prop_assume!(!text.chars().any(|letter| is_blank(&letter.to_string())));
         let url = format!("https://example.org/{text}");
         prop_assert!(EndpointUrl::parse(&url, false).is_ok());
     }

@@ -86,7 +86,8 @@ pub(crate) const INVALID: &[(AddressError, &[&str])] = &[
         "", "hook", "//example.org/", "example.org/hook", "https://", "https:///", "https://:80/", "https://[::1%25lo]/",
         "https://[::1", "https://256.256.256.256/", "https://1.2.3.4.5/", "https://08.1/", "https://xn--a/",
         "https://a%00b/", "https://a b/", " https://example.org/", "https://exa\nmple.org/", "https://exa\tmple.org/",
-        "https://example.org/\u{7f}", "https://example.org/\u{3000}", "https://example.org:65536/", "https://ex^ample/",
+        "https://example.org/\u{7f}", "https://example.org/\u{3000}", "https://example.org/\u{202e}gpj.exe", "https://exa\u{200b}mple.org/",
+        "https://example.org/?\u{feff}", "https://example.org/\u{e0041}", "https://example.org:65536/", "https://ex^ample/",
     ]),
     (AddressError::Scheme, &[
         "ftp://example.org/", "file:///etc/passwd", "gopher://example.org/", "javascript:alert(1)", "localhost:80/",

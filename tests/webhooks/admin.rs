@@ -96,6 +96,36 @@ async fn a_host_may_have_its_own_topics() {
 }
 
 #[tokio::test]
+async fn the_url_of_an_endpoint_is_stored_as_requests_use_it() {
+    let webhooks = stores_in_memory().1;
+    let admin = admin_without_key(&webhooks);
+    let id = add_endpoint(&admin, "*").await.unwrap();
+    for (url, expected) in [
+        ("HTTPS:example.org\\hook/../ä", "https://example.org/%C3%A4"),
+        ("https://8.8.2056:443/?a=ü", "https://8.8.8.8/?a=%C3%BC"),
+        ("https://bücher.example", "https://xn--bcher-kva.example/"),
+        ("https://example.org", "https://example.org"),
+        ("https://example.org/", "https://example.org/"),
+    ] {
+        let new = NewEndpoint {
+            url: url.into(),
+            topics: "*".parse().unwrap(),
+            owner: UserId::from(1),
+            owner_name: None,
+            secret: None,
+        };
+        let added = admin.add(new, &BY).await.unwrap().endpoint;
+        assert_eq!(added.url, expected);
+        let change = EndpointUpdate {
+            url: Some(url.into()),
+            ..EndpointUpdate::default()
+        };
+        admin.update(&id, change, &BY).await.unwrap();
+        assert_eq!(find(&webhooks, &id).await.url, expected);
+    }
+}
+
+#[tokio::test]
 async fn a_change_keeps_omitted_values() {
     let webhooks = stores_in_memory().1;
     let admin = admin_without_key(&webhooks);
@@ -228,7 +258,7 @@ async fn fail_all(webhooks: &WebhookStores) {
         limit: u32::MAX,
         max_in_flight_per_endpoint: u32::MAX,
         in_flight_by_endpoint: [].into(),
-        max_failing: u32::MAX,
+        max_impaired: u32::MAX,
         lease_duration: std::time::Duration::from_secs(60),
     };
     let claims = webhooks.deliveries.claim(&claim, after(0)).await.unwrap();

@@ -11,6 +11,7 @@ use url::{Host, Position, SyntaxViolation, Url};
 
 use super::class::{AddressClass, LOOPBACK, classify_address};
 use super::resolver::Resolver;
+use crate::model::is_invisible;
 
 /// Longest URL in bytes.
 const MAX_LENGTH: usize = 2048;
@@ -25,9 +26,10 @@ const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// The text is not a URL, is longer than 2048 bytes, or contains spaces or control characters.
+    /// The text is not a URL, is longer than 2048 bytes, or contains white space or invisible characters.
     #[error(
-        "expected a URL of at most 2048 bytes without spaces, for example https://example.org/hook"
+        "expected a URL of at most 2048 bytes without spaces and invisible characters, for example \
+         https://example.org/hook"
     )]
     Malformed,
     /// The scheme is neither `https` nor `http`.
@@ -141,6 +143,11 @@ impl EndpointUrl {
         }
     }
 
+    /// Returns the URL as requests use it: without the spellings that the parser normalises.
+    pub fn as_str(&self) -> &str {
+        self.url.as_str()
+    }
+
     pub(crate) const fn host(&self) -> &Host {
         &self.host
     }
@@ -193,8 +200,7 @@ pub(crate) fn url_origin(url: &str) -> String {
 
 /// Parses a URL, and checks everything except its host.
 fn parse_url(text: &str) -> Result<Url, AddressError> {
-    let is_invalid = |letter: char| letter.is_control() || letter.is_whitespace();
-    if text.len() > MAX_LENGTH || text.contains(is_invalid) {
+    if text.len() > MAX_LENGTH || text.contains(is_invisible) {
         return Err(AddressError::Malformed);
     }
     // An empty username or password, as in `http://@host`, is reported by the parser, but is not part of its result.
@@ -216,6 +222,7 @@ fn parse_url(text: &str) -> Result<Url, AddressError> {
         (!has_credentials.get(), AddressError::Credentials),
         (url.fragment().is_none(), AddressError::Fragment),
         (url.port() != Some(0), AddressError::Port),
+        (url.as_str().len() <= MAX_LENGTH, AddressError::Malformed),
     ];
     let broken = rules.into_iter().find(|(is_met, _)| !is_met);
     broken.map_or(Ok(url), |(_, error)| Err(error))

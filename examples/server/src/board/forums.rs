@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::{Forum, ForumId, is_single_line};
+use forum_api::model::{Forum, ForumId, is_blank, is_single_line};
 
 use super::access::actor::Actor;
 use super::access::groups::Groups;
 use super::access::permissions::AccessLists;
 use super::db::{Connection, RowReader, Transaction, bind};
 use super::locks;
-use super::rules::is_blank;
 
 const LIST: &str = "
     SELECT id, parent_id, title, description, position, thread_count, post_count, last_activity_at

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    Author, ForumId, Member, NewRating, PostId, Rating, Timestamp, UserId, UserRef,
+    Author, ForumId, Member, NewRating, PostId, Rating, Timestamp, UserId, UserRef, is_blank,
 };
 
 use super::access::actor::Actor;
@@ -13,7 +13,7 @@ use super::accounts;
 use super::db::{self, Connection, Transaction, bind};
 use super::events::DomainEvent;
 use super::reference_board::Command;
-use super::rules::{DAY, check_frequency, check_text, is_blank};
+use super::rules::{DAY, check_frequency, check_text};
 use super::settings::{ALLOW_EMPTY_COMMENT, ALLOW_NEGATIVE, BODY_MAX, MAX_POINTS, RATINGS_PER_DAY};
 use super::texts::{Texts, fill};
 
