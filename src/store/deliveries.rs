@@ -27,8 +27,9 @@ pub struct ClaimRequest {
     pub max_in_flight_per_endpoint: u32,
     /// Number of the worker's running attempts for each endpoint. An endpoint that is not in the map has none.
     pub in_flight_by_endpoint: HashMap<EndpointId, u32>,
-    /// Maximum number of deliveries to endpoints whose last attempt failed ([`Endpoint::failing_since`] is set).
-    pub max_failing: u32,
+    /// Maximum number of deliveries to endpoints whose last attempt failed ([`Endpoint::failing_since`] is set) or took
+    /// longer than a second ([`Endpoint::is_slow`]).
+    pub max_impaired: u32,
     /// Duration of the leases.
     pub lease_duration: Duration,
 }
@@ -53,7 +54,7 @@ pub struct ClaimBatch {
     /// The claimed deliveries, the oldest due first.
     pub deliveries: Vec<ClaimedDelivery>,
     /// Due time of the next pending delivery that this claim did not return and whose endpoint has capacity; `None` if
-    /// there is no such delivery. If deliveries beyond [`ClaimRequest::max_failing`] exist, they are ignored.
+    /// there is no such delivery. If deliveries beyond [`ClaimRequest::max_impaired`] exist, they are ignored.
     pub next_due_at: Option<Timestamp>,
 }
 
@@ -355,7 +356,7 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ///
     /// If an attempt failed and [`Endpoint::failing_since`] of its endpoint is `None`, sets this field to `now`. If an
     /// attempt succeeded, resets the field to `None`. An attempt failed if it has a record, and its delivery is
-    /// retrying, dead or gone afterwards.
+    /// retrying, dead or gone afterwards. If an attempt succeeded or failed, sets [`Endpoint::is_slow`].
     ///
     /// Does not change deliveries whose lease was replaced. Stores the latest 60 attempts of a
     /// delivery. `settlements` must not contain a delivery twice.

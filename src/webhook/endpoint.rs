@@ -31,6 +31,8 @@ pub struct Endpoint {
     /// Time of the first failed attempt since an attempt last succeeded or the endpoint was enabled; `None` if no attempt
     /// has failed since then. The store maintains it; an update changes it only when it enables the endpoint.
     pub failing_since: Option<Timestamp>,
+    /// `true` if the last attempt took longer than a second. The store maintains it.
+    pub is_slow: bool,
     /// `true` if the worker disabled the endpoint because all of its attempts failed. Enabling it resets the value.
     pub auto_disabled: bool,
     /// Version of the row, from 1, incremented by each update.
@@ -55,6 +57,11 @@ pub struct NoPendingSecretError;
 impl Endpoint {
     /// Time until a pending secret becomes active automatically: 24 hours.
     const ROTATION_PERIOD: Duration = DAY;
+
+    /// Returns `true` if the last attempt failed or took longer than a second.
+    pub(crate) const fn is_impaired(&self) -> bool {
+        self.failing_since.is_some() || self.is_slow
+    }
 
     /// Returns the secret that is active at `now`.
     pub fn secret_at(&self, now: Timestamp) -> &EncryptedSecret {

@@ -223,6 +223,7 @@ impl WebhookAdmin {
             created_at: self.environment.clock.now(),
             pending_secret: None,
             failing_since: None,
+            is_slow: false,
             auto_disabled: false,
             version: 1,
         };

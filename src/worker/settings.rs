@@ -13,8 +13,8 @@ use crate::webhook::Backoff;
 pub struct WorkerSettings {
     /// Delays between the attempts of a delivery. Default: 30 s, doubled for each failure, at most one hour.
     pub backoff: Backoff,
-    /// Largest number of concurrent attempts, at least 1. Endpoints whose last attempt failed share at most half of
-    /// them. Default: 256.
+    /// Largest number of concurrent attempts, at least 1. Endpoints whose last attempt failed or took longer
+    /// than a second share at most half of them. Default: 256.
     pub max_in_flight: u32,
     /// Largest number of concurrent attempts for one endpoint, at least 1. Default: 4.
     pub max_in_flight_per_endpoint: u32,
@@ -67,9 +67,9 @@ impl WorkerSettings {
         BuildError::require_duration("sweep_interval", self.sweep_interval)
     }
 
-    /// Largest number of concurrent attempts to endpoints whose last attempt failed: half of
-    /// [`max_in_flight`](Self::max_in_flight), but at least 1.
-    pub(super) fn max_failing(&self) -> u32 {
+    /// Largest number of concurrent attempts to endpoints whose last attempt failed or took longer than a second: half
+    /// of [`max_in_flight`](Self::max_in_flight), but at least 1.
+    pub(super) fn max_impaired(&self) -> u32 {
         (self.max_in_flight / 2).max(1)
     }
 

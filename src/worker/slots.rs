@@ -23,8 +23,8 @@ struct InFlight {
 #[derive(Debug, Default)]
 struct Attempts {
     count: u32,
-    /// True if the last attempt before the last claim failed.
-    is_failing: bool,
+    /// True if the last attempt before the last claim failed or took longer than a second.
+    is_impaired: bool,
 }
 
 impl Slots {
@@ -41,7 +41,7 @@ impl Slots {
             in_flight_by_endpoint: endpoints
                 .map(|(endpoint, attempts)| (endpoint.clone(), attempts.count))
                 .collect(),
-            max_failing: settings.max_failing().saturating_sub(in_flight.failing()),
+            max_impaired: settings.max_impaired().saturating_sub(in_flight.impaired()),
             lease_duration: settings.lease_duration(),
         })
     }
@@ -59,19 +59,19 @@ impl Slots {
         let mut in_flight = self.lock();
         let attempts = in_flight.endpoints.entry(endpoint.id.clone()).or_default();
         attempts.count += 1;
-        attempts.is_failing = endpoint.failing_since.is_some();
+        attempts.is_impaired = endpoint.is_impaired();
     }
 
     /// Frees a slot. Returns `true` if a delivery may be waiting for it.
     pub(super) fn release(&self, endpoint: &EndpointId, settings: &WorkerSettings) -> bool {
         let mut in_flight = self.lock();
         let total = in_flight.total();
-        let failing = in_flight.failing();
+        let impaired = in_flight.impaired();
         let Some(attempts) = in_flight.endpoints.get_mut(endpoint) else {
             return false;
         };
         let is_limited = attempts.count >= settings.max_in_flight_per_endpoint
-            || attempts.is_failing && failing >= settings.max_failing();
+            || attempts.is_impaired && impaired >= settings.max_impaired();
         attempts.count -= 1;
         if attempts.count == 0 {
             in_flight.endpoints.remove(endpoint);
@@ -89,12 +89,12 @@ impl InFlight {
         self.endpoints.values().map(|attempts| attempts.count).sum()
     }
 
-    /// Returns the number of attempts to endpoints whose last attempt failed.
-    fn failing(&self) -> u32 {
-        let failing = self
+    /// Returns the number of attempts to endpoints whose last attempt failed or took longer than a second.
+    fn impaired(&self) -> u32 {
+        let impaired = self
             .endpoints
             .values()
-            .filter(|attempts| attempts.is_failing);
-        failing.map(|attempts| attempts.count).sum()
+            .filter(|attempts| attempts.is_impaired);
+        impaired.map(|attempts| attempts.count).sum()
     }
 }

@@ -398,7 +398,7 @@ impl PanelFixture {
             limit: 1,
             max_in_flight_per_endpoint: 1,
             in_flight_by_endpoint: Default::default(),
-            max_failing: 1,
+            max_impaired: 1,
             lease_duration: Duration::from_secs(60),
         };
         let now = self.clock.now();

@@ -152,7 +152,7 @@ fn faults() -> Vec<Fault> {
     ("the limit of a claim is ignored", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.limit = 999), "claims::a_claim_respects_its_limit"),
     ("the limit per endpoint is ignored", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.max_in_flight_per_endpoint = 999), "claims::a_claim_respects_the_limit_per_endpoint"),
     ("a flooded endpoint uses the whole limit", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.max_in_flight_per_endpoint = 999), "claims::a_flooded_endpoint_starves_no_other"),
-    ("the limit of failing endpoints is ignored", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.max_failing = 999), "claims::a_claim_respects_the_limit_of_failing_endpoints"),
+    ("the limit of failing and slow endpoints is ignored", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.max_impaired = 999), "claims::a_claim_respects_the_limit_of_failing_and_slow_endpoints"),
     ("attempts in flight are ignored", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.in_flight_by_endpoint.clear()), "claims::a_claim_respects_the_limit_per_endpoint"),
     ("the newest due delivery is claimed first", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.reverse()), "claims::the_oldest_due_delivery_is_claimed_first"),
     ("the next due time is missing", result("deliveries.claim", |claims: &mut ClaimBatch| claims.next_due_at = None), "claims::next_due_at_is_the_earliest_unclaimed_delivery"),

@@ -97,6 +97,7 @@ pub(crate) fn endpoint(number: u64) -> Endpoint {
         secret: EncryptedSecret::new(vec![7; 16]),
         pending_secret: None,
         failing_since: None,
+        is_slow: false,
         auto_disabled: false,
         version: 1,
     }
@@ -117,7 +118,7 @@ pub(crate) fn claim(limit: u32, per_endpoint: u32) -> ClaimRequest {
         limit,
         max_in_flight_per_endpoint: per_endpoint,
         in_flight_by_endpoint: HashMap::new(),
-        max_failing: limit,
+        max_impaired: limit,
         lease_duration: Duration::from_millis(LEASE.unsigned_abs()),
     }
 }

@@ -31,6 +31,7 @@ pub fn endpoint(letter: &str) -> Endpoint {
         created_at: after(0),
         pending_secret: None,
         failing_since: None,
+        is_slow: false,
         auto_disabled: false,
         version: 1,
     }

@@ -32,7 +32,7 @@ impl PostgresExecutor {
                     &counts,
                     &self.clock.time(now),
                     &millis(request.lease_duration),
-                    &i64::from(request.max_failing),
+                    &i64::from(request.max_impaired),
                 ],
             )
             .await?;

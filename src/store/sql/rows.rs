@@ -103,6 +103,7 @@ pub(crate) fn read_endpoint(row: &dyn Columns) -> ColumnResult<Endpoint> {
         }),
         version: row.value("version")?,
         failing_since: row.optional("failing_since")?,
+        is_slow: row.value("is_slow")?,
         auto_disabled: row.value("auto_disabled")?,
     })
 }

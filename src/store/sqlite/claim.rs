@@ -52,16 +52,17 @@ pub(super) fn find_claimable(
         .collect();
     endpoints.retain(|endpoint| endpoint.enabled);
     let mut pending = Vec::new();
-    let mut failing = Vec::new();
+    let mut impaired = Vec::new();
     for endpoint in &endpoints {
         let first = params![endpoint.id, request.capacity_for(&endpoint.id)];
         let positions = all(connection, PENDING, first, read_position)?;
-        match endpoint.failing_since {
-            None => pending.extend(positions),
-            Some(_) => failing.extend(positions),
+        if endpoint.is_impaired() {
+            impaired.extend(positions);
+        } else {
+            pending.extend(positions);
         }
     }
-    let (claimable, next_due_at) = pick(request, pending, failing, now);
+    let (claimable, next_due_at) = pick(request, pending, impaired, now);
     let by_id = |endpoint: Endpoint| (endpoint.id.clone(), endpoint);
     let endpoints = endpoints.into_iter().map(by_id).collect();
     let until = now.saturating_add(request.lease_duration);
@@ -73,18 +74,18 @@ pub(super) fn find_claimable(
     Ok(ClaimableRows { rows, next_due_at })
 }
 
-/// Selects up to `limit` due deliveries, the oldest due first. `failing` contains the pending deliveries of endpoints
-/// whose last attempt failed, and `pending` those of the other endpoints. All endpoints have capacity. Returns the keys
+/// Selects up to `limit` due deliveries, the oldest due first. `impaired` contains the pending deliveries of endpoints
+/// whose last attempt failed or was slow, and `pending` those of the other endpoints. All endpoints have capacity. Returns the keys
 /// of the selected deliveries, and the due time of the next pending delivery, or `None` if there is no other delivery.
 fn pick<K: Ord>(
     request: &ClaimRequest,
     mut pending: Vec<(Timestamp, K)>,
-    mut failing: Vec<(Timestamp, K)>,
+    mut impaired: Vec<(Timestamp, K)>,
     now: Timestamp,
 ) -> (Vec<K>, Option<Timestamp>) {
-    failing.sort_unstable();
-    failing.truncate(request.max_failing as usize);
-    pending.append(&mut failing);
+    impaired.sort_unstable();
+    impaired.truncate(request.max_impaired as usize);
+    pending.append(&mut impaired);
     pending.sort_unstable();
     let due = pending.partition_point(|(due_at, _)| *due_at <= now);
     let left = pending.split_off(due.min(request.limit as usize));

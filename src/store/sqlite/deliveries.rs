@@ -60,12 +60,12 @@ pub(super) const DELETE_ENDED: &str = "
 pub(super) const PURGE: &str = include_str!("sql/purge_deliveries.sql");
 
 pub(super) const RECORD_FAILURE: &str = "
-    UPDATE forum_api_endpoints SET failing_since = ?2
-    WHERE id = (SELECT endpoint FROM forum_api_deliveries WHERE id = ?1) AND failing_since IS NULL";
+    UPDATE forum_api_endpoints SET failing_since = coalesce(failing_since, ?3), is_slow = ?2
+    WHERE id = (SELECT endpoint FROM forum_api_deliveries WHERE id = ?1) AND (failing_since IS NULL OR is_slow <> ?2)";
 
 pub(super) const RECORD_SUCCESS: &str = "
-    UPDATE forum_api_endpoints SET failing_since = NULL
-    WHERE id = (SELECT endpoint FROM forum_api_deliveries WHERE id = ?1) AND failing_since IS NOT NULL";
+    UPDATE forum_api_endpoints SET failing_since = NULL, is_slow = ?2
+    WHERE id = (SELECT endpoint FROM forum_api_deliveries WHERE id = ?1) AND (failing_since IS NOT NULL OR is_slow <> ?2)";
 
 pub(super) const DELETE_ORPHANS: &str = include_str!("sql/delete_orphans.sql");
 
@@ -335,9 +335,14 @@ fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> R
     if let Some(attempt) = attempt.as_ref().filter(|_| settled) {
         add_attempt(connection, delivery_id, attempt)?;
     }
+    let is_slow = attempt.as_ref().is_some_and(|one| one.duration_ms > 1000);
     match settlement.succeeded().filter(|_| settled) {
-        Some(true) => change(connection, RECORD_SUCCESS, params![delivery_id])?,
-        Some(false) => change(connection, RECORD_FAILURE, params![delivery_id, now])?,
+        Some(true) => change(connection, RECORD_SUCCESS, params![delivery_id, is_slow])?,
+        Some(false) => change(
+            connection,
+            RECORD_FAILURE,
+            params![delivery_id, is_slow, now],
+        )?,
         None => 0,
     };
     Ok(settled)

@@ -14,7 +14,7 @@ fn claim(fixture: &WorkerFixture) -> ClaimedDelivery {
         limit: 100,
         max_in_flight_per_endpoint: 100,
         in_flight_by_endpoint: HashMap::new(),
-        max_failing: 100,
+        max_impaired: 100,
         lease_duration: seconds(60),
     };
     let claiming = fixture.stores.deliveries.claim(&claim, fixture.now());

@@ -102,6 +102,31 @@ fn endpoints_whose_last_attempt_failed_use_at_most_half_of_the_slots() {
 }
 
 #[test]
+fn slow_receivers_that_succeed_use_at_most_half_of_the_slots() {
+    let mut fixture = WorkerFixture::new();
+    fixture.settings.max_in_flight = 16;
+    for name in ["a", "b", "c", "d", "e"] {
+        fixture
+            .transport
+            .set_replies(name, [Delayed(seconds(9), 200)]);
+        fixture.queue(&fixture.add(name), 100);
+    }
+    let handle = fixture.start();
+    assert_eq!(handle.health().in_flight, 16, "no attempt has ended yet");
+    fixture.advance(seconds(9) * 2 + seconds(1));
+    assert_eq!(handle.health().in_flight, 8);
+    let good = fixture.add("good");
+    for _ in 0..30 {
+        fixture.queue(&good, 4);
+        let queued = fixture.now();
+        fixture.wake(&handle);
+        assert_eq!(fixture.transport.send_times("good").last(), Some(&queued));
+        fixture.advance(seconds(1));
+        assert_eq!(handle.health().in_flight, 8);
+    }
+}
+
+#[test]
 fn deliveries_are_not_claimed_without_a_free_slot() {
     let mut fixture = WorkerFixture::new();
     fixture.settings.max_in_flight = 4;

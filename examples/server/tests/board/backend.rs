@@ -81,6 +81,7 @@ impl Storage {
             secret: EncryptedSecret::new(vec![7; 16]),
             pending_secret: None,
             failing_since: None,
+            is_slow: false,
             auto_disabled: false,
             version: 1,
         };

@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::ForumId;
 use crate::store::{ClaimRequest, ClaimedDelivery, QueueStats};
-use crate::webhook::{Delivery, DeliveryProgress, DeliveryState, Endpoint, Event};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event};
 
 store_rules! {
     mod claims;
@@ -115,15 +115,19 @@ store_rules! {
         Ok(())
     }
 
-    /// A claim returns at most `max_failing` deliveries for endpoints whose last attempt failed, the oldest due first,
-    /// and `next_due_at` ignores the others of these endpoints.
-    async fn a_claim_respects_the_limit_of_failing_endpoints(fixture: &StoreFixture) -> TestResult {
+    /// A claim returns at most `max_impaired` deliveries for endpoints whose last attempt failed or took longer than a
+    /// second, the oldest due first, and `next_due_at` ignores the others of these endpoints.
+    async fn a_claim_respects_the_limit_of_failing_and_slow_endpoints(fixture: &StoreFixture) -> TestResult {
         let [first, second, other] = fixture.add_endpoints().await?;
-        for (number, endpoint) in [(1, &first), (2, &second)] {
+        for (number, endpoint, state, duration_ms) in [
+            (1, &first, DeliveryState::Dead, 0),
+            (2, &second, DeliveryState::Delivered, 1001),
+            (8, &other, DeliveryState::Delivered, 1000),
+        ] {
             fixture.enqueue(number, endpoint, 0).await?;
             let claimed = fixture.claim_one(0).await?;
-            let dead = progress(DeliveryState::Dead, 6, None);
-            check!(fixture.settle_attempt(&claimed, dead, Some(&attempt_record(6)), 0).await?)?;
+            let record = AttemptRecord { duration_ms, ..attempt_record(6) };
+            check!(fixture.settle_attempt(&claimed, progress(state, 6, None), Some(&record), 0).await?)?;
         }
         let mut queued = Vec::new();
         for (number, endpoint) in [(3, &first), (4, &second), (5, &first), (6, &other), (7, &other)] {
@@ -132,13 +136,13 @@ store_rules! {
         let [oldest, second_oldest, _, healthy, last] = &queued[..] else {
             return Err(TestFailure::mismatch("deliveries", queued.len(), 5));
         };
-        for (max_failing, limit, now, expected, next) in [
+        for (max_impaired, limit, now, expected, next) in [
             (0, 9, 2, vec![], Some(6)),
             (1, 9, 6, vec![oldest, healthy], Some(7)),
             (1, 9, 7, vec![second_oldest, last], None),
             (0, 9, 7, vec![], None),
         ] {
-            let claim = ClaimRequest { max_failing, ..claim_request(limit) };
+            let claim = ClaimRequest { max_impaired, ..claim_request(limit) };
             let claims = fixture.claim(&claim, now).await?;
             let claimed = delivery_ids(&claims);
             check_eq!(claimed.iter().collect::<Vec<_>>(), expected, "deliveries of {claim:?} at {now}")?;

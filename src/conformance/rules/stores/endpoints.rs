@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::model::UserId;
 use crate::webhook::{
-    DeliveryState, EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, TopicSet,
+    AttemptRecord, DeliveryState, EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, TopicSet,
 };
 
 store_rules! {
@@ -140,18 +140,22 @@ store_rules! {
         check_eq!(endpoints.is_subscribed(&part).await?, false)
     }
 
-    /// An endpoint is failing from its first failed attempt until an attempt succeeds. Its version does not change.
+    /// An endpoint is failing from its first failed attempt until an attempt succeeds, and slow if the last attempt took
+    /// longer than a second. Its version does not change.
     async fn an_endpoint_fails_until_an_attempt_succeeds(fixture: &StoreFixture) -> TestResult {
         let [endpoint, other] = fixture.add_endpoints().await?;
-        for (number, state, now, expected) in [
-            (1, DeliveryState::Dead, 5, Some(5)),
-            (2, DeliveryState::Gone, 6, Some(5)),
-            (3, DeliveryState::Delivered, 7, None),
-            (4, DeliveryState::Retrying, 8, Some(8)),
+        for (number, state, duration_ms, now, expected) in [
+            (1, DeliveryState::Dead, 1000, 5, Some(5)),
+            (2, DeliveryState::Gone, 1001, 6, Some(5)),
+            (3, DeliveryState::Delivered, 1001, 7, None),
+            (4, DeliveryState::Delivered, 1000, 8, None),
+            (5, DeliveryState::Delivered, 9000, 9, None),
+            (6, DeliveryState::Retrying, 1, 10, Some(10)),
         ] {
-            attempt(fixture, number, &endpoint, state, now).await?;
+            attempt(fixture, number, &endpoint, state, duration_ms, now).await?;
             let failing_since = expected.map(instant);
-            check_eq!(find(fixture, &endpoint).await?, Some(Endpoint { failing_since, ..endpoint.clone() }))?;
+            let is_slow = duration_ms > 1000;
+            check_eq!(find(fixture, &endpoint).await?, Some(Endpoint { failing_since, is_slow, ..endpoint.clone() }))?;
         }
         check_eq!(find(fixture, &other).await?, Some(other))
     }
@@ -166,7 +170,7 @@ store_rules! {
             endpoints.disable_if_failing(&endpoint.id, instant(since), &audit).await
         };
         check!(!disable(&endpoint, 5).await?, "an endpoint without failed attempts is not disabled")?;
-        attempt(fixture, 1, &endpoint, DeliveryState::Dead, 5).await?;
+        attempt(fixture, 1, &endpoint, DeliveryState::Dead, 1, 5).await?;
         for (since, expected) in [(4, false), (5, true), (5, false)] {
             check_eq!(disable(&endpoint, since).await?, expected)?;
         }
@@ -245,19 +249,23 @@ store_rules! {
     }
 }
 
-/// Queues the event with this number at `now`, and records an attempt that leads to this state.
+/// Queues the event with this number at `now`, and records an attempt of this duration that leads to this state.
 async fn attempt(
     fixture: &StoreFixture,
     number: u64,
     endpoint: &Endpoint,
     state: DeliveryState,
+    duration_ms: u64,
     now: i64,
 ) -> TestResult {
     fixture.enqueue(number, endpoint, now).await?;
     let claimed = fixture.claim_one(now).await?;
     let due = (state == DeliveryState::Retrying).then_some(1_000);
     let progress = progress(state, 1, due);
-    let record = attempt_record(1);
+    let record = AttemptRecord {
+        duration_ms,
+        ..attempt_record(1)
+    };
     check!(
         fixture
             .settle_attempt(&claimed, progress, Some(&record), now)

@@ -62,6 +62,7 @@ CREATE TABLE forum_api_endpoints (
     pending_from BIGINT,
     version BIGINT NOT NULL,
     failing_since BIGINT,
+    is_slow BOOLEAN NOT NULL DEFAULT FALSE,
     auto_disabled BOOLEAN NOT NULL DEFAULT FALSE
 );
 

@@ -2,7 +2,7 @@
 --
 -- Concurrent claims skip the rows that others have locked, and do not wait for locks. The statement first finds and locks
 -- each endpoint's share of the oldest due deliveries, and replaces those that other workers claimed meanwhile with
--- deliveries of endpoints that are not failing. The planner
+-- deliveries of endpoints that are not impaired: whose last attempt succeeded within a second. The planner
 -- estimates an unknown limit as a tenth of all rows, so each unknown limit is within a known one.
 --
 -- Its commit does not wait for the disk (`synchronous_commit`): sending does not start before `begin_sending` is durable.
@@ -16,7 +16,7 @@ WITH clock AS MATERIALIZED (
     LEFT JOIN unnest($3::TEXT[], $4::BIGINT[]) AS running (endpoint, attempts) ON running.endpoint = endpoint.id
     WHERE endpoint.enabled
 ), candidate AS MATERIALIZED (
-    SELECT first.*, endpoint.failing_since IS NOT NULL AS failing FROM endpoint CROSS JOIN LATERAL (
+    SELECT first.*, endpoint.failing_since IS NOT NULL OR endpoint.is_slow AS impaired FROM endpoint CROSS JOIN LATERAL (
         SELECT * FROM (
             SELECT id, endpoint, due_at FROM forum_api_deliveries
             WHERE endpoint = endpoint.id AND due_at IS NOT NULL
@@ -24,9 +24,9 @@ WITH clock AS MATERIALIZED (
         ) few LIMIT endpoint.capacity
     ) first
 ), pending AS MATERIALIZED (
-    SELECT id, endpoint, due_at FROM candidate WHERE NOT failing
+    SELECT id, endpoint, due_at FROM candidate WHERE NOT impaired
     UNION ALL
-    (SELECT id, endpoint, due_at FROM candidate WHERE failing ORDER BY due_at, id LIMIT $7)
+    (SELECT id, endpoint, due_at FROM candidate WHERE impaired ORDER BY due_at, id LIMIT $7)
 ), share AS MATERIALIZED (
     SELECT endpoint, count(*) AS size FROM (
         SELECT endpoint FROM pending WHERE due_at <= (SELECT now FROM clock)
@@ -48,7 +48,7 @@ WITH clock AS MATERIALIZED (
             ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
         ) few LIMIT endpoint.capacity - (SELECT count(*) FROM locked WHERE locked.endpoint = endpoint.id)
     ) first
-    WHERE endpoint.failing_since IS NULL
+    WHERE endpoint.failing_since IS NULL AND NOT endpoint.is_slow
     LIMIT (SELECT sum(size) FROM share) - (SELECT count(*) FROM locked)
 ), before AS MATERIALIZED (
     SELECT * FROM locked UNION ALL SELECT * FROM more
@@ -65,7 +65,8 @@ SELECT next.due_at - (SELECT now FROM clock) AS due_in, delivery.*, event.occurr
     endpoint.owner AS endpoint_owner, endpoint.enabled AS endpoint_enabled, endpoint.created_at AS endpoint_created_at,
     endpoint.secret AS endpoint_secret, endpoint.pending_secret AS endpoint_pending_secret,
     endpoint.pending_from AS endpoint_pending_from, endpoint.version AS endpoint_version,
-    endpoint.failing_since AS endpoint_failing_since, endpoint.auto_disabled AS endpoint_auto_disabled
+    endpoint.failing_since AS endpoint_failing_since, endpoint.is_slow AS endpoint_is_slow,
+    endpoint.auto_disabled AS endpoint_auto_disabled
 FROM (SELECT min(due_at) AS due_at FROM pending WHERE id NOT IN (SELECT id FROM before)) next
 LEFT JOIN (
     delivery JOIN endpoint ON endpoint.id = delivery.endpoint

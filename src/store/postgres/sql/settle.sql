@@ -22,18 +22,20 @@ WITH clock AS MATERIALIZED (
     WHERE delivery.id = ANY (ARRAY(SELECT id FROM held)) AND given.id = delivery.id
     RETURNING delivery.id
 ), result AS MATERIALIZED (
-    SELECT delivery.endpoint, bool_or(given.state = 'delivered') AS succeeded
+    SELECT delivery.endpoint, bool_or(given.state = 'delivered') AS succeeded,
+        coalesce(bool_or(given.duration_ms > 1000), FALSE) AS is_slow
     FROM held JOIN given USING (id) JOIN forum_api_deliveries delivery USING (id)
     WHERE given.state = 'delivered' OR given.attempt IS NOT NULL AND given.state IN ('retrying', 'dead', 'gone')
     GROUP BY delivery.endpoint
 ), changed_endpoint AS MATERIALIZED (
-    SELECT endpoint.id, result.succeeded
+    SELECT endpoint.id, result.succeeded, result.is_slow
     FROM forum_api_endpoints endpoint JOIN result ON result.endpoint = endpoint.id
-    WHERE (endpoint.failing_since IS NULL) <> result.succeeded
+    WHERE (endpoint.failing_since IS NULL) <> result.succeeded OR endpoint.is_slow <> result.is_slow
     ORDER BY endpoint.id FOR NO KEY UPDATE OF endpoint
 ), health AS (
     UPDATE forum_api_endpoints endpoint
-    SET failing_since = CASE WHEN changed_endpoint.succeeded THEN NULL ELSE clock.now END
+    SET failing_since = CASE WHEN NOT changed_endpoint.succeeded THEN coalesce(endpoint.failing_since, clock.now) END,
+        is_slow = changed_endpoint.is_slow
     FROM changed_endpoint CROSS JOIN clock WHERE endpoint.id = changed_endpoint.id
 ), latest AS MATERIALIZED (
     SELECT id, coalesce((SELECT max(number) FROM forum_api_attempts WHERE delivery = settled.id), 0) AS number

@@ -67,6 +67,7 @@ CREATE TABLE forum_api_endpoints (
     pending_from INTEGER,
     version INTEGER NOT NULL,
     failing_since INTEGER,
+    is_slow INTEGER NOT NULL DEFAULT FALSE,
     auto_disabled INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
