@@ -7,5 +7,6 @@ mod page;
 mod service;
 mod session;
 mod throttle;
+mod turns;
 
 pub use service::SignIn;

@@ -29,6 +29,7 @@ use super::form::SignInForm;
 use super::page::sign_in_page;
 use super::session::{self, Cookie, SessionId};
 use super::throttle::{Attempt, Throttle};
+use super::turns::{Turn, Turns};
 use crate::board::ReferenceBoard;
 use crate::http::page::add_page_headers;
 
@@ -53,6 +54,9 @@ const MAX_QUEUED_PER_NETWORK: usize = 16;
 /// Length of the address of a network in bits, for IPv4 and IPv6.
 const NETWORK_LEN: (u8, u8) = (16, 48);
 
+/// Pause after a failed attempt with a name whose attempts take turns.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// Maximum number of concurrent password checks of signed-in administrators.
 const MAX_PANEL_CHECKS: usize = 2;
 
@@ -67,6 +71,7 @@ struct SignInState {
     public_origin: String,
     cookie: Cookie,
     throttle: Throttle,
+    turns: Arc<Turns>,
     queue: Mutex<Queue>,
     checks: Semaphore,
     panel_checks: Semaphore,
@@ -151,6 +156,7 @@ impl SignIn {
             public_origin: public_origin.into(),
             settings,
             throttle: Throttle::new(budgets),
+            turns: Arc::default(),
             queue: Mutex::default(),
             checks: Semaphore::new(MAX_CHECKS),
             panel_checks: Semaphore::new(MAX_PANEL_CHECKS),
@@ -181,9 +187,12 @@ impl SignIn {
 
     /// Begins a new session and ends the browser's previous ones, which prevents session fixation.
     async fn begin(&self, head: &Parts, form: &SignInForm) -> Result<String, SignInError> {
-        let account = self.account(head, form).await?;
+        self.check_origin(head)?;
+        let client = self.client(head);
+        let account = self.account(client, form).await?;
         let previous = self.sessions(head);
-        let session = session::begin(&self.0.board, account, &previous).await?;
+        let prefix = self.prefix(client);
+        let session = session::begin(&self.0.board, account, &previous, prefix).await?;
         Ok(self.0.cookie.set(&session))
     }
 
@@ -205,23 +214,36 @@ impl SignIn {
     }
 
     /// Returns the account with this name and password.
-    async fn account(&self, head: &Parts, form: &SignInForm) -> Result<Account, SignInError> {
-        self.check_origin(head)?;
-        let client = self.client(head);
-        let prefix = client.map(|client| self.0.settings.address_prefix(client));
+    async fn account(
+        &self,
+        client: Option<IpAddr>,
+        form: &SignInForm,
+    ) -> Result<Account, SignInError> {
+        let prefix = self.prefix(client);
         let attempt = Attempt::new(&form.name, prefix);
-        within_limits(self.0.throttle.wait(&attempt, SystemClock.now()).await)?;
-        let delay = self.0.throttle.delay(&attempt, SystemClock.now()).await;
-        sleep(delay.map_err(BoardError::from)?).await;
-        let place = Place::take(&self.0, client.map(network)).ok_or(SignInError::Busy)?;
+        let throttle = &self.0.throttle;
+        within_limits(throttle.wait(&attempt, SystemClock.now()).await)?;
+        let takes_turns = throttle.takes_turns(&attempt, SystemClock.now()).await;
+        let network = client.map(network);
+        let turn = if takes_turns.map_err(BoardError::from)?
+            && !session::has_signed_in(&self.0.board, &form.name, prefix).await?
+        {
+            let turn = self.0.turns.wait(attempt.name, network).await;
+            Some(turn.ok_or(SignInError::Busy)?)
+        } else {
+            None
+        };
+        let place = Place::take(&self.0, network).ok_or(SignInError::Busy)?;
         let sign_in = self.clone();
         let name = form.name.clone();
         let password = form.password.clone();
         // The check runs in a separate task. If the client disconnects, the check keeps its place in the queue until it
         // ends, and still refunds an attempt that did not fail.
         let check =
-            tokio::spawn(async move { sign_in.check(place, &attempt, &name, &password).await })
-                .await;
+            tokio::spawn(
+                async move { sign_in.check(place, turn, &attempt, &name, &password).await },
+            )
+            .await;
         check.map_err(BoardError::internal)?
     }
 
@@ -229,6 +251,7 @@ impl SignIn {
     async fn check(
         &self,
         _place: Place,
+        turn: Option<Turn>,
         attempt: &Attempt,
         name: &str,
         password: &str,
@@ -245,7 +268,18 @@ impl SignIn {
         if !failed && let Err(error) = state.throttle.refund(attempt, now).await {
             tracing::error!(%error, "failed to refund sign-in attempt");
         }
+        if failed && let Some(turn) = turn {
+            tokio::spawn(async move {
+                sleep(PAUSE).await;
+                drop(turn);
+            });
+        }
         account?.ok_or(SignInError::InvalidCredentials)
+    }
+
+    /// Returns the address prefix whose failures are counted together.
+    fn prefix(&self, client: Option<IpAddr>) -> Option<u128> {
+        client.map(|client| self.0.settings.address_prefix(client))
     }
 
     /// Returns the client's address.
@@ -390,6 +424,9 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
+    use crate::board;
+    use crate::board::access::groups::{Group, Groups};
+    use crate::board::accounts::passwords;
     use crate::cli::DatabaseOptions;
     use crate::connect::DatabaseUrl;
 
@@ -432,6 +469,90 @@ mod tests {
         assert!(take("198.51.100.1").is_none());
         places.pop();
         assert!(take("198.51.100.1").is_some());
+    }
+
+    /// Signs in as the administrator of [`with_administrator`].
+    async fn attempt(sign_in: &SignIn, address: &str, password: &str) -> StatusCode {
+        let routes: Router = sign_in.clone().routes();
+        let form = Body::from(format!("name=admin&password={password}"));
+        let mut request = Request::post(SIGN_IN).body(form).unwrap();
+        let peer = SocketAddr::new(address.parse().unwrap(), 1);
+        request.extensions_mut().insert(peer);
+        routes.oneshot(request).await.unwrap().status()
+    }
+
+    /// The sign-in of a board whose administrator has the password `right`.
+    async fn with_administrator() -> SignIn {
+        let sign_in = new_sign_in().await;
+        let hash = passwords::hash("right".into()).await.unwrap();
+        sign_in.board().migrate().await.unwrap();
+        let add = sign_in.board().write(|tx, events| {
+            Box::pin(async move {
+                let groups = Groups::of([Group::Administrators]);
+                let admin = board::accounts::add(tx, "admin", groups, events.now).await?;
+                Ok(board::accounts::set_password(tx, admin, &hash).await?)
+            })
+        });
+        add.await.unwrap();
+        sign_in
+    }
+
+    #[tokio::test]
+    async fn sign_ins_that_succeed_do_not_count_as_failures() {
+        let sign_in = with_administrator().await;
+        for _ in 0..11 {
+            let status = attempt(&sign_in, "192.0.2.1", "right").await;
+            assert_eq!(status, StatusCode::SEE_OTHER);
+        }
+        for _ in 0..10 {
+            let status = attempt(&sign_in, "192.0.2.1", "wrong").await;
+            assert_eq!(status, StatusCode::UNAUTHORIZED);
+        }
+        let status = attempt(&sign_in, "192.0.2.1", "right").await;
+        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+    }
+
+    #[tokio::test]
+    async fn attempts_with_a_guessed_name_take_turns_except_from_known_prefixes() {
+        let sign_in = with_administrator().await;
+        let known = "192.0.2.1";
+        assert_eq!(
+            attempt(&sign_in, known, "right").await,
+            StatusCode::SEE_OTHER
+        );
+        for prefix in 0..200 {
+            let guess = Attempt::new("admin", Some(prefix));
+            let charged = sign_in.0.throttle.charge(&guess, SystemClock.now()).await;
+            assert_eq!(charged.unwrap(), None);
+        }
+        let name = Attempt::new("admin", None).name;
+        let turns = &sign_in.0.turns;
+        let place = async |address: &str| {
+            let address = address.parse().unwrap();
+            turns.wait(name, Some(network(address))).await
+        };
+        let held = place("203.0.113.1").await.unwrap();
+        assert_eq!(
+            attempt(&sign_in, "203.0.113.2", "right").await,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
+        assert_eq!(
+            attempt(&sign_in, known, "right").await,
+            StatusCode::SEE_OTHER
+        );
+        drop(held);
+        assert_eq!(
+            attempt(&sign_in, "203.0.113.2", "right").await,
+            StatusCode::SEE_OTHER
+        );
+        assert_eq!(
+            attempt(&sign_in, "198.51.100.1", "wrong").await,
+            StatusCode::UNAUTHORIZED
+        );
+        assert!(
+            place("198.51.100.2").await.is_none(),
+            "the pause after a failure"
+        );
     }
 
     #[tokio::test]

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::COOKIE;
 use sha2::{Digest, Sha256};
 
-use super::accounts::Account;
+use super::accounts::{self, Account};
 use crate::board::ReferenceBoard;
 use crate::board::accounts::sessions::{self, Hash};
 
@@ -90,11 +90,12 @@ impl Cookie {
     }
 }
 
-/// Begins a session of this account and ends the browser's previous ones.
+/// Begins a session of this account and ends the browser's previous ones. Remembers the address prefix.
 pub async fn begin(
     board: &ReferenceBoard,
     account: Account,
     previous: &[SessionId],
+    prefix: Option<u128>,
 ) -> BoardResult<SessionId> {
     let id = SessionId::generate()?;
     let hash = id.hash();
@@ -103,11 +104,37 @@ pub async fn begin(
         .write(move |tx, events| {
             Box::pin(async move {
                 sessions::end(tx, &previous).await?;
+                if let Some(prefix) = prefix {
+                    let prefix = prefix_hash(prefix);
+                    sessions::remember_prefix(tx, account.member, &prefix, events.now).await?;
+                }
                 Ok(sessions::begin(tx, &hash, &account, events.now).await?)
             })
         })
         .await?;
     Ok(id)
+}
+
+/// Returns whether the member of this name has signed in from this address prefix.
+pub async fn has_signed_in(
+    board: &ReferenceBoard,
+    name: &str,
+    prefix: Option<u128>,
+) -> BoardResult<bool> {
+    let (Some(prefix), Some(member)) = (prefix, accounts::id(board, name).await?) else {
+        return Ok(false);
+    };
+    let prefix = prefix_hash(prefix);
+    board
+        .read_short(move |connection| {
+            Box::pin(async move { Ok(sessions::knows_prefix(connection, member, &prefix).await?) })
+        })
+        .await
+}
+
+/// Returns what the database contains instead of an address.
+fn prefix_hash(prefix: u128) -> Hash {
+    Sha256::digest(prefix.to_be_bytes()).into()
 }
 
 /// Ends sessions.

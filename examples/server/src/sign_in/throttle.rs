@@ -1,5 +1,6 @@
 //! Limits of failed sign-ins: per name and address prefix, and per address prefix. Failures of a name from all
-//! addresses only delay its next sign-ins, so a member cannot be locked out from another network.
+//! addresses do not lock it, so a member cannot be locked out from another network: its attempts take
+//! [turns](super::turns).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,17 +25,12 @@ const BY_PREFIX: Budget = Budget {
     window: WINDOW,
 };
 
-/// Failures of a name from all addresses. Further failures within the period are not counted.
+/// Failures of a name from all addresses, after which its attempts take turns. Further failures within the period are not
+/// counted.
 const OF_NAME: Budget = Budget {
     units: 200,
-    window: WINDOW,
+    window: Duration::from_secs(60 * 60),
 };
-
-/// Failures of a name from all addresses that do not delay its next sign-ins.
-const UNDELAYED: u32 = 50;
-
-/// Delay for each further failure. After 200 failures, a sign-in is delayed by 15 s, the maximum.
-const DELAY: Duration = Duration::from_millis(100);
 
 /// Failed sign-ins, counted in the store of the API's rate limits: bounded, and shared by the nodes that share a Redis.
 pub struct Throttle(Arc<dyn RateLimitStore>);
@@ -42,7 +38,8 @@ pub struct Throttle(Arc<dyn RateLimitStore>);
 /// The limits that apply to one attempt.
 pub struct Attempt {
     keys: [(RateLimitKey, Budget); 2],
-    name: RateLimitKey,
+    /// The name, from all addresses.
+    pub name: RateLimitKey,
 }
 
 impl Throttle {
@@ -62,11 +59,10 @@ impl Throttle {
         Ok(None)
     }
 
-    /// Returns the delay before an attempt: the more sign-ins of its name failed, the longer. Charges nothing.
-    pub async fn delay(&self, attempt: &Attempt, now: Timestamp) -> BackendResult<Duration> {
+    /// Returns whether so many sign-ins of the attempt's name failed that its attempts take turns. Charges nothing.
+    pub async fn takes_turns(&self, attempt: &Attempt, now: Timestamp) -> BackendResult<bool> {
         let of_name = self.0.charge(&attempt.name, 0, OF_NAME, now).await?;
-        let failures = of_name.limit - of_name.remaining;
-        Ok(DELAY * failures.saturating_sub(UNDELAYED))
+        Ok(of_name.remaining == 0)
     }
 
     /// Counts the attempt as a failure until it is [taken back](Self::refund), so that concurrent attempts cannot exceed
@@ -188,26 +184,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn failures_of_a_name_from_many_prefixes_delay_it_up_to_15_s() {
+    async fn attempts_take_turns_after_200_failures_of_a_name_within_an_hour() {
         let throttle = throttle();
-        let mut delays = Vec::new();
-        for prefix in 0..300 {
-            let attempt = Attempt::new("admin", Some(prefix));
-            delays.push(throttle.delay(&attempt, at(0)).await.unwrap().as_millis());
-            assert_eq!(fail(&throttle, "admin", Some(prefix), 0).await, None);
+        let takes_turns = async |name, second| {
+            let attempt = Attempt::new(name, Some(300));
+            throttle.takes_turns(&attempt, at(second)).await.unwrap()
+        };
+        for prefix in 0..200 {
+            assert!(!takes_turns("admin", 0).await);
+            // The failures of an attempt that succeeds are taken back.
+            assert_eq!(fail(&throttle, "bob", Some(prefix), 0).await, None);
+            let succeeded = Attempt::new("bob", Some(prefix));
+            throttle.refund(&succeeded, at(0)).await.unwrap();
+            let second = i64::try_from(prefix).unwrap() * 10;
+            assert_eq!(fail(&throttle, "admin", Some(prefix), second).await, None);
         }
-        let at_failure = |count: usize| delays[count];
-        assert_eq!(
-            [0, 50, 51, 200, 299].map(at_failure),
-            [0, 0, 100, 15_000, 15_000]
-        );
-        for (name, second) in [("alice", 0), ("admin", 300)] {
-            let other = Attempt::new(name, Some(300));
-            assert_eq!(
-                throttle.delay(&other, at(second)).await.unwrap(),
-                Duration::ZERO
-            );
-        }
+        assert!(takes_turns("Admin", 3599).await);
+        assert!(!takes_turns("bob", 0).await);
+        assert!(!takes_turns("admin", 3600).await);
     }
 
     #[tokio::test]

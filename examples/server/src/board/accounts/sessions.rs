@@ -97,6 +97,39 @@ pub async fn begin(
     tx.execute(insert, parameters).await.map(drop)
 }
 
+/// Maximum number of address prefixes that are remembered for a member.
+const MAX_PREFIXES: i64 = 16;
+
+/// Remembers that a member has signed in from an address prefix, in place of the one whose last use is the oldest.
+pub async fn remember_prefix(
+    tx: &Transaction<'_>,
+    member: i64,
+    prefix: &Hash,
+    now: Timestamp,
+) -> db::DbResult<()> {
+    let upsert = "
+        INSERT INTO sign_in_prefix (member_id, hash, used_at) VALUES (?1, ?2, ?3)
+        ON CONFLICT (member_id, hash) DO UPDATE SET used_at = excluded.used_at";
+    tx.execute(upsert, bind![member, prefix.as_slice(), now])
+        .await?;
+    let limit = "
+        DELETE FROM sign_in_prefix WHERE member_id = ?1 AND hash NOT IN (
+            SELECT hash FROM sign_in_prefix WHERE member_id = ?1 ORDER BY used_at DESC, hash LIMIT ?2)";
+    tx.execute(limit, bind![member, MAX_PREFIXES])
+        .await
+        .map(drop)
+}
+
+/// Returns whether a member has signed in from an address prefix.
+pub async fn knows_prefix(
+    connection: &Connection<'_>,
+    member: i64,
+    prefix: &Hash,
+) -> db::DbResult<bool> {
+    let find = "SELECT 1 FROM sign_in_prefix WHERE member_id = ?1 AND hash = ?2";
+    connection.any(find, bind![member, prefix.as_slice()]).await
+}
+
 /// Removes idle sessions only. A session that exceeds its maximum duration can no longer be used, so it becomes idle.
 pub const SWEEP: &str = "
     DELETE FROM session

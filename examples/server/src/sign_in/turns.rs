@@ -1,0 +1,123 @@
+//! Turns of sign-ins with a name that is being guessed: one attempt at a time is checked.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use forum_api::rate_limit::RateLimitKey;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Maximum number of attempts that wait for their turn with one name. Each network has one of them, so that a network
+/// does not keep others out.
+const MAX_WAITING: usize = 32;
+
+/// The waiting attempts, by name. A name without a waiting attempt uses no memory.
+#[derive(Debug, Default)]
+pub struct Turns(Mutex<HashMap<RateLimitKey, Waiting>>);
+
+#[derive(Debug)]
+struct Waiting {
+    networks: HashSet<Option<IpAddr>>,
+    turn: Arc<Semaphore>,
+}
+
+/// A place in the line of a name. Dropping it frees the place, and ends the turn.
+#[derive(Debug)]
+pub struct Turn {
+    turns: Arc<Turns>,
+    name: RateLimitKey,
+    network: Option<IpAddr>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Turns {
+    /// Waits for the turn of an attempt. The attempts have their turns in the order of their calls. Returns `None` if the
+    /// line is full, or contains an attempt of the network.
+    pub async fn wait(
+        self: &Arc<Self>,
+        name: RateLimitKey,
+        network: Option<IpAddr>,
+    ) -> Option<Turn> {
+        let (mut turn, semaphore) = self.join(name, network)?;
+        turn._permit = semaphore.acquire_owned().await.ok();
+        Some(turn)
+    }
+
+    fn join(
+        self: &Arc<Self>,
+        name: RateLimitKey,
+        network: Option<IpAddr>,
+    ) -> Option<(Turn, Arc<Semaphore>)> {
+        let mut names = self.names();
+        let waiting = names.entry(name).or_insert_with(|| Waiting {
+            networks: HashSet::new(),
+            turn: Arc::new(Semaphore::new(1)),
+        });
+        if waiting.networks.len() >= MAX_WAITING || !waiting.networks.insert(network) {
+            return None;
+        }
+        let turn = Turn {
+            turns: Arc::clone(self),
+            name,
+            network,
+            _permit: None,
+        };
+        Some((turn, Arc::clone(&waiting.turn)))
+    }
+
+    fn names(&self) -> MutexGuard<'_, HashMap<RateLimitKey, Waiting>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut names = self.turns.names();
+        if let Some(waiting) = names.get_mut(&self.name) {
+            waiting.networks.remove(&self.network);
+            if waiting.networks.is_empty() {
+                names.remove(&self.name);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn network(number: u8) -> Option<IpAddr> {
+        Some([192, number, 0, 0].into())
+    }
+
+    #[tokio::test]
+    async fn a_name_has_one_turn_at_a_time_and_a_network_one_place() {
+        let turns = Arc::new(Turns::default());
+        let [name, other] =
+            ["a", "b"].map(|name| RateLimitKey::password_attempts("", name.as_bytes()));
+        let mut first = Some(turns.wait(name, network(0)).await.unwrap());
+        assert!(turns.wait(name, network(0)).await.is_none());
+        assert!(turns.wait(other, network(0)).await.is_some());
+        let mut waiting: Vec<_> = (1..32)
+            .map(|number| Box::pin(turns.wait(name, network(number))))
+            .collect();
+        for one in &mut waiting {
+            assert!(one.as_mut().now_or_never().is_none());
+        }
+        assert!(turns.wait(name, None).await.is_none(), "the line is full");
+        // A client that leaves frees its place.
+        drop(waiting.remove(5));
+        let mut last = Box::pin(turns.wait(name, None));
+        assert!(last.as_mut().now_or_never().is_none());
+        waiting.push(last);
+        for mut next in waiting {
+            drop(first.take());
+            first = next.as_mut().now_or_never().unwrap();
+            assert!(first.is_some(), "in the order of the calls");
+        }
+        drop(first);
+        assert!(turns.names().is_empty());
+    }
+}
