@@ -1,6 +1,7 @@
 """The start page: a reader of the board through its API."""
 
 import re
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, expect
 
@@ -57,6 +58,22 @@ def run(page: Page, server: Server) -> None:
     page.goto("/#/threads/none")
     expect(page.get_by_role("alert")).to_have_text("Not found.")
     assert page.locator("main small").inner_text().startswith("Request ")
+    check_ids(page)
+
+
+def check_ids(page: Page) -> None:
+    """An id in the address of the page is one segment of the path of a request, whatever its characters are."""
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    for view in ["threads", "forums"]:
+        for name in ["..\\messages\\3#", "..\\messages\\3%23", "..%5Cmessages%5C3", "..%2Fme%3F", "..", ".", "%2e%2e", "%"]:
+            page.goto("/#/")
+            expect(page.get_by_role("heading", name="Forums")).to_be_visible()
+            page.goto(f"/#/{view}/{name}")
+            expect(page.get_by_role("alert")).to_be_visible()
+    paths = {urlsplit(url).path for url in requested}
+    unexpected = [path for path in paths if not re.fullmatch(r"/|/api/v1/forums|/api/v1/(threads/[^/]+|forums/[^/]+/threads)", path)]
+    assert "/api/v1/threads/..%5Cmessages%5C3%23" in paths and not unexpected, paths
 
 
 def operations(page: Page) -> list[dict[str, int]]:

@@ -14,7 +14,7 @@ DOCS = (
     "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 )
 
-READER = PANEL.replace("img-src", "connect-src 'self'; img-src")
+READER = PANEL.replace("img-src 'self'", "connect-src 'self'; img-src")
 
 # The content security policy of each response, by the first segment of its path. The API sends none.
 POLICIES = {"": READER, "reader.js": PANEL, "reader.css": PANEL, "panel": PANEL, "sign-in": PANEL, "sign-out": PANEL, "docs": DOCS}

@@ -67,6 +67,12 @@ function element(name, attributes, ...children) {
     return created
 }
 
+/// Returns a path whose segments can be any values. A browser removes the segments `.` and `..` even if they are encoded.
+function encoded(parts, ...values) {
+    if (values.some((value) => value === "." || value === "..")) throw new Error("This address is invalid.")
+    return String.raw({ raw: parts }, ...values.map(encodeURIComponent))
+}
+
 const link = (path, ...children) => element("a", { href: `#${path}` }, ...children)
 const author = (item) => item.author?.username ?? "a former member"
 const time = (text) => element("time", { datetime: text }, new Date(text).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }))
@@ -104,29 +110,29 @@ async function forums() {
     const { items } = await call("listForums", 1, "/forums")
     const below = (parent) => items.filter((forum) => forum.parentId === parent)
         .map((forum) => element("li", { class: "item" },
-            link(`/forums/${forum.forumId}`, forum.title), element("br", {}), forum.description, " ",
+            link(encoded`/forums/${forum.forumId}`, forum.title), element("br", {}), forum.description, " ",
             element("small", {}, `${count(forum.threadCount, "thread")}, ${count(forum.postCount, "post")}`),
             below(forum.forumId).length ? element("ol", { class: "items" }, below(forum.forumId)) : null))
     return ["Forums", element("ol", { class: "items" }, below(null))]
 }
 
 async function forum(id, query) {
-    const path = `/forums/${id}`
+    const path = encoded`/forums/${id}`
     const { items } = await call("listForums", 1, "/forums")
     const threads = await call("listThreads", 1, `${path}/threads${query}`)
     return [items.find((one) => one.forumId === id)?.title ?? "Forum", list(path, threads, (thread) => [
-        link(`/threads/${thread.threadId}`, thread.title), element("br", {}),
+        link(encoded`/threads/${thread.threadId}`, thread.title), element("br", {}),
         element("small", {}, `${author(thread)}, ${count(thread.replyCount, "reply").replace("replys", "replies")}, `, time(thread.lastActivityAt)),
     ])]
 }
 
 async function thread(id, query) {
-    const path = `/threads/${id}`
+    const path = encoded`/threads/${id}`
     const thread = await call("getThread", 1, path)
     const poll = thread.pollId && await call("getPoll", 1, `${path}/poll`).catch(() => null)
     const posts = await call("listPosts", 1, `${path}/posts${query}`)
     return [thread.title,
-        element("p", {}, link(`/forums/${thread.forumId}`, "Forum")),
+        element("p", {}, link(encoded`/forums/${thread.forumId}`, "Forum")),
         poll && showPoll(poll),
         list(path, posts, (post) => [
             element("small", {}, `${post.number}. ${author(post)}, `, time(post.createdAt)),
@@ -153,7 +159,7 @@ function showPoll(poll) {
         ` ${option.text} `, element("small", {}, option.votes === null ? "" : count(option.votes, "vote")))))
     const choice = element("fieldset", {}, element("legend", {}, poll.question), ...options)
     if (poll.closed || !tokenField.value) return choice
-    return form("Vote", [choice], (data) => call("vote", 5, `/polls/${poll.pollId}/votes`, { optionIds: data.getAll("option") }))
+    return form("Vote", [choice], (data) => call("vote", 5, encoded`/polls/${poll.pollId}/votes`, { optionIds: data.getAll("option") }))
 }
 
 async function search(query) {
@@ -161,7 +167,7 @@ async function search(query) {
     document.querySelector("#q").value = q
     const results = await call("search", 10, `/search${query}`)
     return [`Results for “${q}”`, list(`/search?q=${encodeURIComponent(q)}`, results, (result) => [
-        link(`/threads/${result.threadId}`, result.title), element("br", {}), result.excerpt, " ",
+        link(encoded`/threads/${result.threadId}`, result.title), element("br", {}), result.excerpt, " ",
         element("small", {}, `${author(result)}, `, time(result.createdAt)),
     ])]
 }
@@ -172,8 +178,9 @@ let latest = 0
 async function show() {
     const begun = ++latest
     const [, path, query] = /^#?([^?]*)(.*)$/.exec(location.hash)
-    const [, kind, id] = path.split("/")
-    const views = { forums: () => forum(id, query), threads: () => thread(id, query), search: () => search(query) }
+    const [, kind, segment] = path.split("/")
+    const id = () => decodeURIComponent(segment)
+    const views = { forums: () => forum(id(), query), threads: () => thread(id(), query), search: () => search(query) }
     const former = calls
     calls = element("ol", { id: "calls" })
     former.replaceWith(calls)

@@ -74,6 +74,8 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     let server = Server::new(&[]);
     let page = get(&server.url("/"));
     assert_eq!(page.status, 200);
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("; img-src data:;"), "no request of a post");
     let addresses = page_urls(&page.body);
     let expected = [
         "/reader.js",
