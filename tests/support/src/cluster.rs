@@ -13,9 +13,10 @@ use crate::prerequisites::BackendUrls;
 use crate::program::{ExitedProcess, run};
 
 /// Limits of the board that would slow down the load.
-const SETTINGS: [(&str, &str); 5] = [
+const SETTINGS: [(&str, &str); 6] = [
     ("post.interval_seconds", "0"),
     ("post.per_hour", "1000000"),
+    ("post.edits_per_hour", "1000000"),
     ("message.per_hour", "1000000"),
     ("message.inbox_quota", "1000000"),
     ("reputation.per_day", "1000000"),

@@ -235,6 +235,7 @@ impl Server {
     pub fn remove_post_limits(&self) {
         self.run_ok("setting post.interval_seconds 0");
         self.run_ok("setting post.per_hour 1000000");
+        self.run_ok("setting post.edits_per_hour 1000000");
     }
 
     /// Kills the server.

@@ -58,6 +58,12 @@ pub const POSTS_PER_HOUR: Setting<u32> = Setting::new(
     MAX_LIMIT,
     "Maximum number of posts of a member per hour",
 );
+pub const EDITS_PER_HOUR: Setting<u32> = Setting::new(
+    "post.edits_per_hour",
+    60,
+    1,
+    "Maximum number of edits of posts and polls per hour by a member who is not staff",
+);
 pub const EDIT_WINDOW: Setting<EditWindow> = Setting::new(
     "post.edit_window_minutes",
     EditWindow::Minutes(30),
@@ -135,6 +141,7 @@ const ALL: &[&dyn AnySetting] = &[
     &BODY_MAX,
     &POST_INTERVAL,
     &POSTS_PER_HOUR,
+    &EDITS_PER_HOUR,
     &EDIT_WINDOW,
     &RECIPIENTS_MAX,
     &MESSAGES_PER_HOUR,

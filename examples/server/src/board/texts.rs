@@ -49,6 +49,8 @@ texts! {
         "Zwischen zwei Beiträgen müssen {} Sekunden liegen."
     too_many_posts: "No more than {} posts per hour are allowed."
         "Höchstens {} Beiträge pro Stunde sind erlaubt."
+    too_many_edits: "No more than {} edits per hour are allowed."
+        "Höchstens {} Bearbeitungen pro Stunde sind erlaubt."
     account_closed: "This account can no longer be used."
         "Dieses Konto kann nicht mehr verwendet werden."
     may_not_start: "You may not start threads in this forum."

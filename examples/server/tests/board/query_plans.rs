@@ -41,10 +41,11 @@ const ALLOWED_SORTS: [&str; 4] = [
 const SKIPPED: [&str; 3] = ["VALUES (", "DELETE FROM member", "SET post_count = ("];
 
 /// Searches with all columns of an index. Without these columns, a search would read all rows of a thread or a member.
-const SEARCHES: [&str; 11] = [
+const SEARCHES: [&str; 12] = [
     "thread_by_activity (forum_id=? AND last_activity_at>?",
     "post_by_order (thread_id=? AND ordered_at>?",
     "post_by_author (author_id=? AND created_at>? AND created_at<?)",
+    "member_edit_by_time (member_id=? AND edited_at>? AND edited_at<?)",
     "poll_option_by_position (poll_id=?",
     "subscription_by_time (member_id=? AND created_at<?",
     "subscription_by_target (member_id=? AND target=? AND created_at<?",

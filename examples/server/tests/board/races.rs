@@ -312,6 +312,26 @@ fn concurrent_posts_of_one_member_keep_to_the_flood_limits() {
 }
 
 #[test]
+fn concurrent_edits_of_one_member_keep_to_their_limit() {
+    run_with_postgres(async {
+        let nodes = TwoNodes::new().await;
+        let member = nodes.members[0];
+        let mut edits = Vec::new();
+        for title in ["One", "Two"] {
+            let thread = nodes.thread(member, title).await;
+            let (_, posts) = nodes.demo.get("guest", &thread).await;
+            let first = format!("{thread}/{}", number(&posts["items"][0]["postId"]));
+            edits.extend((0..6).map(|number| Request {
+                method: "PATCH",
+                ..post(member, &first, body(&number.to_string()))
+            }));
+        }
+        nodes.demo.set(settings::EDITS_PER_HOUR.key, "5").await;
+        assert_eq!(nodes.statuses(edits).await, [(200, 5), (429, 7)].into());
+    });
+}
+
+#[test]
 fn concurrent_messages_do_not_exceed_the_inbox_quota() {
     run_with_postgres(async {
         let nodes = TwoNodes::new().await;

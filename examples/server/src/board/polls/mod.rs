@@ -14,9 +14,10 @@ use crate::board::access::actor::Actor;
 use crate::board::access::visibility::{Visibility, sees_thread};
 use crate::board::db::{self, Connection, RowReader, Transaction, bind};
 use crate::board::events::{DomainEvent, EventRecorder, PollEventFn};
+use crate::board::posts::edit_limit;
 use crate::board::reference_board::Command;
 use crate::board::rules::check_version;
-use crate::board::settings::{OPTIONS_MAX, TITLE_MAX};
+use crate::board::settings::{EDITS_PER_HOUR, OPTIONS_MAX, TITLE_MAX};
 use crate::board::texts::Texts;
 use poll_rules::{Limits, PollChoice, PollDraft, PollEditor};
 
@@ -73,6 +74,8 @@ pub async fn edit(
         let largest_vote = largest_vote(tx, poll).await?;
         poll_rules::check_writers_edit(&found.poll, &draft, largest_vote, texts)?;
     }
+    let most = EDITS_PER_HOUR.get(tx).await?;
+    edit_limit::charge(tx, actor, events.now, most, texts).await?;
     update(tx, poll, &draft).await?;
     let found = with_id(tx, actor, poll, events.now).await?;
     Ok(found.record_change(events, Event::poll_updated))

@@ -1,5 +1,6 @@
 //! Lists, writes, edits and deletes posts.
 
+pub mod edit_limit;
 pub mod edit_rules;
 pub mod markdown;
 pub mod moderation;
@@ -24,7 +25,7 @@ use crate::board::events::{
     DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED,
 };
 use crate::board::reference_board::Command;
-use crate::board::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
+use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, SettingValues, TITLE_MAX};
 use crate::board::texts::Texts;
 use crate::board::{rules, search, subscriptions, threads};
 use edit_rules::{EditWindow, PostChange, PostFacts};
@@ -545,6 +546,7 @@ pub async fn edit(
     if let Some(reason) = &edit.reason {
         rules::check_reason(reason, settings.of(&TITLE_MAX), texts)?;
     }
+    edit_limit::charge(tx, actor, events.now, settings.of(&EDITS_PER_HOUR), texts).await?;
     if let Some(title) = title {
         threads::rename(tx, item.at.thread, title).await?;
     }

@@ -294,7 +294,7 @@ const PROFILES_OF_REPLIES: &str = "
 
 /// Maximum time from a command to the date of a post that counts in its limits. A command reads the clock before it
 /// waits for the locks of concurrent commands, and the clocks of nodes differ. Longer than the time limit of a statement.
-const CLOCK_TOLERANCE: Duration = Duration::from_secs(15);
+pub(super) const CLOCK_TOLERANCE: Duration = Duration::from_secs(15);
 
 /// Times of a member's posts that limit how often the member posts. Refused posts, and posts dated more than
 /// `CLOCK_TOLERANCE` in the future, are excluded.

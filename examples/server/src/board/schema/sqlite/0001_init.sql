@@ -138,6 +138,15 @@ CREATE INDEX post_unpublished ON post (thread_id) WHERE NOT published;
 -- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids.
 CREATE INDEX post_by_age ON post (created_at);
 
+-- Edits of posts and polls in the last hour before the member's latest edit.
+CREATE TABLE member_edit (
+    id INTEGER PRIMARY KEY,
+    member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
+    edited_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX member_edit_by_time ON member_edit (member_id, edited_at);
+
 -- The target is a 'thread' of the forum, or the 'forum' itself.
 CREATE TABLE subscription (
     id INTEGER PRIMARY KEY,
@@ -292,6 +301,14 @@ CREATE TABLE session (
     password BLOB NOT NULL,
     began_at INTEGER NOT NULL,
     used_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Hashes of the address prefixes from which a member has signed in, at most 16 for a member.
+CREATE TABLE sign_in_prefix (
+    member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
+    hash BLOB NOT NULL,
+    used_at INTEGER NOT NULL,
+    PRIMARY KEY (member_id, hash)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX session_by_member ON session (member_id);
