@@ -34,9 +34,11 @@ pub fn check_link(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         found => found?,
     };
+    if !link.is_symlink() {
+        return Ok(());
+    }
     let refused = |reason| Err(io::Error::new(ErrorKind::InvalidInput, reason));
     match path.metadata() {
-        _ if !link.is_symlink() => Ok(()),
         Ok(target) if !target.is_file() => refused("it is a symbolic link to no regular file"),
         Ok(target) if target.uid() != link.uid() => {
             refused("it is a symbolic link to a file of another owner")
@@ -124,7 +126,7 @@ mod tests {
         }
         check_link(&at("link")).unwrap();
         symlink("target", at("link")).unwrap();
-        // Only root can change an owner. The system runs as root where the tests of other owners matter.
+        // Only root can change an owner.
         if lchown(at("link"), Some(65_534), None).is_ok() {
             check_link(&at("link")).unwrap_err();
             chown(at("target"), Some(65_534), None).unwrap();

@@ -21,13 +21,19 @@ struct Waiting {
     turn: Arc<Semaphore>,
 }
 
-/// A place in the line of a name. Dropping it frees the place, and ends the turn.
+/// The turn of an attempt. Dropping it begins the next turn.
 #[derive(Debug)]
 pub struct Turn {
+    _place: PlaceInLine,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// A place in the line of a name. Dropping it frees the place.
+#[derive(Debug)]
+struct PlaceInLine {
     turns: Arc<Turns>,
     name: RateLimitKey,
     network: Option<IpAddr>,
-    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Turns {
@@ -38,16 +44,19 @@ impl Turns {
         name: RateLimitKey,
         network: Option<IpAddr>,
     ) -> Option<Turn> {
-        let (mut turn, semaphore) = self.join(name, network)?;
-        turn._permit = semaphore.acquire_owned().await.ok();
-        Some(turn)
+        let (place, turn) = self.join(name, network)?;
+        let permit = turn.acquire_owned().await.ok()?;
+        Some(Turn {
+            _place: place,
+            _permit: permit,
+        })
     }
 
     fn join(
         self: &Arc<Self>,
         name: RateLimitKey,
         network: Option<IpAddr>,
-    ) -> Option<(Turn, Arc<Semaphore>)> {
+    ) -> Option<(PlaceInLine, Arc<Semaphore>)> {
         let mut names = self.names();
         let waiting = names.entry(name).or_insert_with(|| Waiting {
             networks: HashSet::new(),
@@ -56,13 +65,12 @@ impl Turns {
         if waiting.networks.len() >= MAX_WAITING || !waiting.networks.insert(network) {
             return None;
         }
-        let turn = Turn {
+        let place = PlaceInLine {
             turns: Arc::clone(self),
             name,
             network,
-            _permit: None,
         };
-        Some((turn, Arc::clone(&waiting.turn)))
+        Some((place, Arc::clone(&waiting.turn)))
     }
 
     fn names(&self) -> MutexGuard<'_, HashMap<RateLimitKey, Waiting>> {
@@ -70,7 +78,7 @@ impl Turns {
     }
 }
 
-impl Drop for Turn {
+impl Drop for PlaceInLine {
     fn drop(&mut self) {
         let mut names = self.turns.names();
         if let Some(waiting) = names.get_mut(&self.name) {
