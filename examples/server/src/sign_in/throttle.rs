@@ -25,12 +25,15 @@ const BY_PREFIX: Budget = Budget {
     window: WINDOW,
 };
 
-/// Failures of a name from all addresses, after which its attempts take turns. Further failures within the period are not
-/// counted.
+/// Failures of a name from all addresses. The number of units is larger than the number of checks in this time, so that
+/// each attempt is counted and can be refunded.
 const OF_NAME: Budget = Budget {
-    units: 200,
+    units: 1_000_000,
     window: Duration::from_secs(60 * 60),
 };
+
+/// Failures of a name from all addresses, after which its attempts take turns.
+const MAX_FAILURES: u32 = 200;
 
 /// Failed sign-ins, counted in the store of the API's rate limits: bounded, and shared by the nodes that share a Redis.
 pub struct Throttle(Arc<dyn RateLimitStore>);
@@ -62,7 +65,7 @@ impl Throttle {
     /// Returns whether so many sign-ins of the attempt's name failed that its attempts take turns. Charges nothing.
     pub async fn takes_turns(&self, attempt: &Attempt, now: Timestamp) -> BackendResult<bool> {
         let of_name = self.0.charge(&attempt.name, 0, OF_NAME, now).await?;
-        Ok(of_name.remaining == 0)
+        Ok(of_name.limit - of_name.remaining >= MAX_FAILURES)
     }
 
     /// Counts the attempt as a failure until it is [taken back](Self::refund), so that concurrent attempts cannot exceed
@@ -223,6 +226,11 @@ mod tests {
             let name = format!("name{number}");
             assert_eq!(fail(&throttle, &name, PREFIX, 2).await, None);
         }
-        assert!(fail(&throttle, "alice", PREFIX, 2).await.is_some());
+        for _ in 0..20 {
+            assert!(fail(&throttle, "alice", PREFIX, 2).await.is_some());
+        }
+        let [(name, budget), _] = Attempt::new("alice", PREFIX).keys;
+        let charged = throttle.0.charge(&name, 0, budget, at(2)).await.unwrap();
+        assert_eq!(charged.remaining, 10);
     }
 }
