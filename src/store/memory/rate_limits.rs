@@ -155,6 +155,8 @@ struct Shard {
     max_keys: usize,
     windows: HashMap<u128, WindowState>,
     next_sweep: Timestamp,
+    /// Length of the longest window of the shard: a sweep applies to windows of all budgets.
+    longest_window: Duration,
 }
 
 impl Shard {
@@ -163,6 +165,7 @@ impl Shard {
             max_keys,
             windows: HashMap::new(),
             next_sweep: Timestamp::from_millis(i64::MIN),
+            longest_window: Duration::ZERO,
         }
     }
 
@@ -216,15 +219,44 @@ impl Shard {
 
     /// Returns `true` if a new key fits. Removes ended windows before the map would grow, and when the map is full.
     fn has_capacity(&mut self, budget: Budget, now: Timestamp) -> bool {
+        self.longest_window = self.longest_window.max(budget.window);
         let would_grow = self.windows.len() >= self.max_keys.min(self.windows.capacity());
         let is_due = now >= self.next_sweep || self.next_sweep > now.saturating_add(SWEEP_INTERVAL);
         if would_grow && is_due {
             self.next_sweep = now.saturating_add(SWEEP_INTERVAL);
             // Removed entries would leave marks that take capacity, so the old map would grow. A new map has no marks.
             let windows = mem::take(&mut self.windows).into_iter();
-            let running = windows.filter(|(_, state)| budget.is_running(state, now));
+            let longest = Budget {
+                window: self.longest_window,
+                ..budget
+            };
+            let running = windows.filter(|(_, state)| longest.is_running(state, now));
             self.windows = running.collect();
         }
         self.windows.len() < self.max_keys
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_for_a_short_window_keeps_a_long_one() {
+        let budget = |minutes| Budget {
+            units: 9,
+            window: Duration::from_secs(60 * minutes),
+        };
+        let start = Timestamp::from_millis(0);
+        let mut shard = Shard::new(64);
+        shard.charge(0, 1, budget(60), start);
+        for minute in 0..59 {
+            let now = start.saturating_add(Duration::from_secs(60 * minute));
+            for key in 1..64 {
+                shard.charge(key, 1, budget(5), now);
+            }
+            let long = shard.charge(0, 0, budget(60), now).unwrap();
+            assert_eq!(long.remaining, 8, "after {minute} minutes");
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::board::events::{DomainEvent, EventRecorder, PollEventFn};
 use crate::board::posts::edit_limit;
 use crate::board::reference_board::Command;
 use crate::board::rules::check_version;
-use crate::board::settings::{EDITS_PER_HOUR, OPTIONS_MAX, TITLE_MAX};
+use crate::board::settings::{EDITS_PER_HOUR, OPTIONS_MAX, SettingValues, TITLE_MAX};
 use crate::board::texts::Texts;
 use poll_rules::{Limits, PollChoice, PollDraft, PollEditor};
 
@@ -39,7 +39,8 @@ pub async fn draft<'a>(
     now: Timestamp,
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
-    poll_rules::new(poll, limits(tx).await?, now, texts)
+    let settings = SettingValues::load(tx).await?;
+    poll_rules::new(poll, limits(&settings), now, texts)
 }
 
 pub async fn vote(
@@ -68,24 +69,25 @@ pub async fn edit(
     let editor = found.editor(actor);
     poll_rules::check_may_edit(editor, found.locked, texts)?;
     check_version(edit.expected_version, found.poll.version, texts)?;
-    let draft = poll_rules::apply_update(&found.poll, &edit, limits(tx).await?, texts)?;
+    let settings = SettingValues::load(tx).await?;
+    let draft = poll_rules::apply_update(&found.poll, &edit, limits(&settings), texts)?;
     poll_rules::check_newcomers_edit(&found.poll, &draft, found.state, actor.groups, texts)?;
     if !editor.moderator {
         let largest_vote = largest_vote(tx, poll).await?;
         poll_rules::check_writers_edit(&found.poll, &draft, largest_vote, texts)?;
     }
-    let most = EDITS_PER_HOUR.get(tx).await?;
+    let most = settings.of(&EDITS_PER_HOUR);
     edit_limit::charge(tx, actor, events.now, most, texts).await?;
     update(tx, poll, &draft).await?;
     let found = with_id(tx, actor, poll, events.now).await?;
     Ok(found.record_change(events, Event::poll_updated))
 }
 
-async fn limits(tx: &Transaction<'_>) -> BoardResult<Limits> {
-    Ok(Limits {
-        text: TITLE_MAX.get(tx).await?,
-        options: OPTIONS_MAX.get(tx).await?,
-    })
+fn limits(settings: &SettingValues) -> Limits {
+    Limits {
+        text: settings.of(&TITLE_MAX),
+        options: settings.of(&OPTIONS_MAX),
+    }
 }
 
 /// A poll with the properties of its thread that the rules read.
