@@ -23,7 +23,7 @@ use crate::database_lock::DatabaseLock;
 use crate::keys::WebhookCipher;
 use crate::new_file::beside;
 use crate::output::Output;
-use crate::own_files::{begins_as_sqlite, check_link};
+use crate::own_files::{begins_as_sqlite, check_database, check_link};
 use crate::prompt::Confirm;
 
 /// Suffix of the index of the write-ahead log, which SQLite creates again.
@@ -73,6 +73,7 @@ impl RestoreCommand {
                 "cannot restore the backup \"{backup}\" to \"{shown}\": {error}"
             ))
         };
+        check_database(&database)?;
         let files = Files::of(&database).map_err(failed)?;
         let named = self.secret_key_file.as_deref().filter(|key| key.exists());
         let cipher = WebhookCipher::find(url, named)?;
