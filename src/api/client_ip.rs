@@ -23,9 +23,9 @@ pub(crate) fn peer_ip(head: &Parts) -> Option<IpAddr> {
 /// Returns the client's IP address.
 ///
 /// If `peer` is not in one of the `trusted` networks, the result is `peer`. Otherwise the result is the right-most
-/// address in `x-forwarded-for` that is in none of these networks. The function reads the entries from right to left.
-/// If an entry is not an address, or all entries are trusted, the result is the trusted address that the function read
-/// last, or `peer` if it read no address. IPv4-mapped IPv6 addresses become IPv4 addresses.
+/// address in `x-forwarded-for` that is in none of these networks. The function reads the entries from right to left,
+/// and ignores empty ones. If an entry is not an address, or all entries are trusted, the result is the trusted address
+/// that the function read last, or `peer` if it read no address. IPv4-mapped IPv6 addresses become IPv4 addresses.
 ///
 /// ```
 /// use forum_api::client_ip;
@@ -46,7 +46,8 @@ pub fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr
     }
     let mut hop = peer;
     for line in headers.get_all(X_FORWARDED_FOR).iter().rev() {
-        for entry in line.as_bytes().rsplit(|byte| *byte == b',') {
+        let entries = line.as_bytes().rsplit(|byte| *byte == b',');
+        for entry in entries.filter(|entry| !entry.trim_ascii().is_empty()) {
             match str::from_utf8(entry).ok().and_then(parse_address) {
                 Some(address) if is_trusted(&address) => hop = address,
                 Some(address) => return address,
@@ -134,6 +135,12 @@ mod tests {
             ("10.0.0.1", "192.0.2.9|203.0.113.1", "::ffff:203.0.113.0"),
             ("10.0.0.1", "é, 203.0.113.1", "::ffff:203.0.113.0"),
             ("10.0.0.1", "203.0.113.1, é, 10.1.1.1", "::ffff:10.1.1.0"),
+            ("10.0.0.1", "203.0.113.1,", "::ffff:203.0.113.0"),
+            ("10.0.0.1", ",203.0.113.1, ,\t, ", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "203.0.113.1|", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "203.0.113.1| ,|10.9.9.9,", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "203.0.113.1,,é,", "::ffff:10.0.0.0"),
+            ("10.0.0.1", " , ", "::ffff:10.0.0.0"),
             ("10.0.0.1", "203.0.113.1:4711", "::ffff:203.0.113.0"),
             ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::"),
             ("10.0.0.1", "[2001:db8::1]", "2001:db8::"),

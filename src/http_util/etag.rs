@@ -1,7 +1,7 @@
 //! Entity tags and conditional requests.
 
-use http::HeaderMap;
 use http::header::IF_NONE_MATCH;
+use http::{HeaderMap, HeaderValue};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Strong entity tag of a body: its hash in hexadecimal, in quotation marks.
@@ -22,13 +22,14 @@ impl EntityTag {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// Returns `true` if `if-none-match` lists this tag or is `*`. Compares weakly (RFC 9110, section 13.1.2).
+    /// Returns `true` if `if-none-match` lists this tag or is `*`. Compares weakly (RFC 9110, section 13.1.2). Other tags
+    /// of the list can contain commas and bytes that are not ASCII.
     pub(crate) fn matches(&self, headers: &HeaderMap) -> bool {
         let lines = headers.get_all(IF_NONE_MATCH).iter();
-        let mut tags = lines.flat_map(|line| line.to_str().unwrap_or_default().split(','));
-        tags.any(|tag| {
-            let tag = tag.trim();
-            tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == self.as_str()
+        lines.map(HeaderValue::as_bytes).any(|line| {
+            let mut tags = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+            line.trim_ascii() == b"*"
+                || tags.any(|tag| tag.strip_prefix(b"W/").unwrap_or(tag) == self.0)
         })
     }
 }
@@ -47,15 +48,18 @@ mod tests {
             (format!("W/{}", tag.as_str()), true),
             (format!("\"x\", {}", tag.as_str()), true),
             (format!("\"x\", W/\"y\", {}", tag.as_str()), true),
+            (format!(", ,{},", tag.as_str()), true),
+            (format!("\"é,\",{}", tag.as_str()), true),
             ("*".into(), true),
+            ("\"x,*,y\"".into(), false),
+            (", ".into(), false),
             (digits.clone(), false),
             (format!("\"{digits}0\""), false),
             (String::new(), false),
             ("\"x\"".into(), false),
         ] {
-            let headers = [(IF_NONE_MATCH, listed.parse().unwrap())]
-                .into_iter()
-                .collect();
+            let value = HeaderValue::from_bytes(listed.as_bytes()).unwrap();
+            let headers = [(IF_NONE_MATCH, value)].into_iter().collect();
             assert_eq!(tag.matches(&headers), expected, "{listed}");
         }
     }

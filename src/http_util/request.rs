@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use http::Uri;
 use http::request::Parts;
 use http::uri::PathAndQuery;
+use http::{HeaderValue, Uri};
 use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
@@ -48,6 +48,13 @@ pub(crate) fn parse_base_path(
     }
     base_path.truncate(base_path.trim_end_matches('/').len());
     Ok(())
+}
+
+/// Returns `true` if a `content-type` is `application/json`, with any parameters.
+pub(crate) fn is_json(content_type: &HeaderValue) -> bool {
+    let mut parts = content_type.as_bytes().split(|byte| *byte == b';');
+    let media_type = parts.next().unwrap_or_default().trim_ascii();
+    media_type.eq_ignore_ascii_case(b"application/json")
 }
 
 /// Error of [`read_body`].

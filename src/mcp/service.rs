@@ -22,7 +22,7 @@ use super::tool::Tool;
 use crate::api::{ForumApi, ProtocolRequest, Target};
 use crate::build_error::BuildError;
 use crate::host::Caller;
-use crate::http_util::{BodyError, ResponseBody, ResponseFuture, read_body};
+use crate::http_util::{BodyError, ResponseBody, ResponseFuture, is_json, read_body};
 use crate::task::timeout;
 
 /// Route of requests that call no tool, in logs and metrics.
@@ -120,13 +120,7 @@ struct Call<'a> {
 impl Server {
     /// Refuses requests that are not JSON, of other methods and of other origins. Charges nothing.
     fn refuse(&self, head: &Parts) -> Option<Response<ResponseBody>> {
-        let content_type = head
-            .headers
-            .get(CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok());
-        let media_type = content_type.and_then(|text| text.split(';').next());
-        let is_json =
-            media_type.is_some_and(|text| text.trim().eq_ignore_ascii_case("application/json"));
+        let content_type = head.headers.get(CONTENT_TYPE);
         let mut origins = head.headers.get_all(ORIGIN).iter();
         if !origins.all(|origin| self.origins.contains(origin)) {
             return Some(empty(StatusCode::FORBIDDEN));
@@ -137,7 +131,7 @@ impl Server {
             response.headers_mut().insert(ALLOW, allowed);
             return Some(response);
         }
-        (!is_json).then(|| empty(StatusCode::UNSUPPORTED_MEDIA_TYPE))
+        (!content_type.is_some_and(is_json)).then(|| empty(StatusCode::UNSUPPORTED_MEDIA_TYPE))
     }
 
     async fn respond(

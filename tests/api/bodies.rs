@@ -195,6 +195,7 @@ async fn the_content_type_of_a_body_is_json_and_given_once() {
         (&["application/json"][..], 201),
         (&["Application/JSON; charset=utf-8"], 201),
         (&["application/json;"], 201),
+        (&["application/json; x=\"é\""], 201),
         (&["text/plain"], 400),
         (&["application/json-patch+json"], 400),
         (&["application/x-www-form-urlencoded"], 400),

@@ -609,7 +609,7 @@ async fn only_posts_of_json_from_known_origins_are_accepted() {
             .status,
         415
     );
-    let utf8 = ("content-type", "Application/JSON; charset=utf-8");
+    let utf8 = ("content-type", "Application/JSON; charset=utf-8; x=\"é\"");
     assert_eq!(agent.send("POST", &[utf8], ping).await.status, 200);
     for (origin, status) in [
         ("https://board.example", 200),

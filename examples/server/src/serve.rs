@@ -26,6 +26,7 @@ use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
 use crate::http::readiness::Readiness;
 use crate::http::router::{API, DOCS, MCP, Monitor, PANEL, ServerRouter};
+use crate::http::slots::{self, MaxConnections};
 use crate::keys::{self, WebhookCipher};
 use crate::log::Log;
 use crate::output::Output;
@@ -84,7 +85,8 @@ impl Server {
     /// a database is created. Prints the greeting.
     async fn build(common: &Common, options: &ServeArgs) -> BoardResult<Self> {
         let metrics = Metrics::install()?;
-        let shutdown = Shutdown::listen(options.admin.drain_timeout).or_internal()?;
+        let shutdown =
+            Shutdown::listen(options.drain_delay, options.admin.drain_timeout).or_internal()?;
         let listener = Listener::bind(options.listen).await?;
         let operator = Listener::for_operator(options.admin).await?;
         let ServerParts {
@@ -158,13 +160,18 @@ impl Server {
             monitor: Monitor {
                 metrics,
                 readiness: Readiness::new(database.clone(), board.clone()),
+                shutdown: shutdown.clone(),
             },
             serves_metrics: operator.is_none(),
         };
-        let limits = Limits::new(
-            connections::raise_file_limit(options.max_connections),
-            options.client_timeout,
-        );
+        let limits = Limits {
+            max: MaxConnections {
+                all: slots::raise_file_limit(options.max_connections),
+                per_address: options.max_connections_per_address,
+                trusted_proxies: options.trusted_proxies.clone(),
+            },
+            client_timeout: options.client_timeout,
+        };
         tracing::info!(
             version = VERSION,
             listen = %address,

@@ -16,7 +16,7 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Number;
 
 use super::error::{InputError, InputErrorKind};
-use crate::http_util::{BodyError, form_decode, form_pairs};
+use crate::http_util::{BodyError, form_decode, form_pairs, is_json};
 use crate::model::{Expected, FORBIDDEN_CHARS};
 
 impl From<BodyError> for InputError {
@@ -32,11 +32,7 @@ impl From<BodyError> for InputError {
 /// Checks that there is exactly one `content-type`, and that it is `application/json`.
 pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), InputError> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let first = types.next().and_then(|value| value.to_str().ok());
-    let essence = first.and_then(|value| value.split(';').next());
-    let is_json =
-        essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"));
-    if is_json && types.next().is_none() {
+    if types.next().is_some_and(is_json) && types.next().is_none() {
         return Ok(());
     }
     Err(InputError::expected("content-type", Expected::JSON_TYPE))

@@ -9,8 +9,8 @@ use forum_api::{IpNet, scope};
 use http::HeaderValue;
 
 use super::values::{
-    base_url, listen_address, max_connections, mebibytes, network, number, origin, pool_size,
-    seconds,
+    base_url, delay, listen_address, max_address_connections, max_connections, mebibytes, network,
+    number, origin, pool_size, seconds,
 };
 use crate::webhooks::{RetryOptions, WebhookOptions};
 
@@ -85,12 +85,18 @@ pub struct ServeArgs {
     /// Maximum number of open connections, at most 1000000; further connections wait; the server lowers the number if it cannot open enough files
     #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
     pub max_connections: usize,
+    /// Maximum number of open connections of one address, except of trusted proxies; further connections are closed; 0 is no limit
+    #[arg(long, value_name = "N", default_value = "256", value_parser = max_address_connections)]
+    pub max_connections_per_address: usize,
     /// Time limit of a request to the API
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub request_timeout: Duration,
-    /// Time limit for a client to send a request head, and to read the next part of a response
+    /// Time limit for a client to send a request head, and to read the next part of a response; for a whole response a client has this time and the time that it takes at 16 KiB per second
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub client_timeout: Duration,
+    /// Time between SIGTERM and the end of the listener, in which /ready is 503 and each response ends its connection; a second signal ends it
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = delay)]
+    pub drain_delay: Duration,
     /// Origin allowed to call the API from a browser, or * for any; repeatable
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub cors_origin: Vec<HeaderValue>,

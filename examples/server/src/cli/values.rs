@@ -49,6 +49,11 @@ pub fn max_connections(text: &str) -> Result<usize, &'static str> {
     within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")
 }
 
+/// Parses a maximum number of connections of an address; 0 is no limit.
+pub fn max_address_connections(text: &str) -> Result<usize, &'static str> {
+    within(text, 0..=1_000_000).ok_or("expected a whole number from 0 to 1000000")
+}
+
 fn within<N: FromStr + PartialOrd>(text: &str, range: RangeInclusive<N>) -> Option<N> {
     text.parse().ok().filter(|number| range.contains(number))
 }
@@ -59,6 +64,14 @@ pub fn seconds(text: &str) -> Result<Duration, &'static str> {
     seconds
         .map(Duration::from_secs_f64)
         .ok_or("expected a number of seconds from 0.001 to 31536000")
+}
+
+/// Parses seconds, with or without a fraction, or 0.
+pub fn delay(text: &str) -> Result<Duration, &'static str> {
+    let seconds = within(text, 0.0..=3600.0);
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or("expected a number of seconds from 0 to 3600")
 }
 
 /// Parses an HTTP URL without credentials, path, query and fragment. Removes trailing slashes.

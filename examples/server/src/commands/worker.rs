@@ -1,5 +1,7 @@
 //! Command `worker`.
 
+use std::time::Duration;
+
 use clap::Args;
 use forum_api::host::{BoardResult, OrInternal};
 
@@ -36,7 +38,7 @@ impl WorkerCommand {
     pub async fn run(self, common: &Common) -> BoardResult<Output> {
         let _log = Log::start(self.log);
         let metrics = Metrics::install()?;
-        let shutdown = Shutdown::listen(self.admin.drain_timeout).or_internal()?;
+        let shutdown = Shutdown::listen(Duration::ZERO, self.admin.drain_timeout).or_internal()?;
         let operator = Listener::for_operator(self.admin).await?;
         let url = &*common.database;
         let cipher = WebhookCipher::find(url, self.webhooks.secret_key_file.as_deref())?;
@@ -62,6 +64,7 @@ impl WorkerCommand {
         let monitor = Monitor {
             metrics,
             readiness: Readiness::new(database.clone(), board).with_worker(worker.clone()),
+            shutdown: shutdown.clone(),
         };
         let deliveries = async {
             shutdown.clone().requested().await;

@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -9,43 +10,82 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Rate in bytes per second at which a client can read responses of any size: half of a link of 64 kbit/s.
-const LEAST_RATE: u32 = 4096;
+/// Rate in bytes per second at which a client can read responses of any size: twice that of a link of 64 kbit/s.
+const LEAST_RATE: u32 = 16 * 1024;
 
-/// Remaining time for which the server waits for a client to read.
-///
-/// The time passes only while the server cannot write. Each byte that the client reads adds the time that it takes at
-/// [`LEAST_RATE`], so an occasional byte does not keep a connection open.
+/// Maximum number of bytes of an unread request body that are discarded before the connection is closed: twice the
+/// longest body that a service reads.
+const MAX_LINGER_LEN: usize = 2 * 1024 * 1024;
+
+/// Time for which an unread request body is discarded before the connection is closed.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The current response of a connection. The service describes it, and the stream limits its time.
+#[derive(Clone, Debug)]
+pub struct CurrentResponse(Arc<Mutex<Progress>>);
+
 #[derive(Debug)]
-struct Allowance {
-    max: Duration,
-    left: Duration,
-    /// Start of the current wait.
+struct Progress {
+    timeout: Duration,
+    /// Start of the response; `None` before the first one.
+    begun: Option<Instant>,
+    /// Size in bytes, or less if it is unknown.
+    len: u64,
+    written: u64,
+    /// Start of the current wait for the client.
     waits_since: Option<Instant>,
+    /// Whether the client may be sending the body of its request.
+    has_unread_body: bool,
 }
 
-impl Allowance {
-    fn new(max: Duration) -> Self {
-        Self {
-            max,
-            left: max,
+impl CurrentResponse {
+    /// Creates the state of a connection. A client may read nothing for `timeout`, and take this time and the time at
+    /// [`LEAST_RATE`] for a response.
+    pub fn new(timeout: Duration) -> Self {
+        Self(Arc::new(Mutex::new(Progress {
+            timeout,
+            begun: None,
+            len: 0,
+            written: 0,
             waits_since: None,
-        }
+            has_unread_body: false,
+        })))
     }
 
+    /// Begins a response of `len` bytes. If the client may be sending the body of its request, the connection is closed
+    /// after the response, and then the end waits for this body, so that the client can read the response.
+    pub fn begin(&self, len: u64, has_unread_body: bool) {
+        self.with(|progress| {
+            progress.begun = Some(Instant::now());
+            progress.len = len;
+            progress.written = 0;
+            progress.has_unread_body = has_unread_body;
+        });
+    }
+
+    /// Returns whether the connection has had a response.
+    pub fn has_begun(&self) -> bool {
+        self.with(|progress| progress.begun.is_some())
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Progress {
     /// Returns the time at which a wait ends that began at `now` or earlier.
     fn ends_at(&mut self, now: Instant) -> Instant {
-        *self.waits_since.get_or_insert(now) + self.left
+        let waits_since = *self.waits_since.get_or_insert(now);
+        let time = Duration::from_secs(self.len.max(self.written)) / LEAST_RATE;
+        let begun = self.begun.unwrap_or(now);
+        (begun + time).min(waits_since) + self.timeout
     }
 
     /// Ends the current wait, after `bytes` were written.
-    fn add(&mut self, bytes: usize, now: Instant) {
-        let since = self.waits_since.take();
-        let waited = since.map_or(Duration::ZERO, |since| now.duration_since(since));
-        let seconds = u64::try_from(bytes).unwrap_or(u64::MAX);
-        let earned = Duration::from_secs(seconds) / LEAST_RATE;
-        let left = self.left.saturating_sub(waited).saturating_add(earned);
-        self.left = left.min(self.max);
+    fn add(&mut self, bytes: usize) {
+        self.waits_since = None;
+        self.written += u64::try_from(bytes).unwrap_or(u64::MAX);
     }
 }
 
@@ -53,19 +93,21 @@ impl Allowance {
 #[derive(Debug)]
 pub struct ClientStream {
     stream: TcpStream,
-    allowance: Allowance,
+    response: CurrentResponse,
     /// End of the current wait.
     timer: Option<Pin<Box<Sleep>>>,
+    /// Number of bytes that were discarded before the connection is closed.
+    discarded: usize,
 }
 
 impl ClientStream {
-    /// Creates a connection that is reset if its client reads nothing for `timeout`, or reads at less than
-    /// [`LEAST_RATE`] for longer.
-    pub fn new(stream: TcpStream, timeout: Duration) -> Self {
+    /// Creates a connection that is reset if its client exceeds a time limit of `response`.
+    pub fn new(stream: TcpStream, response: CurrentResponse) -> Self {
         Self {
             stream,
-            allowance: Allowance::new(timeout),
+            response,
             timer: None,
+            discarded: 0,
         }
     }
 
@@ -78,12 +120,13 @@ impl ClientStream {
         match written {
             Poll::Ready(Ok(bytes)) => {
                 self.timer = None;
-                self.allowance.add(bytes, Instant::now());
+                self.response.with(|progress| progress.add(bytes));
                 written
             }
             Poll::Ready(Err(_)) => written,
             Poll::Pending => {
-                let ends_at = self.allowance.ends_at(Instant::now());
+                let now = Instant::now();
+                let ends_at = self.response.with(|progress| progress.ends_at(now));
                 let timer = self
                     .timer
                     .get_or_insert_with(|| Box::pin(sleep_until(ends_at)));
@@ -94,6 +137,25 @@ impl ClientStream {
                 Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
             }
         }
+    }
+
+    /// Reads and discards what the client sends, up to [`MAX_LINGER_LEN`] and [`LINGER_TIMEOUT`].
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let end = || Box::pin(sleep_until(Instant::now() + LINGER_TIMEOUT));
+        let timer = self.timer.get_or_insert_with(end).as_mut();
+        if timer.poll(context).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut bytes = [0; 8 * 1024];
+        while self.discarded < MAX_LINGER_LEN {
+            let mut buffer = ReadBuf::new(&mut bytes);
+            ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
+            if buffer.filled().is_empty() {
+                break;
+            }
+            self.discarded += buffer.filled().len();
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -135,7 +197,12 @@ impl AsyncWrite for ClientStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+        // A connection that is closed with unread bytes is reset, and the client can lose the response.
+        if self.response.with(|progress| progress.has_unread_body) {
+            return self.poll_linger(context);
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -145,52 +212,59 @@ mod tests {
 
     const TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// Reads `size` bytes in parts of `part` bytes, one each `interval` seconds. Returns the second at which the client
-    /// is disconnected; `None` if it reads the whole response.
-    fn disconnected_at(size: usize, part: usize, interval: u64) -> Option<u64> {
+    /// Reads a response of `len` bytes in parts of `part` bytes, one each `interval` seconds. Returns the second at which
+    /// the client is disconnected; `None` if it reads the whole response.
+    fn disconnected_at(len: u64, part: usize, interval: u64, is_known: bool) -> Option<u64> {
         let start = Instant::now();
-        let mut allowance = Allowance::new(TIMEOUT);
-        for number in 0..u64::try_from(size.div_ceil(part)).unwrap() {
-            let now = start + Duration::from_secs(number * interval);
-            let next = now + Duration::from_secs(interval);
-            let ends_at = allowance.ends_at(now);
-            if ends_at <= next {
-                return Some((ends_at - start).as_secs());
+        let response = CurrentResponse::new(TIMEOUT);
+        response.begin(if is_known { len } else { 0 }, false);
+        let step = Duration::from_secs(interval);
+        response.with(|progress| {
+            progress.begun = Some(start);
+            let mut now = start;
+            while progress.written < len {
+                let ends_at = progress.ends_at(now);
+                now += step;
+                if ends_at <= now {
+                    return Some((ends_at - start).as_secs());
+                }
+                progress.add(part);
             }
-            allowance.add(part, next);
-        }
-        None
+            None
+        })
     }
 
     #[test]
-    fn a_client_below_the_least_rate_is_disconnected() {
-        let page = 1_100_000;
-        for (part, interval, expected) in [
-            (1, 30, Some(30)),
-            (1, 1, Some(30)),
-            (1_500, 9, Some(31)),
-            (2_048, 1, Some(59)),
-            (4_096, 1, None),
-            (8_000, 1, None),
-            (40_000, 9, None),
-            (200_000, 29, None),
-            (200_000, 30, Some(30)),
+    fn a_client_that_takes_too_long_for_a_response_is_disconnected() {
+        // Its total time is 30 s and 64 s.
+        let page = 1 << 20;
+        for (part, interval, known, unknown) in [
+            (1, 30, Some(30), Some(30)),
+            (1, 1, Some(94), Some(30)),
+            (8_192, 1, Some(94), Some(59)),
+            (11_000, 1, Some(94), Some(90)),
+            (11_300, 1, None, None),
+            (16_384, 1, None, None),
+            (340_000, 29, Some(94), None),
+            (400_000, 29, None, None),
+            (400_000, 30, Some(30), Some(30)),
         ] {
-            let actual = disconnected_at(page, part, interval);
-            assert_eq!(actual, expected, "{part} bytes each {interval} s");
+            for (is_known, expected) in [(true, known), (false, unknown)] {
+                let actual = disconnected_at(page, part, interval, is_known);
+                let case = format!("{part} bytes each {interval} s, {is_known}");
+                assert_eq!(actual, expected, "{case}");
+            }
         }
-        assert_eq!(disconnected_at(20_000, 1_000, 1), None, "small responses");
+        assert_eq!(disconnected_at(20_000, 1_000, 1, true), None, "small");
     }
 
     #[test]
     fn time_between_responses_is_not_limited() {
-        let start = Instant::now();
-        let mut allowance = Allowance::new(TIMEOUT);
-        for hour in 0..100 {
-            let now = start + Duration::from_secs(hour * 3600);
-            assert_eq!(allowance.ends_at(now), now + allowance.left);
-            allowance.add(100, now + Duration::from_millis(10));
-        }
-        assert!(allowance.left > TIMEOUT / 2);
+        let response = CurrentResponse::new(TIMEOUT);
+        let later = Instant::now() + Duration::from_secs(3600);
+        response.with(|progress| {
+            progress.begun = Some(later);
+            assert_eq!(progress.ends_at(later), later + TIMEOUT);
+        });
     }
 }

@@ -1,31 +1,30 @@
-//! HTTP/1.1 connections: their number, their time limits, and the check of the `Host` header.
+//! HTTP/1.1 connections: their time limits, their end, and the check of the `Host` header.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::Response;
 use forum_api::MalformedRequest;
-use http::header::HOST;
-use http::{Request, Version};
-use hyper::body::Incoming;
+use http::header::{CONNECTION, EXPECT, HOST};
+use http::{HeaderValue, Request, Version};
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
 
-use super::client_stream::ClientStream;
+use super::client_stream::{ClientStream, CurrentResponse};
+use super::request_body::RequestBody;
+use super::slots::{MaxConnections, Slots};
 use crate::shutdown::Shutdown;
-
-/// Number of open files that are reserved for databases, webhooks and the log.
-const OTHER_FILES: usize = 512;
 
 /// Size in bytes from which an incomplete request head is refused. With hyper's default, a client without a token could
 /// make the server buffer 400 KiB for each connection.
@@ -34,128 +33,91 @@ const MAX_HEAD_LEN: usize = 32 * 1024;
 /// Time between a failed attempt to accept a connection and the next.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Time between two warnings about the number of connections.
-const WARNING_INTERVAL: Duration = Duration::from_secs(60);
+/// Time for which a connection without a request stays open when the process stops. A client that has just opened it is
+/// sending its first request.
+const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Limits of the connections.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
-    /// Maximum number of open connections. Further ones wait in the listener's backlog.
-    pub connections: usize,
-    /// Time in which a client sends a request head; also the time for which an idle connection stays open.
-    pub head: Duration,
-    /// Time after which a client that reads nothing of its response, or reads it too slowly, is disconnected.
-    pub write: Duration,
-}
-
-impl Limits {
-    /// Creates limits with the same timeout for reading a head and writing a response.
-    pub const fn new(connections: usize, time: Duration) -> Self {
-        Self {
-            connections,
-            head: time,
-            write: time,
-        }
-    }
-}
-
-/// Connections that finish their requests after the server has stopped accepting.
-#[derive(Debug)]
-struct Draining {
-    graceful: GracefulShutdown,
-    tasks: JoinSet<()>,
-}
-
-impl Draining {
-    /// Waits until every request in flight is answered.
-    async fn finish(&mut self) {
-        std::mem::take(&mut self.graceful).shutdown().await;
-    }
-
-    /// Closes the connections that are left.
-    async fn close(mut self) {
-        self.tasks.shutdown().await;
-    }
+    pub max: MaxConnections,
+    /// Time in which a client sends a request head, and for which an idle connection stays open; also the time after
+    /// which a client that reads nothing of its response is disconnected.
+    pub client_timeout: Duration,
 }
 
 /// Serves connections until the process is to stop, and then those with requests in flight until the drain timeout.
 pub async fn serve(listener: TcpListener, router: Router, limits: Limits, shutdown: &Shutdown) {
-    let stopped = shutdown.clone().requested();
-    let mut draining = accept(listener, router, limits, stopped).await;
-    shutdown.drain("requests", draining.finish()).await;
-    draining.close().await;
-}
-
-/// Accepts and serves connections until `stopped` is ready.
-async fn accept(
-    listener: TcpListener,
-    router: Router,
-    limits: Limits,
-    stopped: impl Future<Output = ()>,
-) -> Draining {
-    let mut draining = Draining {
-        graceful: GracefulShutdown::new(),
+    let mut connections = Connections {
+        slots: Slots::new(limits.max),
         tasks: JoinSet::new(),
-    };
-    let Draining { graceful, tasks } = &mut draining;
-    let accept = async {
-        let mut slots = Slots::new(limits.connections);
-        loop {
-            let slot = slots.free().await;
-            let (stream, peer) = accepted(&listener).await;
-            let service = router
-                .clone()
-                .map_request(move |request| arrived(peer, request));
-            let stream = ClientStream::new(stream, limits.write);
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(limits.head)
-                .max_buf_size(MAX_HEAD_LEN)
-                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-            let watched = graceful.watch(connection);
-            tasks.spawn(async move {
-                // A client that breaks the connection or violates HTTP gets no further response.
-                let _ = watched.await;
-                drop(slot);
-            });
-            while tasks.try_join_next().is_some() {}
-        }
+        router,
+        client_timeout: limits.client_timeout,
+        shutdown: shutdown.clone(),
     };
     tokio::select! {
-        () = accept => {}
-        () = stopped => {}
+        () = connections.accept(&listener) => {}
+        () = shutdown.clone().requested() => {}
     }
-    draining
+    connections.accept_waiting(listener);
+    let mut tasks = connections.tasks;
+    let finish = async { while tasks.join_next().await.is_some() {} };
+    shutdown.drain("requests", finish).await;
+    tasks.shutdown().await;
 }
 
-/// Permits of open connections.
-struct Slots {
-    limit: usize,
-    free: Arc<Semaphore>,
-    warned: Option<Instant>,
+/// The open connections of a listener.
+struct Connections {
+    slots: Slots,
+    tasks: JoinSet<()>,
+    router: Router,
+    client_timeout: Duration,
+    shutdown: Shutdown,
 }
 
-impl Slots {
-    fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            free: Arc::new(Semaphore::new(limit)),
-            warned: None,
+impl Connections {
+    /// Accepts and serves connections.
+    async fn accept(&mut self, listener: &TcpListener) {
+        loop {
+            let slot = self.slots.free().await;
+            let (stream, peer) = accepted(listener).await;
+            self.begin(stream, peer, slot);
+            while self.tasks.try_join_next().is_some() {}
         }
     }
 
-    /// Waits for a free permit.
-    async fn free(&mut self) -> Option<OwnedSemaphorePermit> {
-        let is_old = |warned: Instant| warned.elapsed() >= WARNING_INTERVAL;
-        if self.free.available_permits() == 0 && self.warned.is_none_or(is_old) {
-            self.warned = Some(Instant::now());
-            tracing::warn!(
-                limit = self.limit,
-                "connection limit reached: new connections wait"
-            );
+    /// Accepts the connections that are in the backlog of a listener, and closes it. Otherwise their requests would be
+    /// lost.
+    fn accept_waiting(&mut self, listener: TcpListener) {
+        let Ok(listener) = listener.into_std() else {
+            return;
+        };
+        while let Some(slot) = self.slots.try_free()
+            && let Ok((stream, peer)) = listener.accept()
+        {
+            if stream.set_nonblocking(true).is_ok()
+                && let Ok(stream) = TcpStream::from_std(stream)
+            {
+                self.begin(stream, peer, Some(slot));
+            }
         }
-        // The semaphore is never closed.
-        Arc::clone(&self.free).acquire_owned().await.ok()
+    }
+
+    fn begin(&mut self, stream: TcpStream, peer: SocketAddr, slot: Option<OwnedSemaphorePermit>) {
+        let Some(token) = self.slots.of_address(peer.ip()) else {
+            return;
+        };
+        let connection = Connection {
+            peer,
+            router: self.router.clone(),
+            response: CurrentResponse::new(self.client_timeout),
+            shutdown: self.shutdown.clone(),
+        };
+        let client_timeout = self.client_timeout;
+        self.tasks.spawn(async move {
+            connection.serve(stream, client_timeout).await;
+            drop((slot, token));
+        });
     }
 }
 
@@ -173,9 +135,72 @@ async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
+/// An open connection.
+struct Connection {
+    peer: SocketAddr,
+    router: Router,
+    response: CurrentResponse,
+    shutdown: Shutdown,
+}
+
+impl Connection {
+    /// Serves requests until the client or a time limit ends the connection. When the process stops, closes an idle
+    /// connection, and completes a request in flight.
+    async fn serve(&self, stream: TcpStream, client_timeout: Duration) {
+        let stream = ClientStream::new(stream, self.response.clone());
+        let service = service_fn(|request| self.respond(request));
+        let mut connection = pin!(
+            http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(client_timeout)
+                .max_buf_size(MAX_HEAD_LEN)
+                .serve_connection(TokioIo::new(stream), service)
+        );
+        // A client that breaks the connection or violates HTTP gets no further response, so errors are ignored.
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = self.shutdown.clone().requested() => {}
+        }
+        if !self.response.has_begun()
+            && timeout(FIRST_REQUEST_TIMEOUT, connection.as_mut())
+                .await
+                .is_ok()
+        {
+            return;
+        }
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+
+    /// Responds to a request. Discards the rest of a short body. If the connection ends with the response, the response
+    /// has `connection: close`.
+    async fn respond(&self, request: Request<Incoming>) -> Result<Response, Infallible> {
+        // The client sends such a body only if it is read, so a body that was refused is not read here either.
+        let waits = request.headers().contains_key(EXPECT);
+        let (head, body) = request.into_parts();
+        let body = (!body.is_end_stream()).then(|| RequestBody::new(body));
+        let lent = body.clone().map_or_else(Body::empty, Body::new);
+        let request = arrived(self.peer, Request::from_parts(head, lent));
+        let Ok(mut response) = self.router.clone().oneshot(request).await;
+        let mut has_unread_body = false;
+        if let Some(body) = body {
+            if !waits {
+                body.discard().await;
+            }
+            has_unread_body = !body.is_complete();
+        }
+        if has_unread_body || self.shutdown.is_draining() {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+        }
+        let len = response.body().size_hint().lower();
+        self.response.begin(len, has_unread_body);
+        Ok(response)
+    }
+}
+
 /// Adds the address of the peer to a request, and a mark if its `Host` header is missing or repeated.
-fn arrived(peer: SocketAddr, request: Request<Incoming>) -> Request<Body> {
-    let mut request = request.map(Body::new);
+fn arrived(peer: SocketAddr, mut request: Request<Body>) -> Request<Body> {
     let hosts = request.headers().get_all(HOST).iter().count();
     let is_optional = request.version() < Version::HTTP_11;
     let extensions = request.extensions_mut();
@@ -189,51 +214,15 @@ fn arrived(peer: SocketAddr, request: Request<Incoming>) -> Request<Body> {
     request
 }
 
-/// Raises the soft limit of open files for `connections` if necessary and possible. Returns the number of connections
-/// that the limit allows, at most `connections`. Logs a warning if it is smaller.
-pub fn raise_file_limit(connections: usize) -> usize {
-    let needed = u64::try_from(connections.saturating_add(OTHER_FILES)).unwrap_or(u64::MAX);
-    let before = getrlimit(Resource::Nofile);
-    if before.current.is_some_and(|current| current < needed) {
-        let current = before.maximum.map_or(needed, |maximum| maximum.min(needed));
-        let raised = Rlimit {
-            current: Some(current),
-            ..before
-        };
-        // The limit is read again below, so that a failure lowers the number of connections.
-        let _ = setrlimit(Resource::Nofile, raised);
-    }
-    let files = getrlimit(Resource::Nofile).current;
-    let allowed = connections_within(connections, files);
-    if allowed < connections {
-        tracing::warn!(
-            files,
-            allowed,
-            "--max-connections lowered: the limit of open files is too low"
-        );
-    }
-    allowed
-}
-
-/// Returns the number of connections that a limit of open files allows; `None` is no limit.
-fn connections_within(connections: usize, files: Option<u64>) -> usize {
-    let Some(files) = files.and_then(|files| usize::try_from(files).ok()) else {
-        return connections;
-    };
-    let left = files.saturating_sub(OTHER_FILES).max(files / 2);
-    connections.min(left.max(1))
-}
-
 #[cfg(test)]
 mod tests {
     use std::future::ready;
     use std::io::ErrorKind;
-    use std::sync::Mutex;
+    use std::sync::{Arc, Mutex};
 
     use axum::body::Bytes;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::sync::oneshot;
-    use tokio::time::timeout;
 
     use super::*;
 
@@ -251,64 +240,31 @@ mod tests {
         }
     }
 
-    /// Returns a client that has sent a request and does not read the response, and a signal for the drop of the
-    /// response body. The server accepts connections until `stopped` is ready.
-    async fn unread(
-        write: Duration,
-        stopped: impl Future<Output = ()>,
-    ) -> (TcpStream, oneshot::Receiver<()>, Draining) {
+    #[tokio::test]
+    async fn a_client_that_does_not_read_its_response_is_disconnected() {
         let (dropped, drops) = oneshot::channel();
-        let (arrived, arrives) = oneshot::channel::<()>();
-        let once = Arc::new(Mutex::new(Some((dropped, arrived))));
+        let once = Arc::new(Mutex::new(Some(dropped)));
         let router = Router::new().fallback(move || {
-            let (dropped, _arrived) = once.lock().unwrap().take().unwrap();
-            let large = Large(vec![0; 64 << 20], dropped);
+            let large = Large(vec![0; 64 << 20], once.lock().unwrap().take().unwrap());
             ready(Body::from(Bytes::from_owner(large)))
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut client = TcpStream::connect(listener.local_addr().unwrap())
-            .await
-            .unwrap();
-        client
-            .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
-            .await
-            .unwrap();
+        let address = listener.local_addr().unwrap();
         let limits = Limits {
-            write,
-            ..Limits::new(10, LIMIT)
+            max: MaxConnections {
+                all: 10,
+                per_address: 0,
+                trusted_proxies: Vec::new(),
+            },
+            client_timeout: Duration::from_millis(100),
         };
-        let stopped = async {
-            let _ = arrives.await;
-            stopped.await;
-        };
-        let draining = accept(listener, router, limits, stopped).await;
-        (client, drops, draining)
-    }
-
-    #[tokio::test]
-    async fn a_client_that_does_not_read_its_response_is_disconnected() {
-        let (mut client, drops, _draining) = unread(Duration::from_millis(100), ready(())).await;
+        let shutdown = Shutdown::listen(Duration::ZERO, LIMIT).unwrap();
+        tokio::spawn(async move { serve(listener, router, limits, &shutdown).await });
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let request = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+        client.write_all(request).await.unwrap();
         timeout(LIMIT, drops).await.unwrap().unwrap_err();
         let rest = client.read_to_end(&mut Vec::new()).await;
         assert_eq!(rest.unwrap_err().kind(), ErrorKind::ConnectionReset);
-    }
-
-    #[test]
-    fn the_connection_limit_reserves_files_for_other_uses() {
-        for (connections, files, expected) in [
-            (10_000, None, 10_000),
-            (10_000, Some(1_048_576), 10_000),
-            (10_000, Some(10_512), 10_000),
-            (10_000, Some(4_096), 3_584),
-            (10_000, Some(64), 32),
-            (10_000, Some(1), 1),
-            (100, Some(1_024), 100),
-        ] {
-            assert_eq!(
-                connections_within(connections, files),
-                expected,
-                "{files:?}"
-            );
-        }
     }
 }

@@ -9,11 +9,19 @@ use tokio::net::TcpListener;
 
 use super::connections::{self, Limits};
 use super::router::Monitor;
+use super::slots::MaxConnections;
 use crate::cli::AdminOptions;
 use crate::shutdown::Shutdown;
 
-/// Limits of a listener for the operator.
-const LIMITS: Limits = Limits::new(64, Duration::from_secs(30));
+/// Limits of a listener for the operator. It has few clients, such as a balancer, and no limit for each of them.
+const LIMITS: Limits = Limits {
+    max: MaxConnections {
+        all: 64,
+        per_address: 0,
+        trusted_proxies: Vec::new(),
+    },
+    client_timeout: Duration::from_secs(30),
+};
 
 /// Size in bytes of the send buffer of each connection. Linux doubles it for its own data. Without a size, the kernel
 /// holds up to 4 MB for a client that does not read.

@@ -22,6 +22,7 @@ use super::page::{
     READER_SCRIPT, READER_STYLE, home_page, not_found_page, reader_script, reader_style,
 };
 use super::readiness::Readiness;
+use crate::shutdown::Shutdown;
 use crate::sign_in::SignIn;
 
 /// Path of the API.
@@ -65,6 +66,8 @@ pub struct Monitor {
     pub metrics: Metrics,
     /// Serves `/health` and `/ready`.
     pub readiness: Readiness,
+    /// A server that drains is not ready.
+    pub shutdown: Shutdown,
 }
 
 impl Monitor {
@@ -138,7 +141,7 @@ async fn health(State(monitor): State<Monitor>) -> Response {
 }
 
 async fn ready(State(monitor): State<Monitor>) -> Response {
-    check(monitor.readiness.is_ready().await)
+    check(!monitor.shutdown.is_draining() && monitor.readiness.is_ready().await)
 }
 
 async fn samples(State(monitor): State<Monitor>) -> Response {

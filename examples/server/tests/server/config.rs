@@ -26,6 +26,7 @@ fn the_command_line_precedes_the_environment_and_the_environment_the_file() {
         ("FORUM_GUEST_BUDGET", "20"),
         ("FORUM_WINDOW", "30"),
         ("FORUM_CORS_ORIGIN", "https://a.example, https://b.example"),
+        ("FORUM_DRAIN_DELAY", "5"),
         ("FORUM_REDIS", ""),
         ("FORUM_UNKNOWN", ""),
         ("FORUM_API_POSTGRES", "postgres://tests"),
@@ -48,6 +49,8 @@ fn the_command_line_precedes_the_environment_and_the_environment_the_file() {
         ("webhook-timeout", json!(["1.5"])),
         ("redis", json!([])),
         ("max-connections", json!(["10000"])),
+        ("max-connections-per-address", json!(["256"])),
+        ("drain-delay", json!(["5"])),
         ("database", json!(["sqlite:forum.db"])),
     ] {
         assert_eq!(checked[option], expected, "{option}");

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
 use std::process::{self, Command};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_socket_recv_buffer_size;
@@ -31,17 +32,32 @@ fn answer(server: &Server, head: &str) -> Response {
     read_response(begin(server, &format!("{head}connection: close\r\n\r\n")))
 }
 
-/// Sends a request and reads the head of its response.
-fn send_request(stream: &mut TcpStream) {
-    let request = b"HEAD /health HTTP/1.1\r\nhost: x\r\n\r\n";
-    stream.write_all(request).unwrap();
+/// Reads the head of a response.
+fn read_head(stream: &mut TcpStream) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
         stream.read_exact(&mut byte).unwrap();
         head.extend(byte);
     }
-    assert!(head.starts_with(b"HTTP/1.1 200 "));
+    String::from_utf8(head).unwrap()
+}
+
+/// Sends a request without a body. Returns the head of its response.
+fn exchange(stream: &mut TcpStream) -> String {
+    let request = b"HEAD /health HTTP/1.1\r\nhost: x\r\n\r\n";
+    stream.write_all(request).unwrap();
+    read_head(stream)
+}
+
+/// Sends a request, which must succeed.
+fn send_request(stream: &mut TcpStream) {
+    assert!(exchange(stream).starts_with("HTTP/1.1 200 "));
+}
+
+/// Returns whether the head of a response announces the end of the connection.
+fn is_last(head: &str) -> bool {
+    head.contains("\r\nconnection: close\r\n")
 }
 
 #[test]
@@ -60,6 +76,144 @@ fn a_connection_beyond_the_limit_waits_for_another_to_end() {
     third.set_nonblocking(false).unwrap();
     drop(open);
     assert_eq!(read_response(third).status, 200);
+}
+
+#[test]
+fn a_connection_beyond_the_limit_of_its_address_is_closed() {
+    let server = Server::new(&["--max-connections-per-address", "2"]);
+    let mut open = [connect(&server), connect(&server)];
+    open.iter_mut().for_each(send_request);
+    for _ in 0..3 {
+        let mut refused = connect(&server);
+        refused.set_read_timeout(Some(TIMEOUT)).unwrap();
+        assert_eq!(refused.read(&mut [0]).unwrap(), 0);
+    }
+    open.iter_mut().for_each(send_request);
+    drop(open);
+    // The server has a slot again when it has noticed the end of a connection.
+    let deadline = Instant::now() + TIMEOUT;
+    let request = "GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    while !statuses(&server, request.as_bytes()).contains(&"200".into()) {
+        assert!(Instant::now() < deadline, "no slot is free");
+    }
+    let (_, log) = server.stop_with_log();
+    let lines: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("of an address"))
+        .collect();
+    assert!(
+        lines.len() == 1
+            && lines[0].contains("127.0.0.1")
+            && lines[0].contains("--trusted-proxies"),
+        "{log}"
+    );
+}
+
+#[test]
+fn a_trusted_proxy_has_no_limit_of_its_own() {
+    let server = Server::new(&[
+        "--max-connections-per-address",
+        "1",
+        "--trusted-proxies",
+        "127.0.0.1",
+    ]);
+    let mut open = [connect(&server), connect(&server), connect(&server)];
+    open.iter_mut().for_each(send_request);
+}
+
+/// Heads of requests whose body is not read, without their length and the empty line.
+fn refused_heads(server: &Server) -> Vec<String> {
+    let banned = server.issue_token("mallory", "all");
+    server.run_ok("member ban mallory");
+    let json = "content-type: application/json\r\n";
+    [
+        ("POST /api/v1/messages", json, ""),
+        ("POST /api/v1/messages", json, "forum_pat_x"),
+        ("POST /api/v1/threads/1/posts", json, &banned),
+        ("POST /api/v1/unknown", json, ""),
+        ("GET /api/v1/forums", json, ""),
+        ("POST /mcp", "content-type: text/plain\r\n", ""),
+        ("POST /panel/tokens", "", ""),
+        ("PUT /sign-in", "", ""),
+        ("POST /docs", "", ""),
+        ("POST /health", "", ""),
+        ("POST /", "", ""),
+        ("POST /unknown", "", ""),
+    ]
+    .map(|(target, headers, token)| {
+        let authorization = format!("authorization: Bearer {token}\r\n");
+        let authorization = if token.is_empty() { "" } else { &authorization };
+        format!("{target} HTTP/1.1\r\nhost: x\r\n{headers}{authorization}")
+    })
+    .into()
+}
+
+#[test]
+fn a_connection_stays_usable_after_a_body_that_was_not_read() {
+    let server = Server::new(&["--guest-budget", "1000000"]);
+    for head in refused_heads(&server) {
+        let mut stream = connect(&server);
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        for len in [20, 64 * 1024] {
+            let chunk = format!("{len:x}\r\n{}\r\n0\r\n\r\n", "{".repeat(len));
+            for (length, body) in [
+                (format!("content-length: {len}"), "{".repeat(len)),
+                ("transfer-encoding: chunked".into(), chunk),
+            ] {
+                let begun = format!("{}{length}\r\n\r\n", head.replacen("GET", "HEAD", 1));
+                stream.write_all(begun.as_bytes()).unwrap();
+                // The server has read the head, and could refuse the request before the body arrives.
+                thread::sleep(Duration::from_millis(20));
+                stream.write_all(body.as_bytes()).unwrap();
+                let refused = read_head(&mut stream);
+                assert!(!is_last(&refused), "{begun}{refused}");
+                let length = refused
+                    .split("content-length: ")
+                    .nth(1)
+                    .filter(|_| !begun.starts_with("HEAD"));
+                let length = length.map_or(0, |rest| rest.lines().next().unwrap().parse().unwrap());
+                stream.read_exact(&mut vec![0; length]).unwrap();
+                send_request(&mut stream);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_response_that_ends_the_connection_announces_it() {
+    let server = Server::new(&["--guest-budget", "1000000", "--request-timeout", "0.1"]);
+    let token = server.token("alice");
+    // A valid request, whose body is too long or does not arrive in time.
+    let valid = format!(
+        "POST /api/v1/threads/1/posts HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+         authorization: Bearer {token}\r\n"
+    );
+    let refused = refused_heads(&server);
+    let mut sent = Vec::new();
+    for (length, len, is_valid) in [
+        // The client sends the whole body before it reads the response.
+        ("content-length: 70000", 70_000, false),
+        ("content-length: 1000000", 1_000_000, false),
+        ("content-length: 2000000", 2_000_000, true),
+        // The rest of the body does not arrive.
+        ("content-length: 20", 19, true),
+        ("transfer-encoding: chunked", 0, true),
+        // The client sends a body only if the server asks for it.
+        ("content-length: 20\r\nexpect: 100-continue", 0, false),
+    ] {
+        for head in refused.iter().chain(is_valid.then_some(&valid)) {
+            let head = format!("{head}{length}\r\n\r\n");
+            let mut stream = begin(&server, &head);
+            stream.write_all("{".repeat(len).as_bytes()).unwrap();
+            sent.push((head, stream));
+        }
+    }
+    for (head, stream) in sent {
+        let response = read_to_end(stream);
+        assert!(is_last(&response), "{head}{response}");
+        assert!(!response.starts_with("HTTP/1.1 100 "), "{head}{response}");
+    }
 }
 
 #[test]
@@ -264,7 +418,12 @@ fn read_to_end(mut stream: TcpStream) -> String {
 #[test]
 fn ten_thousand_idle_connections_are_bounded_and_end() {
     allow_open_files(CONNECTIONS + 5_000);
-    let server = Server::new(&["--guest-budget", "1000000"]);
+    let server = Server::new(&[
+        "--guest-budget",
+        "1000000",
+        "--max-connections-per-address",
+        "0",
+    ]);
     let token = server.token("alice");
     let begun = Instant::now();
     let json = format!("authorization: Bearer {token}\r\ncontent-type: application/json\r\n");

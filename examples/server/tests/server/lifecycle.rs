@@ -1,13 +1,15 @@
 //! Backups, the listener for the operator, and the lines of start and stop.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 
 use forum_test_support::free_port;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::client::get;
+use crate::client::{Response, get, read_response, split_url};
 use crate::program::{Server, ServerDirectory, signal, start, wait, wait_for_line};
 
 #[test]
@@ -109,6 +111,59 @@ fn metrics_are_on_the_address_of_the_operator_only() {
             .error_message()
             .starts_with(&format!("cannot listen on {operator}"))
     );
+}
+
+/// Reads a response from a connection that stays open.
+fn exchange(stream: &mut TcpStream, request: &str) -> Response {
+    stream.write_all(request.as_bytes()).unwrap();
+    read_response(stream.try_clone().unwrap())
+}
+
+#[test]
+fn during_the_drain_delay_requests_are_answered_and_end_their_connections() {
+    let server = Server::new(&["--drain-delay", "600"]);
+    let url = server.url("");
+    let address = split_url(&url).0;
+    let request = "GET /health HTTP/1.1\r\nhost: x\r\n\r\n";
+    let mut idle: Vec<_> = (0..3)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    for stream in &mut idle {
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut response = [0; 1024];
+        let len = stream.read(&mut response).unwrap();
+        let response = String::from_utf8_lossy(&response[..len]);
+        assert!(!response.contains("connection: close"), "{response}");
+    }
+    server.signal("TERM");
+    while get(&server.url("/ready")).status != 503 {}
+    assert_eq!(get(&server.url("/health")).status, 200);
+    let token = server.token("alice");
+    let post = server.post(&token, "/threads/1/posts", &json!({ "body": "Draining." }));
+    assert_eq!(post.status, 201);
+    for mut stream in idle {
+        let response = exchange(&mut stream, request);
+        assert_eq!(response.status, 200);
+        assert_eq!(response.header("connection"), Some("close"));
+    }
+    server.signal("INT");
+    let (_, status, log) = server.wait();
+    assert!(status.success(), "{log}");
+}
+
+#[test]
+fn a_connection_without_a_request_is_served_when_the_server_stops() {
+    let server = Server::new(&[]);
+    let url = server.url("");
+    let address = split_url(&url).0;
+    let mut new = TcpStream::connect(address).unwrap();
+    server.signal("TERM");
+    while TcpStream::connect(address).is_ok() {}
+    let response = exchange(&mut new, "GET /health HTTP/1.1\r\nhost: x\r\n\r\n");
+    assert_eq!(response.status, 200);
+    assert_eq!(response.header("connection"), Some("close"));
+    let (_, status, log) = server.wait();
+    assert!(status.success(), "{log}");
 }
 
 #[test]

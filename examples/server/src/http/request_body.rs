@@ -1,0 +1,87 @@
+//! Request bodies whose rest is discarded when the response is known.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::time::timeout;
+
+/// Maximum number of discarded bytes.
+const MAX_DISCARDED_LEN: u32 = 64 * 1024;
+
+/// Time in which the discarded bytes arrive.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A request body that stays readable when the service drops its clone.
+#[derive(Clone, Debug)]
+pub struct RequestBody(Arc<Mutex<Reading>>);
+
+#[derive(Debug)]
+struct Reading {
+    body: Incoming,
+    /// Whether the body was valid, once it has ended.
+    ended: Option<bool>,
+}
+
+impl RequestBody {
+    pub fn new(body: Incoming) -> Self {
+        Self(Arc::new(Mutex::new(Reading { body, ended: None })))
+    }
+
+    /// Reads what the service did not read, within [`MAX_DISCARDED_LEN`] and [`DISCARD_TIMEOUT`].
+    pub async fn discard(&self) {
+        if self.size_hint().lower() > MAX_DISCARDED_LEN.into() || self.is_complete() {
+            return;
+        }
+        let mut rest = Limited::new(self.clone(), MAX_DISCARDED_LEN as usize);
+        let discard = async { while let Some(Ok(_)) = rest.frame().await {} };
+        let _ = timeout(DISCARD_TIMEOUT, discard).await;
+    }
+
+    /// Returns whether the whole body was read, so that the connection can be used for another request.
+    pub fn is_complete(&self) -> bool {
+        let reading = self.reading();
+        reading
+            .ended
+            .unwrap_or_else(|| reading.body.is_end_stream())
+    }
+
+    fn reading(&self) -> MutexGuard<'_, Reading> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let mut reading = self.reading();
+        if reading.ended.is_some() {
+            return Poll::Ready(None);
+        }
+        let polled = Pin::new(&mut reading.body).poll_frame(context);
+        match &polled {
+            Poll::Ready(None) => reading.ended = Some(true),
+            Poll::Ready(Some(Err(_))) => reading.ended = Some(false),
+            _ => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let reading = self.reading();
+        reading.ended.is_some() || reading.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.reading().body.size_hint()
+    }
+}
