@@ -242,11 +242,11 @@ mod tests {
             (1, 30, Some(30), Some(30)),
             (1, 1, Some(94), Some(30)),
             (8_192, 1, Some(94), Some(59)),
-            (11_000, 1, Some(94), Some(90)),
+            (11_000, 1, Some(94), Some(89)),
             (11_300, 1, None, None),
             (16_384, 1, None, None),
-            (340_000, 29, Some(94), None),
-            (400_000, 29, None, None),
+            (340_000, 29, Some(94), Some(50)),
+            (400_000, 29, None, Some(54)),
             (400_000, 30, Some(30), Some(30)),
         ] {
             for (is_known, expected) in [(true, known), (false, unknown)] {
