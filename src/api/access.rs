@@ -33,9 +33,9 @@ static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
 });
 
 /// A valid token of a request.
-pub(super) struct ValidToken {
-    pub(super) owner: UserId,
-    pub(super) presented: PresentedToken,
+pub(crate) struct ValidToken {
+    pub(crate) owner: UserId,
+    pub(crate) presented: PresentedToken,
     access: Option<Arc<OwnerAccess>>,
 }
 

@@ -24,29 +24,29 @@ use crate::token::Lookup;
 const X_REQUEST_ID: &str = "x-request-id";
 
 /// A request and the results of the pipeline's steps that the response and the log need.
-pub(super) struct RequestContext<'h> {
+pub(crate) struct RequestContext<'h> {
     /// Head of the request. Its URI includes the path prefix that a router in front of the service removed.
-    pub(super) head: &'h Parts,
-    pub(super) id: RequestId,
+    pub(crate) head: &'h Parts,
+    pub(crate) id: RequestId,
     /// Address of the client; `None` if the server does not know the peer.
-    pub(super) client_ip: Option<IpAddr>,
+    pub(crate) client_ip: Option<IpAddr>,
     /// Key of the budget that is charged for a request without a valid token.
-    pub(super) guest_key: RateLimitKey,
-    pub(super) received_at: Timestamp,
+    pub(crate) guest_key: RateLimitKey,
+    pub(crate) received_at: Timestamp,
     /// Path template of the endpoint; `None` for an unknown path.
-    pub(super) route: Option<&'static str>,
+    pub(crate) route: Option<&'static str>,
     /// Caching policy of a successful response.
-    pub(super) cache_policy: CachePolicy,
+    pub(crate) cache_policy: CachePolicy,
     /// True if a successful response has an `etag`.
-    pub(super) is_conditional: bool,
+    pub(crate) is_conditional: bool,
     /// Lookup of the token for which the request is counted; the token can be revoked or expired. `None` for a request
     /// without a token, or with an unknown one.
-    pub(super) token: Option<Lookup>,
-    pub(super) charge: Option<RateLimitDecision>,
+    pub(crate) token: Option<Lookup>,
+    pub(crate) charge: Option<RateLimitDecision>,
     /// Charged units; `None` before the first charge.
-    pub(super) charged_units: Option<u32>,
+    pub(crate) charged_units: Option<u32>,
     /// True while the body is read. A timeout is then a client error.
-    pub(super) reading_body: bool,
+    pub(crate) reading_body: bool,
 }
 
 impl<'h> RequestContext<'h> {
@@ -74,7 +74,7 @@ impl<'h> RequestContext<'h> {
     }
 
     /// Opens the span of the request. The empty fields are recorded later.
-    pub(super) fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         tracing::info_span!(
             "request",
             request_id = self.id.as_str(),

@@ -21,7 +21,7 @@ use crate::scope::Scope;
 pub(super) const OPENAPI_PATH: &str = "/openapi.json";
 
 /// Target of a request.
-pub(super) enum Route<'a> {
+pub(crate) enum Route<'a> {
     Operation(&'a Operation, PathSegments<'a>),
     OpenApi,
 }

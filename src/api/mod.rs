@@ -1,13 +1,13 @@
 //! The HTTP API: the table of endpoints, and the pipeline that every request passes.
 
-mod access;
+pub(crate) mod access;
 mod builder;
 mod client_ip;
-mod context;
-mod endpoints;
+pub(crate) mod context;
+pub(crate) mod endpoints;
 mod inputs;
-mod openapi;
-mod pipeline;
+pub(crate) mod openapi;
+pub(crate) mod pipeline;
 mod resources;
 mod response;
 mod service;
@@ -21,7 +21,5 @@ pub(crate) use client_ip::{PeerIp, peer_ip};
 #[cfg(feature = "panel")]
 pub(crate) use context::RequestIdGenerator;
 pub use openapi::document as openapi_document;
-#[cfg(feature = "mcp")]
-pub(crate) use pipeline::{ProtocolRequest, Target};
 pub use service::ForumApi;
 pub use settings::ApiSettings;

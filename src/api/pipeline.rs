@@ -1,45 +1,40 @@
 //! The service: its state, and the pipeline of steps that a request passes, in order
 //! ([protocol](crate::guide::protocol), section 2.1).
 
+use std::future::Future;
 use std::net::IpAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
-use http::Response;
-#[cfg(feature = "mcp")]
-use http::StatusCode;
-use http::request::Parts;
-use tracing::Instrument;
-
+use super::access::{self, ValidToken};
 use super::client_ip::{PeerIp, client_ip};
 use super::context::{RequestContext, RequestIdGenerator};
 use super::endpoints::{self, Route};
 use super::usage::UsageCounters;
-use super::{ApiSettings, access, response};
+use super::{ApiSettings, response};
 use crate::host::Caller;
 use crate::http_util::{LazyBody, OriginalUri, ResponseBody, run};
 use crate::metrics::recorder;
-use crate::model::{Expected, Timestamp};
-#[cfg(feature = "mcp")]
-use crate::operation::CachePolicy;
+use crate::model::{Expected, PAGE_BYTES};
 use crate::operation::{
-    ApiError, ApiResponse, AuthFailure, Call, InputError, MalformedRequest, Operation, Services,
-    reject_query, require_scope,
+    ApiError, ApiResponse, AuthFailure, Call, InputError, MalformedRequest, Operation,
+    PathSegments, Services, reject_query, require_scope,
 };
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::scope::Scope;
+use bytes::Bytes;
+use http::Response;
+use http::request::Parts;
 
 /// Label of the rate limit store in the metrics.
 const STORE: &str = "budgets";
 
 /// State shared by all clones of a [`ForumApi`](crate::ForumApi).
-pub(super) struct ApiInner {
-    pub(super) services: Arc<Services>,
-    pub(super) settings: ApiSettings,
+pub(crate) struct ApiInner {
+    pub(crate) services: Arc<Services>,
+    pub(crate) settings: ApiSettings,
     /// The operations of the surface.
-    pub(super) operations: Vec<Operation>,
+    pub(crate) operations: Vec<Operation>,
     pub(super) request_ids: RequestIdGenerator,
     /// The OpenAPI document as JSON.
     pub(super) document: Bytes,
@@ -51,13 +46,13 @@ pub(super) struct ApiInner {
 
 /// A request that has no response yet. If the client disconnects, the server drops it; `drop` then logs and counts the
 /// request.
-struct PendingRequest<'a, 'h> {
+pub(crate) struct PendingRequest<'a> {
     api: &'a ApiInner,
-    context: RequestContext<'h>,
+    pub(crate) context: RequestContext<'a>,
     is_finished: bool,
 }
 
-impl Drop for PendingRequest<'_, '_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         if !self.is_finished {
             self.context.log_disconnect();
@@ -66,155 +61,100 @@ impl Drop for PendingRequest<'_, '_> {
     }
 }
 
-/// Request to the service, besides its head.
-pub(crate) enum Target<'a> {
-    /// A request that routing assigns to an operation, with its body.
-    Route(LazyBody<'a>),
-    /// A request of another protocol that calls no operation.
-    #[cfg(feature = "mcp")]
-    Protocol(ProtocolRequest<'a>),
-}
-
-/// A request of another protocol that calls no operation, such as the list of its tools. It passes authentication, rate
-/// limiting, access and online check.
-#[cfg(feature = "mcp")]
-pub(crate) struct ProtocolRequest<'a> {
-    /// The protocol, in place of the path template in logs and metrics.
-    pub(crate) route: &'static str,
-    /// Units that the request is charged.
-    pub(crate) cost: u32,
-    /// Returns status and body of the response.
-    pub(crate) respond: &'a (dyn Fn(&Caller) -> (StatusCode, Bytes) + Send + Sync),
-}
-
-impl ApiInner {
-    /// Creates the context of a request and returns the response.
-    pub(super) async fn handle(
-        self: &Arc<Self>,
-        head: Parts,
-        target: Target<'_>,
+impl PendingRequest<'_> {
+    /// Converts the outcome of [`ApiInner::run`] to HTTP, logs it and counts it.
+    pub(crate) fn finish(
+        mut self,
+        outcome: Option<Result<ApiResponse, ApiError>>,
     ) -> Response<ResponseBody> {
-        let received_at = self.services.environment.clock.now();
-        let id = self.request_ids.next(received_at);
-        let client_ip = self.client_ip(&head);
-        let guest_key = self.guest_key(client_ip);
-        let context = RequestContext::new(&head, id, client_ip, guest_key, received_at);
-        let span = context.span();
-        self.respond(context, target).instrument(span).await
-    }
-
-    /// Runs the pipeline and converts its result to HTTP. Panics of the pipeline are caught here, except in requests with
-    /// side effects.
-    async fn respond(
-        self: &Arc<Self>,
-        context: RequestContext<'_>,
-        target: Target<'_>,
-    ) -> Response<ResponseBody> {
-        let mut pending = PendingRequest {
-            api: self,
-            context,
-            is_finished: false,
-        };
-        let context = &mut pending.context;
-        let outcome = {
-            // Pinned here, because a future that is passed by value would be stored twice.
-            let pipeline = pin!(self.run_target(context, target));
-            let runtime = &*self.services.environment.runtime;
-            run(runtime, self.settings.request_timeout, pipeline).await
-        };
+        let Self { api, context, .. } = &self;
         let result = outcome.unwrap_or_else(|| Err(timeout_error(context.reading_body)));
-        let response = self.finish(result, context, self.services.environment.clock.now());
-        pending.is_finished = true;
-        response
-    }
-
-    /// Converts the result of the pipeline to HTTP, logs it and counts it.
-    fn finish(
-        &self,
-        result: Result<ApiResponse, ApiError>,
-        context: &RequestContext<'_>,
-        now: Timestamp,
-    ) -> Response<ResponseBody> {
+        let now = api.services.environment.clock.now();
         let response =
-            result.unwrap_or_else(|error| self.services.error_response(&error, context.id));
+            result.unwrap_or_else(|error| api.services.error_response(&error, context.id));
         let code = response.code;
         let charge = context
             .charge
-            .unwrap_or_else(|| self.untouched_budget(context));
-        let response = response::into_http(response, context, &self.settings.base_path, charge);
+            .unwrap_or_else(|| api.untouched_budget(context));
+        let response = response::into_http(response, context, &api.settings.base_path, charge);
         let status = response.status();
         let elapsed = now.saturating_duration_since(context.received_at);
         context.log_response(status, code, elapsed);
-        self.usage.record(&context.usage(Some(status)));
+        api.usage.record(&context.usage(Some(status)));
         recorder::record_request(&context.head.method, context.route, status, code, elapsed);
+        self.is_finished = true;
         response
     }
+}
 
-    async fn run_target(
-        self: &Arc<Self>,
-        context: &mut RequestContext<'_>,
-        target: Target<'_>,
-    ) -> Result<ApiResponse, ApiError> {
-        if let Some(MalformedRequest { header, expected }) = context.head.extensions.get() {
-            return Err(InputError::expected(*header, *expected).into());
-        }
-        match target {
-            Target::Route(body) => self.run_pipeline(context, body).await,
-            #[cfg(feature = "mcp")]
-            Target::Protocol(request) => self.run_protocol(context, request).await,
+impl ApiInner {
+    /// Creates the context of a request.
+    pub(crate) fn begin<'a>(&'a self, head: &'a Parts) -> PendingRequest<'a> {
+        let received_at = self.services.environment.clock.now();
+        let id = self.request_ids.next(received_at);
+        let client_ip = self.client_ip(head);
+        let guest_key = self.guest_key(client_ip);
+        PendingRequest {
+            api: self,
+            context: RequestContext::new(head, id, client_ip, guest_key, received_at),
+            is_finished: false,
         }
     }
 
-    /// Runs steps 1 to 10. The first step that rejects the request determines the response.
-    async fn run_pipeline(
+    /// Runs the steps of a request. Panics are caught here, except in requests with side effects. Returns `None` after
+    /// the request timeout.
+    pub(crate) async fn run(
+        &self,
+        steps: impl Future<Output = Result<ApiResponse, ApiError>>,
+    ) -> Option<Result<ApiResponse, ApiError>> {
+        let runtime = &*self.services.environment.runtime;
+        run(runtime, self.settings.request_timeout, steps).await
+    }
+
+    /// Runs steps 1 to 10 of a request over HTTP. The first step that rejects the request determines the response.
+    pub(super) async fn run_pipeline(
         self: &Arc<Self>,
         context: &mut RequestContext<'_>,
         body: LazyBody<'_>,
     ) -> Result<ApiResponse, ApiError> {
-        let head = context.head;
+        reject_malformed(context.head)?;
 
         // 1. Routing
-        let operations = &self.operations;
-        let base_path = &self.settings.base_path;
-        let route = endpoints::match_route(operations, base_path, &head.method, head.uri.path());
-        let (Operation { spec, handler }, path) = match route {
+        let (operation, path) = match self.route(context.head) {
             Some(Route::Operation(operation, path)) => (operation, path),
             Some(Route::OpenApi) => return self.serve_openapi(context).await,
             None => return Err(self.charge_guest(context, ApiError::NoSuchRoute).await),
         };
+        let spec = &operation.spec;
         context.route = Some(spec.path);
         context.cache_policy = spec.cache_policy;
         context.is_conditional = spec.is_conditional();
 
-        let needs_token = handler.needs_token();
-        let cost = spec.cost;
-        let caller = self
-            .admit(context, needs_token, cost, Some(spec.scope))
+        // 2. Authentication
+        let needs_token = operation.handler.needs_token();
+        let token = self.authenticate(context, needs_token).await?;
+
+        // 3. Rate limiting
+        self.charge_caller(context, token.as_ref(), spec.cost)
             .await?;
 
-        // 7. Input decoding, 8. visibility check, 9. idempotency, 10. handler
-        let call = Call {
-            services: &self.services,
-            head,
-            id: context.id,
-            reading_body: &mut context.reading_body,
-            operation: spec,
-            path,
-            caller,
-            body,
-        };
-        handler.call(call).await
+        // 4. to 10.
+        let target = (operation, path, PAGE_BYTES);
+        self.call(context, token, target, body).await
     }
 
-    /// Runs steps 2 to 6. `scope` is the scope that a token needs.
-    async fn admit(
+    /// Runs step 1. Returns `None` for an unknown route.
+    pub(crate) fn route<'a>(&'a self, head: &'a Parts) -> Option<Route<'a>> {
+        let base_path = &self.settings.base_path;
+        endpoints::match_route(&self.operations, base_path, &head.method, head.uri.path())
+    }
+
+    /// Runs step 2. Returns the valid token of a request; `None` for a guest.
+    pub(crate) async fn authenticate(
         &self,
         context: &mut RequestContext<'_>,
         needs_token: bool,
-        cost: u32,
-        scope: Option<Scope>,
-    ) -> Result<Caller, ApiError> {
-        // 2. Authentication
+    ) -> Result<Option<ValidToken>, ApiError> {
         let headers = &context.head.headers;
         let now = context.received_at;
         let scopes = &self.services.scopes;
@@ -235,15 +175,38 @@ impl ApiInner {
             let lookup = token.presented.lookup.as_str();
             tracing::record_all!(tracing::Span::current(), owner = %owner, token = lookup);
         }
+        Ok(token)
+    }
 
-        // 3. Rate limiting
-        let presented = token.as_ref().map(|token| &token.presented);
-        let key = presented.map_or(context.guest_key, |token| RateLimitKey::Token(token.lookup));
-        self.charge_or_reject(context, key, cost).await?;
+    /// Runs step 3: charges the budget of the token or of the guest, or rejects the request without charging it.
+    pub(crate) async fn charge_caller(
+        &self,
+        context: &mut RequestContext<'_>,
+        token: Option<&ValidToken>,
+        cost: u32,
+    ) -> Result<(), ApiError> {
+        let key = token.map_or(context.guest_key, |token| {
+            RateLimitKey::Token(token.presented.lookup)
+        });
+        let charge = self.charge(context, key, cost).await?;
+        if charge.allowed {
+            return Ok(());
+        }
+        let wait = charge
+            .resets_at
+            .saturating_duration_since(charge.charged_at);
+        Err(ApiError::RateLimited(wait))
+    }
 
-        // 4. Scope check, 5. access, 6. online check
+    /// Runs steps 4 to 6: scope check, access, online check. `scope` is the scope that a token needs.
+    pub(crate) async fn admit(
+        &self,
+        context: &RequestContext<'_>,
+        token: Option<ValidToken>,
+        scope: Option<Scope>,
+    ) -> Result<Caller, ApiError> {
         if let Some(scope) = scope {
-            require_scope(presented, scope)?;
+            require_scope(token.as_ref().map(|token| &token.presented), scope)?;
         }
         let request = context.request_info();
         let authorizer = &*self.services.host.authorizer;
@@ -252,21 +215,30 @@ impl ApiInner {
         Ok(caller)
     }
 
-    #[cfg(feature = "mcp")]
-    async fn run_protocol(
-        &self,
+    /// Runs steps 4 to 10 for an operation, the variables of its path, and the bytes of texts after which a page ends.
+    pub(crate) async fn call(
+        self: &Arc<Self>,
         context: &mut RequestContext<'_>,
-        request: ProtocolRequest<'_>,
+        token: Option<ValidToken>,
+        (operation, path, page_bytes): (&Operation, PathSegments<'_>, usize),
+        body: LazyBody<'_>,
     ) -> Result<ApiResponse, ApiError> {
-        context.route = Some(request.route);
-        context.cache_policy = CachePolicy::NoStore;
-        let caller = self.admit(context, false, request.cost, None).await?;
-        let (status, body) = (request.respond)(&caller);
-        Ok(ApiResponse {
-            status,
+        let scope = operation.spec.scope;
+        let caller = self.admit(context, token, Some(scope)).await?;
+
+        // 7. Input decoding, 8. visibility check, 9. idempotency, 10. handler
+        let call = Call {
+            services: &self.services,
+            head: context.head,
+            id: context.id,
+            reading_body: &mut context.reading_body,
+            operation: &operation.spec,
+            path,
+            page_bytes,
+            caller,
             body,
-            ..ApiResponse::default()
-        })
+        };
+        operation.handler.call(call).await
     }
 
     /// Serves the OpenAPI document. Ignores the token and charges nothing; the headers show the address budget.
@@ -308,33 +280,20 @@ impl ApiInner {
         })
     }
 
-    /// Charges `cost` units, or rejects the request without charging it.
-    async fn charge_or_reject(
-        &self,
-        context: &mut RequestContext<'_>,
-        key: RateLimitKey,
-        cost: u32,
-    ) -> Result<(), ApiError> {
-        let charge = self.charge(context, key, cost).await?;
-        if charge.allowed {
-            return Ok(());
-        }
-        let wait = charge
-            .resets_at
-            .saturating_duration_since(charge.charged_at);
-        Err(ApiError::RateLimited(wait))
-    }
-
     /// Charges one unit to the client's address budget when routing or authentication fails with `error`.
     ///
     /// Returns `error` even if the budget is exhausted. A failure of the store replaces it.
-    async fn charge_guest(&self, context: &mut RequestContext<'_>, error: ApiError) -> ApiError {
+    pub(crate) async fn charge_guest(
+        &self,
+        context: &mut RequestContext<'_>,
+        error: ApiError,
+    ) -> ApiError {
         let charge = self.charge(context, context.guest_key, 1).await;
         charge.err().unwrap_or(error)
     }
 
     /// Charges a budget and keeps the decision for the response headers. An exhausted budget is not an error.
-    async fn charge(
+    pub(crate) async fn charge(
         &self,
         context: &mut RequestContext<'_>,
         key: RateLimitKey,
@@ -350,7 +309,8 @@ impl ApiInner {
             .await
             .inspect_err(|_| recorder::record_store_error(STORE))?;
         recorder::record_charge(label, cost, charge.allowed);
-        context.charged_units = Some(if charge.allowed { cost } else { 0 });
+        let units = if charge.allowed { cost } else { 0 };
+        *context.charged_units.get_or_insert_default() += units;
         context.charge = Some(charge);
         Ok(charge)
     }
@@ -367,6 +327,16 @@ impl ApiInner {
             RateLimitKey::Token(_) => ("token", self.settings.token_budget),
             _ => ("guest", self.settings.guest_budget),
         }
+    }
+}
+
+/// Rejects a request that the HTTP server in front of the API marked as malformed.
+pub(crate) fn reject_malformed(head: &Parts) -> Result<(), InputError> {
+    match head.extensions.get() {
+        Some(MalformedRequest { header, expected }) => {
+            Err(InputError::expected(*header, *expected))
+        }
+        None => Ok(()),
     }
 }
 

@@ -26,6 +26,8 @@ const VARY_AUTHORIZATION: HeaderValue = HeaderValue::from_static("authorization"
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const TRUE: HeaderValue = HeaderValue::from_static("true");
 const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
+/// Value of `www-authenticate`, before the scope that the token lacks.
+const INSUFFICIENT_SCOPE: &str = r#"Bearer error="insufficient_scope", scope=""#;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Converts a response to HTTP. `charge` is shown in the rate limit headers.
@@ -122,6 +124,10 @@ impl Headers {
         }
         if response.status == StatusCode::UNAUTHORIZED {
             self.map.insert(WWW_AUTHENTICATE, BEARER);
+        }
+        if let Some(scope) = response.missing_scope {
+            let parts = [INSUFFICIENT_SCOPE, scope.as_str(), "\""];
+            self.insert_parts(WWW_AUTHENTICATE, &parts);
         }
         if let Some(after) = response.retry_after {
             self.insert_int(RETRY_AFTER, retry_after(after));

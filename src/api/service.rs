@@ -4,26 +4,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(feature = "mcp")]
-use http::Response;
-#[cfg(feature = "mcp")]
-use http::request::Parts;
 use serde_json::Value;
+use tracing::Instrument;
 
-#[cfg(feature = "mcp")]
-use super::ApiSettings;
 use super::openapi;
-use super::pipeline::{ApiInner, Target};
-#[cfg(feature = "mcp")]
-use crate::environment::Environment;
+use super::pipeline::ApiInner;
 use crate::error_chain::ErrorChain;
 use crate::host::BackendResult;
-#[cfg(feature = "mcp")]
-use crate::http_util::ResponseBody;
 use crate::http_util::{ResponseFuture, read_body, restore_uri};
 use crate::metrics::recorder;
-#[cfg(feature = "mcp")]
-use crate::operation::Operation;
 #[cfg(feature = "test-util")]
 use crate::scope::Scopes;
 use crate::store::TokenUsage;
@@ -52,7 +41,7 @@ const STORE: &str = "usage";
 #[derive(Clone)]
 #[doc(alias = "router")]
 #[doc(alias = "rest")]
-pub struct ForumApi(pub(super) Arc<ApiInner>);
+pub struct ForumApi(pub(crate) Arc<ApiInner>);
 
 impl ForumApi {
     /// Returns the OpenAPI document that the service serves at `/openapi.json` below the base path.
@@ -64,27 +53,6 @@ impl ForumApi {
             &self.0.settings,
             &self.0.services.environment,
         )
-    }
-
-    /// Runs the pipeline for a request of another protocol. The URI of a request to an operation begins with the base path.
-    #[cfg(feature = "mcp")]
-    pub(crate) async fn handle(&self, head: Parts, target: Target<'_>) -> Response<ResponseBody> {
-        self.0.handle(head, target).await
-    }
-
-    #[cfg(feature = "mcp")]
-    pub(crate) fn operations(&self) -> &[Operation] {
-        &self.0.operations
-    }
-
-    #[cfg(feature = "mcp")]
-    pub(crate) fn settings(&self) -> &ApiSettings {
-        &self.0.settings
-    }
-
-    #[cfg(feature = "mcp")]
-    pub(crate) fn environment(&self) -> &Environment {
-        &self.0.services.environment
     }
 
     #[cfg(feature = "test-util")]
@@ -147,7 +115,17 @@ impl_service!(ForumApi, |service, request| {
     ResponseFuture::new(async move {
         restore_uri(&mut head, &*inner.original_uri);
         let body = pin!(read_body(body, inner.settings.body_limit));
-        inner.handle(head, Target::Route(body)).await
+        let mut request = inner.begin(&head);
+        let span = request.context.span();
+        let response = async {
+            let outcome = {
+                // Pinned here, because a future that is passed by value would be stored twice.
+                let steps = pin!(inner.run_pipeline(&mut request.context, body));
+                inner.run(steps).await
+            };
+            request.finish(outcome)
+        };
+        response.instrument(span).await
     })
 });
 

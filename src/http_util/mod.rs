@@ -6,6 +6,8 @@ mod etag;
 mod form;
 #[cfg(any(feature = "panel", feature = "reference"))]
 mod page;
+#[cfg(feature = "mcp")]
+pub(crate) mod quoted_body;
 mod request;
 mod response;
 

@@ -11,16 +11,36 @@ use http::Response;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::Full;
 
+#[cfg(feature = "mcp")]
+use super::quoted_body::QuotedBody;
 use crate::runtime::BoxFuture;
 
 /// Body of a response of the API, the control panel or the reference page. Its length is known, and reading it cannot
 /// fail.
 #[derive(Clone, Debug, Default)]
-pub struct ResponseBody(Full<Bytes>);
+pub struct ResponseBody(Inner);
+
+#[derive(Clone, Debug)]
+enum Inner {
+    Full(Full<Bytes>),
+    #[cfg(feature = "mcp")]
+    Quoted(QuotedBody),
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Self::Full(Full::default())
+    }
+}
 
 impl ResponseBody {
     pub(crate) fn new(bytes: Bytes) -> Self {
-        Self(Full::new(bytes))
+        Self(Inner::Full(Full::new(bytes)))
+    }
+
+    #[cfg(feature = "mcp")]
+    pub(crate) fn quoted(body: QuotedBody) -> Self {
+        Self(Inner::Quoted(body))
     }
 }
 
@@ -32,15 +52,27 @@ impl Body for ResponseBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.0).poll_frame(context)
+        match &mut self.0 {
+            Inner::Full(body) => Pin::new(body).poll_frame(context),
+            #[cfg(feature = "mcp")]
+            Inner::Quoted(body) => Poll::Ready(body.next().map(|part| Ok(Frame::data(part)))),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
+        match &self.0 {
+            Inner::Full(body) => body.is_end_stream(),
+            #[cfg(feature = "mcp")]
+            Inner::Quoted(body) => body.len() == 0,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
+        match &self.0 {
+            Inner::Full(body) => body.size_hint(),
+            #[cfg(feature = "mcp")]
+            Inner::Quoted(body) => SizeHint::with_exact(body.len() as u64),
+        }
     }
 }
 

@@ -4,15 +4,17 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, IF_NONE_MATCH};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::uri::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::message::HALF_PAIR;
 use super::tool::{IDEMPOTENCY_KEY, Tool};
 use crate::model::json_text;
+use crate::operation::InputValue;
 
 /// Characters to encode in a path segment or a query.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -96,6 +98,8 @@ pub(super) enum ArgumentError {
     NoKey,
     /// A path variable or query parameter is a list or an object.
     NoScalar,
+    /// A path variable or query parameter contains half of a surrogate pair.
+    HalfPair,
     /// The arguments do not fit in the URI of a request.
     TooLong,
 }
@@ -113,6 +117,7 @@ impl fmt::Display for ArgumentError {
             Self::NoScalar => f.write_str(
                 "arguments: expected a string, number or boolean for each path variable and parameter",
             ),
+            Self::HalfPair => f.write_str(HALF_PAIR),
             Self::TooLong => f.write_str("arguments: the arguments are too long"),
         }
     }
@@ -133,11 +138,12 @@ impl Tool {
         } else {
             None
         };
-        head.headers.remove(IF_NONE_MATCH);
-        head.headers.remove(IDEMPOTENCY_KEY_HEADER);
-        if let Some(key) = key.filter(|key| key.get() != "null") {
+        if let Some(key) = key {
             let key = HeaderValue::from_str(&scalar(key)?).map_err(|_| ArgumentError::NoKey)?;
-            head.headers.insert(IDEMPOTENCY_KEY_HEADER, key);
+            // The API refuses two different keys.
+            if head.headers.get(IDEMPOTENCY_KEY_HEADER) != Some(&key) {
+                head.headers.append(IDEMPOTENCY_KEY_HEADER, key);
+            }
         }
         let body = if self.has_body {
             head.headers.insert(CONTENT_TYPE, JSON);
@@ -176,7 +182,7 @@ impl Tool {
     }
 }
 
-/// Removes an argument.
+/// Removes an argument. Returns `None` for null.
 fn take<'a>(
     arguments: &mut Vec<(Cow<'_, str>, &'a RawValue)>,
     name: &'static str,
@@ -188,17 +194,22 @@ fn take<'a>(
     if arguments.iter().any(|(one, _)| one == name) {
         return Err(ArgumentError::Repeated(name));
     }
-    Ok(Some(value))
+    Ok(Some(value).filter(|value| value.get() != "null"))
 }
 
-/// Returns the text of a string, a number or a boolean.
+/// Returns the text of a string, a number or a boolean. A whole number is written without fraction and exponent.
 fn scalar(value: &RawValue) -> Result<Cow<'_, str>, ArgumentError> {
     let text = value.get();
     match text.as_bytes().first() {
         Some(b'"') => serde_json::from_str(text)
             .map(|Text(text)| text)
-            .map_err(|_| ArgumentError::NoScalar),
+            .map_err(|_| ArgumentError::HalfPair),
         Some(b'[' | b'{') => Err(ArgumentError::NoScalar),
+        Some(b'-' | b'0'..=b'9') if text.contains(['.', 'e', 'E']) => {
+            let number = InputValue::from_json(text.as_bytes()).ok();
+            let whole = number.and_then(|number| number.whole_number());
+            Ok(whole.map_or(text.into(), |whole| whole.to_string().into()))
+        }
         _ => Ok(text.into()),
     }
 }

@@ -7,7 +7,10 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::model::json_text;
+use crate::http_util::quoted_body::{Part, QuotedBody};
+
+/// Text of the error of a string with half of a surrogate pair.
+pub(super) const HALF_PAIR: &str = "the message has half of a surrogate pair in a text";
 
 /// A message of the client.
 #[derive(serde::Deserialize)]
@@ -78,8 +81,6 @@ impl RpcError {
     pub(super) const INVALID_REQUEST: i32 = -32600;
     pub(super) const METHOD_NOT_FOUND: i32 = -32601;
     pub(super) const INVALID_PARAMS: i32 = -32602;
-    /// An error response of the API to one message of a batch.
-    pub(super) const REFUSED: i32 = -32000;
     pub(super) const HEADER_MISMATCH: i32 = -32020;
     pub(super) const UNSUPPORTED_VERSION: i32 = -32022;
 
@@ -101,22 +102,6 @@ impl RpcError {
     }
 }
 
-/// Returns a response as part of a batch. An error of the API becomes an error of JSON-RPC, which has the id of the
-/// request.
-pub(super) fn in_batch(id: Option<&RawValue>, response: Bytes) -> Bytes {
-    let body = serde_json::from_slice::<Value>(&response).unwrap_or_default();
-    let Some(error) = body
-        .get("error")
-        .filter(|error| error.get("requestId").is_some())
-    else {
-        return response;
-    };
-    let message = error.get("message").and_then(Value::as_str);
-    let refusal = RpcError::new(RpcError::REFUSED, message.unwrap_or_default().to_owned());
-    let data = Some(error.clone());
-    RpcError { data, ..refusal }.response(id)
-}
-
 /// Returns the response with this result, which is JSON.
 pub(super) fn result(id: &RawValue, result: &[u8]) -> Bytes {
     respond(Some(id), "result", result)
@@ -124,30 +109,34 @@ pub(super) fn result(id: &RawValue, result: &[u8]) -> Bytes {
 
 fn respond(id: Option<&RawValue>, name: &str, value: &[u8]) -> Bytes {
     let id = id.map_or("null", RawValue::get);
-    let mut response = begin_response(value.len() + id.len() + 40, id, name).into_bytes();
-    response.extend_from_slice(value);
-    response.push(b'}');
-    response.into()
+    [begin_response(id, name).as_bytes(), value, b"}"]
+        .concat()
+        .into()
 }
 
-fn begin_response(capacity: usize, id: &str, name: &str) -> String {
-    let mut response = String::with_capacity(capacity);
-    response.extend([r#"{"jsonrpc":"2.0","id":"#, id, r#",""#, name, r#"":"#]);
-    response
+fn begin_response(id: &str, name: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"{name}":"#)
 }
 
 /// Returns the response with the result of a tool call: the body of the API's response as text, and as JSON if it is an
 /// object. An empty body becomes an empty object.
-pub(super) fn tool_result(id: &RawValue, body: &str, is_error: bool, more: &str) -> Bytes {
-    let body = if body.is_empty() { "{}" } else { body };
-    let mut response = begin_response(body.len() * 9 / 4 + 256, id.get(), "result");
-    response.push_str(r#"{"content":[{"type":"text","text":"#);
-    json_text::quote(body, &mut response);
-    response.push_str("}]");
-    if body.starts_with('{') {
-        response.extend([r#","structuredContent":"#, body]);
-    }
-    let is_error = if is_error { "true" } else { "false" };
-    response.extend([r#","isError":"#, is_error, more, "}}"]);
-    response.into()
+pub(super) fn tool_result(id: &RawValue, body: Bytes, is_error: bool, more: &str) -> QuotedBody {
+    let body = if body.is_empty() {
+        Bytes::from_static(b"{}")
+    } else {
+        body
+    };
+    let begin = begin_response(id.get(), "result") + r#"{"content":[{"type":"text","text":""#;
+    let structured = body.starts_with(b"{").then_some([
+        Part::Plain(Bytes::from_static(br#","structuredContent":"#)),
+        Part::Plain(body.clone()),
+    ]);
+    let end = format!(r#","isError":{is_error}{more}}}}}"#);
+    let text = [
+        Part::Plain(begin.into()),
+        Part::Quoted(body),
+        Part::Plain(Bytes::from_static(br#""}]"#)),
+    ];
+    let parts = text.into_iter().chain(structured.into_iter().flatten());
+    QuotedBody::new(parts.chain([Part::Plain(end.into())]))
 }

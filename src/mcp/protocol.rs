@@ -13,10 +13,7 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 const MODERN: &str = "2026-07-28";
 
 /// Versions that begin with `initialize`, newest first.
-const INITIALIZED: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-
-/// Versions whose messages can be sent in batches.
-const BATCHED: [&str; 2] = ["2025-03-26", "2024-11-05"];
+const INITIALIZED: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 
 const VERSION_HEADER: &str = "mcp-protocol-version";
 const METHOD_HEADER: &str = "mcp-method";
@@ -63,11 +60,6 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Returns `true` if the messages of a request can be in a batch. Without a header, the version is 2025-03-26.
-pub(super) fn accepts_batch(headers: &HeaderMap) -> bool {
-    header(headers, VERSION_HEADER).is_none_or(|version| BATCHED.contains(&version))
-}
-
 /// Checks the version of a request, and for the newest version that the headers match the message.
 pub(super) fn check_version(
     headers: &HeaderMap,
@@ -80,6 +72,12 @@ pub(super) fn check_version(
         client_capabilities,
     } = &params.meta;
     let in_meta = protocol_version.as_deref();
+    if in_header
+        .zip(in_meta)
+        .is_some_and(|(one, other)| one != other)
+    {
+        return Err(mismatch(VERSION_HEADER));
+    }
     if let Some(version) = [in_meta, in_header]
         .into_iter()
         .flatten()
@@ -103,11 +101,15 @@ pub(super) fn check_version(
         (NAME_HEADER, name),
     ] {
         if expected.is_some() && header(headers, header_name) != expected {
-            let message = format!("the header {header_name} does not match the message");
-            return Err(RpcError::new(RpcError::HEADER_MISMATCH, message));
+            return Err(mismatch(header_name));
         }
     }
     Ok(Era::Modern)
+}
+
+fn mismatch(header_name: &str) -> RpcError {
+    let message = format!("the header {header_name} does not match the message");
+    RpcError::new(RpcError::HEADER_MISMATCH, message)
 }
 
 fn is_known(version: &str) -> bool {

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::api::openapi::strip_null;
+use crate::model::NULL_REMOVES;
+
 /// Path of the schemas in the OpenAPI document.
 const COMPONENTS: &str = "#/components/schemas/";
 
@@ -48,7 +51,9 @@ impl Document<'_> {
         if !input.required.is_empty() {
             set(&mut schema, "required", input.required.into());
         }
-        Some(self.close(schema, &OMITTED))
+        let mut schema = self.close(schema, &OMITTED);
+        remove_nulls(&mut schema);
+        Some(schema)
     }
 
     /// Returns the schema of the response of an operation or of an error; `None` for a response that is not an object.
@@ -153,6 +158,28 @@ impl Document<'_> {
             definitions.insert(name.to_owned(), schema);
         }
         *reference = format!("{DEFINITIONS}{name}");
+    }
+}
+
+/// Removes null from the schemas of fields that it does not change, because some clients do not accept it in a schema.
+fn remove_nulls(schema: &mut Value) {
+    match schema {
+        Value::Array(schemas) => schemas.iter_mut().for_each(remove_nulls),
+        Value::Object(keywords) => {
+            let fields = keywords
+                .get_mut("properties")
+                .and_then(Value::as_object_mut);
+            for field in fields.into_iter().flat_map(Map::values_mut) {
+                let marker = field
+                    .as_object_mut()
+                    .and_then(|field| field.remove(NULL_REMOVES));
+                if marker.is_none() {
+                    *field = strip_null(field.take());
+                }
+            }
+            keywords.values_mut().for_each(remove_nulls);
+        }
+        _ => {}
     }
 }
 

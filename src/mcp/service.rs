@@ -1,41 +1,45 @@
 //! The tower service.
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::header::{
-    ALLOW, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderValue, LINK, LOCATION, ORIGIN,
+    ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LINK, LOCATION, ORIGIN, WWW_AUTHENTICATE,
 };
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tracing::Instrument;
 
 use super::arguments::Arguments;
 use super::message::{self, Message, Params, RpcError};
 use super::protocol::{self, Era};
 use super::schema::Document;
 use super::tool::Tool;
-use crate::api::{ForumApi, ProtocolRequest, Target};
+use crate::api::ForumApi;
+use crate::api::context::RequestContext;
+use crate::api::endpoints::Route;
+use crate::api::pipeline::reject_malformed;
 use crate::build_error::BuildError;
-use crate::host::Caller;
-use crate::http_util::{BodyError, ResponseBody, ResponseFuture, is_json, read_body};
-use crate::task::timeout;
+use crate::host::{BoxError, Caller};
+use crate::http_util::{BodyError, ResponseBody, ResponseFuture, read_body};
+use crate::model::PAGE_BYTES;
+use crate::operation::{
+    ApiError, ApiResponse, AuthFailure, CachePolicy, has_half_pair, require_json,
+};
 
 /// Route of requests that call no tool, in logs and metrics.
 const ROUTE: &str = "mcp";
 
-/// Units of a request that calls no tool.
-const COST: u32 = 1;
-
-/// Maximum length of a message without the body of the API's request, in bytes.
+/// Maximum length of a message without the body of the API's request, in bytes. Also that of a message of a guest.
 const MAX_ENVELOPE: usize = 64 * 1024;
 
-/// Maximum number of messages in a batch.
-const MAX_BATCH: usize = 32;
+/// Bytes of the texts of a page after which the page ends. The result of a call contains each text twice.
+const RESULT_PAGE_BYTES: usize = PAGE_BYTES / 2;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -64,9 +68,9 @@ impl McpServer {
     /// name `idempotencyKey`.
     pub fn new(api: &ForumApi) -> Result<Self, BuildError> {
         let document = api.openapi();
-        let operations = api.operations().iter();
+        let operations = api.0.operations.iter();
         let tools = operations.map(|operation| Tool::new(operation, Document(&document)));
-        let origin = HeaderValue::from_str(&api.environment().public_origin).ok();
+        let origin = HeaderValue::from_str(&api.0.services.environment.public_origin).ok();
         Ok(Self(Arc::new(Server {
             api: api.clone(),
             tools: tools.collect::<Result<_, _>>()?,
@@ -74,8 +78,8 @@ impl McpServer {
         })))
     }
 
-    /// Also accepts requests of pages of these origins, such as `https://agent.example`. A CORS layer of the host must
-    /// allow them as well.
+    /// Also accepts requests of pages of these origins, such as `https://agent.example`, or of any origin for `*`. A CORS
+    /// layer of the host must allow them as well.
     #[must_use]
     pub fn allow_origins(self, origins: impl IntoIterator<Item = HeaderValue>) -> Self {
         let mut server = Server::clone(&self.0);
@@ -97,218 +101,230 @@ impl_service!(McpServer, |service, request| {
     let server = Arc::clone(&service.0);
     let (head, body) = request.into_parts();
     ResponseFuture::new(async move {
-        if let Some(response) = server.refuse(&head) {
-            return response;
+        let call_head = OnceLock::new();
+        let mut called = None;
+        let mut request = server.api.0.begin(&head);
+        let span = request.context.span();
+        let response = async {
+            let outcome = {
+                // Pinned here, because a future that is passed by value would be stored twice.
+                let steps = pin!(server.run(&mut request.context, body, &call_head, &mut called));
+                server.api.0.run(steps).await
+            };
+            request.finish(outcome)
+        };
+        let mut response = response.instrument(span).await;
+        match (called, response.status()) {
+            (_, StatusCode::METHOD_NOT_ALLOWED) => {
+                let allowed = HeaderValue::from_static("POST");
+                response.headers_mut().insert(ALLOW, allowed);
+                response
+            }
+            // The client has no valid token.
+            (None, _) | (_, StatusCode::UNAUTHORIZED) => response,
+            (Some((id, era)), _) => tool_response(response, &id, era).await,
         }
-        let limit = server
-            .api
-            .settings()
-            .body_limit
-            .saturating_add(MAX_ENVELOPE);
-        server.respond(head, read_body(body, limit)).await
     })
 });
 
-/// A request to call a tool or another method of the server.
-struct Call<'a> {
-    id: &'a RawValue,
-    method: &'a str,
-    params: Params<'a>,
-    era: Era,
+/// Content of a message.
+enum Work {
+    /// The response is this status and body.
+    Respond(StatusCode, Bytes),
+    ListTools(Box<RawValue>, Era),
+    /// A request to the API: its head and body, and the id of the message.
+    Call(Box<(Parts, Bytes)>, Box<RawValue>, Era),
 }
 
 impl Server {
-    /// Refuses requests that are not JSON, of other methods and of other origins. Charges nothing.
-    fn refuse(&self, head: &Parts) -> Option<Response<ResponseBody>> {
-        let content_type = head.headers.get(CONTENT_TYPE);
-        let mut origins = head.headers.get_all(ORIGIN).iter();
-        if !origins.all(|origin| self.origins.contains(origin)) {
-            return Some(empty(StatusCode::FORBIDDEN));
+    /// Runs the steps of a request. Its head is authenticated and charged before the body is read.
+    ///
+    /// If the message calls a tool, `call_head` becomes the head of the request to the API, and `called` id and form of the
+    /// message.
+    async fn run<'h, B>(
+        &self,
+        context: &mut RequestContext<'h>,
+        body: B,
+        call_head: &'h OnceLock<Parts>,
+        called: &mut Option<(Box<RawValue>, Era)>,
+    ) -> Result<ApiResponse, ApiError>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: bytes::Buf + Send,
+        B::Error: Into<BoxError>,
+    {
+        reject_malformed(context.head)?;
+        let api = &self.api.0;
+        context.route = Some(ROUTE);
+        context.cache_policy = CachePolicy::NoStore;
+        if let Some(status) = self.refuse(context.head) {
+            api.charge(context, context.guest_key, 1).await?;
+            return Ok(response(status, Bytes::new()));
+        }
+        let token = api.authenticate(context, false).await?;
+        let len = body.size_hint().exact();
+        let limit = match token {
+            None => MAX_ENVELOPE,
+            Some(_) => api.settings.body_limit.saturating_add(MAX_ENVELOPE),
+        };
+        let is_within = |limit: usize| len.is_some_and(|len| len <= limit as u64);
+        let is_too_long = len.is_some() && !is_within(limit);
+        // A long message costs as much as the cheapest operation of the API with a body.
+        let is_short = token.is_none() || is_too_long || is_within(MAX_ENVELOPE);
+        let units = if is_short { 1 } else { 2 };
+        api.charge_caller(context, token.as_ref(), units).await?;
+        let body = if is_too_long {
+            Err(BodyError::TooLong)
+        } else {
+            context.reading_body = true;
+            read_body(body, limit).await
+        };
+        context.reading_body = false;
+        match self.work(context.head, body) {
+            Work::Respond(status, body) => {
+                api.admit(context, token, None).await?;
+                Ok(response(status, body))
+            }
+            Work::ListTools(id, era) => {
+                let caller = api.admit(context, token, None).await?;
+                Ok(response(StatusCode::OK, self.tools(&id, era, &caller)))
+            }
+            Work::Call(request, id, era) => {
+                let (head, body) = *request;
+                *called = Some((id, era));
+                context.head = call_head.get_or_init(|| head);
+                let Some(Route::Operation(operation, path)) = api.route(context.head) else {
+                    return Err(ApiError::NoSuchRoute);
+                };
+                context.route = Some(operation.spec.path);
+                context.cache_policy = operation.spec.cache_policy;
+                if token.is_none() && operation.handler.needs_token() {
+                    return Err(AuthFailure::Absent.into());
+                }
+                let rest = operation.spec.cost.saturating_sub(units);
+                if rest > 0 {
+                    api.charge_caller(context, token.as_ref(), rest).await?;
+                }
+                let is_too_long = body.len() > api.settings.body_limit;
+                let body = pin!(ready(if is_too_long {
+                    Err(BodyError::TooLong)
+                } else {
+                    Ok(body)
+                }));
+                let target = (operation, path, RESULT_PAGE_BYTES);
+                api.call(context, token, target, body).await
+            }
+        }
+    }
+
+    /// Refuses requests that are not JSON, of other methods and of other origins.
+    fn refuse(&self, head: &Parts) -> Option<StatusCode> {
+        let is_allowed = |origin| self.origins.iter().any(|one| one == origin || one == "*");
+        if !head.headers.get_all(ORIGIN).iter().all(is_allowed) {
+            return Some(StatusCode::FORBIDDEN);
         }
         if head.method != Method::POST {
-            let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
-            let allowed = HeaderValue::from_static("POST");
-            response.headers_mut().insert(ALLOW, allowed);
-            return Some(response);
+            return Some(StatusCode::METHOD_NOT_ALLOWED);
         }
-        (!content_type.is_some_and(is_json)).then(|| empty(StatusCode::UNSUPPORTED_MEDIA_TYPE))
+        let is_json = require_json(&head.headers).is_ok();
+        (!is_json).then_some(StatusCode::UNSUPPORTED_MEDIA_TYPE)
     }
 
-    async fn respond(
-        &self,
-        head: Parts,
-        body: impl Future<Output = Result<Bytes, BodyError>>,
-    ) -> Response<ResponseBody> {
-        let runtime = &*self.api.environment().runtime;
-        let read = timeout(runtime, self.api.settings().request_timeout, pin!(body)).await;
-        let body = match read {
-            Some(Ok(body)) => body,
-            Some(Err(BodyError::TooLong)) => {
-                let error = RpcError::new(RpcError::INVALID_REQUEST, "the message is too long");
-                return self
-                    .refuse_message(head, StatusCode::PAYLOAD_TOO_LARGE, &error)
-                    .await;
+    /// Decodes a message.
+    fn work(&self, head: &Parts, body: Result<Bytes, BodyError>) -> Work {
+        let refuse = |status, code, text: &'static str| {
+            Work::Respond(status, RpcError::new(code, text).response(None))
+        };
+        let body = match body {
+            Ok(body) => body,
+            Err(BodyError::TooLong) => {
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                return refuse(status, RpcError::INVALID_REQUEST, "the message is too long");
             }
-            Some(Err(BodyError::Incomplete)) | None => {
-                let error = RpcError::new(RpcError::PARSE_ERROR, "the message is incomplete");
-                return self
-                    .refuse_message(head, StatusCode::BAD_REQUEST, &error)
-                    .await;
+            Err(BodyError::Incomplete) => {
+                let status = StatusCode::BAD_REQUEST;
+                return refuse(status, RpcError::PARSE_ERROR, "the message is incomplete");
             }
         };
-        let is_batch = body.trim_ascii_start().starts_with(b"[");
-        if is_batch {
-            return self.respond_to_batch(head, &body).await;
+        let invalid = |text| refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text);
+        if body.trim_ascii_start().starts_with(b"[") {
+            return invalid("batches are not supported");
         }
-        match serde_json::from_slice(&body) {
-            Ok(message) => self.respond_to_message(head, message).await,
+        let message = match serde_json::from_slice::<Message<'_>>(&body) {
+            Ok(message) => message,
             Err(error) => {
-                self.refuse_message(head, StatusCode::BAD_REQUEST, &parse_error(&error))
-                    .await
+                let body = parse_error(&error, &body).response(None);
+                return Work::Respond(StatusCode::BAD_REQUEST, body);
             }
-        }
-    }
-
-    /// Responds to the messages one after the other. The headers are those of the last response.
-    async fn respond_to_batch(&self, head: Parts, body: &[u8]) -> Response<ResponseBody> {
-        let messages = serde_json::from_slice::<Vec<&RawValue>>(body);
-        let error = match &messages {
-            Err(error) => Some(parse_error(error)),
-            Ok(_) if !protocol::accepts_batch(&head.headers) => Some(RpcError::new(
-                RpcError::INVALID_REQUEST,
-                "this version of the protocol has no batches",
-            )),
-            Ok(messages) if !(1..=MAX_BATCH).contains(&messages.len()) => Some(RpcError::new(
-                RpcError::INVALID_REQUEST,
-                "a batch has 1 to 32 messages",
-            )),
-            Ok(_) => None,
         };
-        if let Some(error) = error {
-            return self
-                .refuse_message(head, StatusCode::BAD_REQUEST, &error)
-                .await;
-        }
-        let mut bodies = Vec::new();
-        let mut headers = HeaderMap::new();
-        for message in messages.unwrap_or_default() {
-            let head = head.clone();
-            let message = serde_json::from_str::<Message<'_>>(message.get());
-            let id = message.as_ref().ok().and_then(|message| message.id);
-            let response = match message {
-                Ok(message) => self.respond_to_message(head, message).await,
-                Err(error) => {
-                    self.refuse_message(head, StatusCode::BAD_REQUEST, &parse_error(&error))
-                        .await
-                }
-            };
-            let (response, body) = read(response).await;
-            if is_of_api(response.status) && bodies.is_empty() {
-                return Response::from_parts(response, ResponseBody::new(body));
-            }
-            if !body.is_empty() {
-                bodies.push(message::in_batch(id, body));
-                headers = response.headers;
+        let has_valid_id = message.has_valid_id();
+        match (message.method.as_deref(), message.id) {
+            _ if message.jsonrpc != "2.0" => invalid("`jsonrpc` is not \"2.0\""),
+            (None, _) => invalid("`method` is missing"),
+            // A notification changes nothing here: the server has no sessions.
+            (Some(_), None) => Work::Respond(StatusCode::ACCEPTED, Bytes::new()),
+            (Some(_), Some(_)) if !has_valid_id => invalid("`id` is neither a string nor a number"),
+            (Some(method), Some(id)) => {
+                let work = self.work_of_request(head, id, method, message.params);
+                work.unwrap_or_else(|(status, error)| {
+                    Work::Respond(status, error.response(Some(id)))
+                })
             }
         }
-        if bodies.is_empty() {
-            return empty(StatusCode::ACCEPTED);
-        }
-        let body = [&b"["[..], &bodies.join(&b","[..]), b"]"].concat();
-        json(StatusCode::OK, headers, body.into())
     }
 
-    async fn respond_to_message(
+    fn work_of_request(
         &self,
-        head: Parts,
-        message: Message<'_>,
-    ) -> Response<ResponseBody> {
-        let invalid = |text| RpcError::new(RpcError::INVALID_REQUEST, text);
-        let error = if message.jsonrpc != "2.0" {
-            invalid("`jsonrpc` is not \"2.0\"")
-        } else if message.method.is_none() {
-            invalid("`method` is missing")
-        } else if message.id.is_none() {
-            // A notification, which changes nothing here: the server has no sessions.
-            return empty(StatusCode::ACCEPTED);
-        } else if !message.has_valid_id() {
-            invalid("`id` is neither a string nor a number")
-        } else {
-            return self.respond_to_request(head, &message).await;
+        head: &Parts,
+        id: &RawValue,
+        method: &str,
+        params_json: Option<&RawValue>,
+    ) -> Result<Work, (StatusCode, RpcError)> {
+        let invalid = |text: String| {
+            (
+                StatusCode::OK,
+                RpcError::new(RpcError::INVALID_PARAMS, text),
+            )
         };
-        self.refuse_message(head, StatusCode::BAD_REQUEST, &error)
-            .await
-    }
-
-    async fn respond_to_request(
-        &self,
-        head: Parts,
-        message: &Message<'_>,
-    ) -> Response<ResponseBody> {
-        let (Some(id), Some(method)) = (message.id, message.method.as_deref()) else {
-            return empty(StatusCode::ACCEPTED);
-        };
-        let params = match message.params {
+        let params = match params_json {
             None => Some(Params::default()),
             Some(params) if message::is_object(params) => serde_json::from_str(params.get()).ok(),
             Some(_) => None,
         };
-        let Some(params) = params else {
-            let error = RpcError::new(
-                RpcError::INVALID_PARAMS,
-                "`params` has a value of the wrong type",
-            );
-            return self.refuse_request(head, StatusCode::OK, id, &error).await;
+        let params = params.ok_or_else(|| {
+            let has_half_pair =
+                params_json.is_some_and(|json| has_half_pair(json.get().as_bytes()));
+            invalid(match has_half_pair {
+                true => message::HALF_PAIR.into(),
+                false => "`params` has a value of the wrong type".into(),
+            })
+        })?;
+        let era = protocol::check_version(&head.headers, method, &params)
+            .map_err(|error| (StatusCode::BAD_REQUEST, error))?;
+        let result = |value: Value| {
+            let body = message::result(id, value.to_string().as_bytes());
+            Work::Respond(StatusCode::OK, body)
         };
-        let era = match protocol::check_version(&head.headers, method, &params) {
-            Ok(era) => era,
-            Err(error) => {
-                return self
-                    .refuse_request(head, StatusCode::BAD_REQUEST, id, &error)
-                    .await;
+        match (method, era) {
+            ("tools/list", _) => Ok(Work::ListTools(id.to_owned(), era)),
+            ("tools/call", _) => {
+                let request = self.request(head, &params).map_err(invalid)?;
+                Ok(Work::Call(Box::new(request), id.to_owned(), era))
             }
-        };
-        let call = Call {
-            id,
-            method,
-            params,
-            era,
-        };
-        match call.method {
-            "tools/call" => self.call_tool(head, call).await,
-            _ => self.describe(head, call).await,
-        }
-    }
-
-    /// Responds to requests that call no tool.
-    async fn describe(&self, head: Parts, call: Call<'_>) -> Response<ResponseBody> {
-        let Call {
-            id,
-            method,
-            params,
-            era,
-        } = call;
-        let result = |value: Value| message::result(id, value.to_string().as_bytes());
-        let body = match (method, era) {
-            ("tools/list", _) => {
-                let respond = |caller: &Caller| (StatusCode::OK, self.tools(id, era, caller));
-                return self.admit(head, &respond).await;
-            }
-            ("initialize", Era::Initialized) => {
-                result(protocol::initialize(params.protocol_version.as_ref()))
-            }
-            ("ping", Era::Initialized) => result(Value::Object(Default::default())),
-            ("server/discover", _) => result(protocol::discover().into()),
+            ("initialize", Era::Initialized) => Ok(result(protocol::initialize(
+                params.protocol_version.as_ref(),
+            ))),
+            ("ping", Era::Initialized) => Ok(result(Value::Object(Default::default()))),
+            ("server/discover", _) => Ok(result(protocol::discover().into())),
             _ => {
                 let error = RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found");
                 let status = match era {
                     Era::Initialized => StatusCode::OK,
                     Era::Modern => StatusCode::NOT_FOUND,
                 };
-                return self.refuse_request(head, status, id, &error).await;
+                Err((status, error))
             }
-        };
-        self.admit(head, &|_| (StatusCode::OK, body.clone())).await
+        }
     }
 
     /// Returns the tools that the caller can call.
@@ -324,131 +340,62 @@ impl Server {
         message::result(id, result.as_bytes())
     }
 
-    /// Calls a tool: one request to the API.
-    async fn call_tool(&self, head: Parts, call: Call<'_>) -> Response<ResponseBody> {
-        let Call {
-            id, params, era, ..
-        } = call;
+    /// Returns the request to the API of a tool call, or the text of an error.
+    fn request(&self, head: &Parts, params: &Params<'_>) -> Result<(Parts, Bytes), String> {
         let name = params.name.as_deref();
-        let tool = self.tools.iter().find(|tool| Some(tool.name) == name);
-        let invalid = |text: String| RpcError::new(RpcError::INVALID_PARAMS, text);
+        let mut tools = self.tools.iter();
+        let tool = tools
+            .find(|tool| Some(tool.name) == name)
+            .ok_or("Unknown tool: `tools/list` returns the tools")?;
         let arguments = match params.arguments {
-            None => Ok(Arguments::default()),
-            Some(arguments) => serde_json::from_str(arguments.get()),
-        };
-        let error = match (tool, arguments) {
-            (None, _) => invalid("Unknown tool: `tools/list` returns the tools".into()),
-            (_, Err(_)) => invalid("`arguments` is not an object".into()),
-            (Some(tool), Ok(arguments)) => {
-                let base_path = &self.api.settings().base_path;
-                match tool.request(base_path, head.clone(), arguments) {
-                    Err(error) => invalid(error.to_string()),
-                    Ok((head, body)) => return self.request(head, body, id, era).await,
-                }
+            None => Arguments::default(),
+            Some(arguments) => {
+                serde_json::from_str(arguments.get()).map_err(|_| "`arguments` is not an object")?
             }
         };
-        self.refuse_request(head, StatusCode::OK, id, &error).await
-    }
-
-    /// Sends a request to the API. Returns a 401 unchanged, and any other response as the result of the call.
-    async fn request(
-        &self,
-        head: Parts,
-        body: Bytes,
-        id: &RawValue,
-        era: Era,
-    ) -> Response<ResponseBody> {
-        let body = if body.len() > self.api.settings().body_limit {
-            Err(BodyError::TooLong)
-        } else {
-            Ok(body)
-        };
-        let response = self
-            .api
-            .handle(head, Target::Route(pin!(ready(body))))
-            .await;
-        if is_of_api(response.status()) {
-            return response;
-        }
-        let (mut head, body) = read(response).await;
-        for name in [ETAG, LINK, LOCATION] {
-            head.headers.remove(name);
-        }
-        // A body of the API is UTF-8.
-        let text = str::from_utf8(&body).unwrap_or_default();
-        let is_error = !head.status.is_success();
-        let body = message::tool_result(id, text, is_error, era.result_fields());
-        json(StatusCode::OK, head.headers, body)
-    }
-
-    async fn refuse_message(
-        &self,
-        head: Parts,
-        status: StatusCode,
-        error: &RpcError,
-    ) -> Response<ResponseBody> {
-        self.admit(head, &|_| (status, error.response(None))).await
-    }
-
-    async fn refuse_request(
-        &self,
-        head: Parts,
-        status: StatusCode,
-        id: &RawValue,
-        error: &RpcError,
-    ) -> Response<ResponseBody> {
-        self.admit(head, &|_| (status, error.response(Some(id))))
-            .await
-    }
-
-    /// Authenticates and charges a request that calls no tool, and responds to it.
-    async fn admit(
-        &self,
-        head: Parts,
-        respond: &(dyn Fn(&Caller) -> (StatusCode, Bytes) + Send + Sync),
-    ) -> Response<ResponseBody> {
-        let request = ProtocolRequest {
-            route: ROUTE,
-            cost: COST,
-            respond,
-        };
-        self.api.handle(head, Target::Protocol(request)).await
+        let base_path = &self.api.0.settings.base_path;
+        let request = tool.request(base_path, head.clone(), arguments);
+        request.map_err(|error| error.to_string())
     }
 }
 
-/// Returns `true` for 401, which remains the status of the HTTP response: the client has no valid token.
-fn is_of_api(status: StatusCode) -> bool {
-    status == StatusCode::UNAUTHORIZED
+fn response(status: StatusCode, body: Bytes) -> ApiResponse {
+    ApiResponse {
+        status,
+        body,
+        ..ApiResponse::default()
+    }
 }
 
-fn parse_error(error: &serde_json::Error) -> RpcError {
-    if error.is_data() {
-        RpcError::new(
+/// Converts a response of the API to the result of a call.
+async fn tool_response(
+    response: Response<ResponseBody>,
+    id: &RawValue,
+    era: Era,
+) -> Response<ResponseBody> {
+    let (mut head, body) = response.into_parts();
+    let Ok(body) = body.collect().await;
+    let is_error = !head.status.is_success();
+    let body = message::tool_result(id, body.to_bytes(), is_error, era.result_fields());
+    for name in [LINK, LOCATION, WWW_AUTHENTICATE] {
+        head.headers.remove(name);
+    }
+    head.headers.insert(CONTENT_TYPE, JSON);
+    head.headers.insert(CONTENT_LENGTH, body.len().into());
+    head.status = StatusCode::OK;
+    Response::from_parts(head, ResponseBody::quoted(body))
+}
+
+fn parse_error(error: &serde_json::Error, body: &[u8]) -> RpcError {
+    let (code, text) = if error.is_data() {
+        (
             RpcError::INVALID_REQUEST,
             "the message is not a request of JSON-RPC 2.0",
         )
+    } else if has_half_pair(body) {
+        (RpcError::PARSE_ERROR, message::HALF_PAIR)
     } else {
-        RpcError::new(RpcError::PARSE_ERROR, "the message is not JSON")
-    }
-}
-
-async fn read(response: Response<ResponseBody>) -> (http::response::Parts, Bytes) {
-    let (head, body) = response.into_parts();
-    let Ok(body) = body.collect().await;
-    (head, body.to_bytes())
-}
-
-fn empty(status: StatusCode) -> Response<ResponseBody> {
-    let mut response = Response::new(ResponseBody::default());
-    *response.status_mut() = status;
-    response
-}
-
-fn json(status: StatusCode, mut headers: HeaderMap, body: Bytes) -> Response<ResponseBody> {
-    headers.insert(CONTENT_TYPE, JSON);
-    headers.insert(CONTENT_LENGTH, body.len().into());
-    let mut response = Response::new(ResponseBody::new(body));
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
+        (RpcError::PARSE_ERROR, "the message is not JSON")
+    };
+    RpcError::new(code, text)
 }

@@ -34,6 +34,7 @@ impl Expected {
     pub(crate) const TIMESTAMP: Self = Self("an RFC 3339 time, for example 2026-01-31T12:00:00Z");
     pub(crate) const USER_REF: Self = Self("a userId or @username");
     pub(crate) const WHOLE_NUMBER: Self = Self("a whole number");
+    pub(crate) const WHOLE_SURROGATE_PAIRS: Self = Self("texts without half of a surrogate pair");
 }
 
 impl Expected {

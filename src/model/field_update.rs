@@ -1,6 +1,12 @@
 //! Updates of fields that can be null.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Keyword of the schema of a field that null changes. For other fields, null is equivalent to omission.
+pub(crate) const NULL_REMOVES: &str = "x-null-removes";
 
 /// Update of a field that can be null, which distinguishes an omitted field from null.
 ///
@@ -52,6 +58,22 @@ impl<T: Serialize> Serialize for FieldUpdate<T> {
             Self::Keep | Self::Clear => serializer.serialize_none(),
             Self::Set(value) => value.serialize(serializer),
         }
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for FieldUpdate<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Update", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Option::<T>::json_schema(generator);
+        schema.insert(NULL_REMOVES.into(), true.into());
+        schema
     }
 }
 

@@ -8,7 +8,7 @@ use super::{InvalidPageKeyError, Page, PageKey, PageLimit};
 /// The position is a [`PageKey`], which the library decodes from the client's cursor. A cursor is valid only for the
 /// list and the filters for which it was returned. A client may change a filter with `#[serde(skip_serializing)]`
 /// between two pages.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct List<F> {
     /// The filters.
@@ -17,15 +17,28 @@ pub struct List<F> {
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
     pub after: Option<PageKey>,
+    /// Size of the texts of a page in bytes, after which a list of long texts ends the page before its limit. 1 MiB, or
+    /// 512 KiB for a tool of the Model Context Protocol, whose result contains each text twice.
+    pub max_bytes: usize,
+}
+
+/// Default of [`List::max_bytes`].
+pub(crate) const PAGE_BYTES: usize = 1024 * 1024;
+
+impl<F: Default> Default for List<F> {
+    fn default() -> Self {
+        Self::new(F::default())
+    }
 }
 
 impl<F> List<F> {
-    /// Creates the parameters of the first page, with 20 items.
+    /// Creates the parameters of the first page, with 20 items and 1 MiB of texts.
     pub fn new(filter: F) -> Self {
         Self {
             filter,
             limit: PageLimit::default(),
             after: None,
+            max_bytes: PAGE_BYTES,
         }
     }
 

@@ -64,6 +64,7 @@ pub use error_code::{ErrorBody, ErrorCode, ErrorObject};
 pub(crate) use expected::Expected;
 pub use extra::{BodyExtra, Extra, ExtraError};
 pub use field_update::FieldUpdate;
+pub(crate) use field_update::NULL_REMOVES;
 pub use forum::{Forum, ForumList, ListForumsParams};
 pub(crate) use id::check_id;
 pub use id::{
@@ -71,6 +72,7 @@ pub use id::{
     OptionId, PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
 };
 pub use list::List;
+pub(crate) use list::PAGE_BYTES;
 pub use me::{GetMeParams, Me, OwnAccount, TokenInfo};
 pub use member::{GetMemberParams, Member};
 pub use message::{

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::serde_helpers::non_null;
 use super::{Author, FieldUpdate, OptionId, PollId, ThreadId, Timestamp};
 
 /// An option of a poll.
@@ -244,32 +243,31 @@ impl PollOptionUpdate {
 #[non_exhaustive]
 pub struct PollUpdate {
     /// The question.
-    #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub question: Option<String>,
     /// All options, in order, at least two. Existing options that are not in the list are removed with their votes.
-    #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<PollOptionUpdate>")]
     pub options: Option<Vec<PollOptionUpdate>>,
     /// Maximum number of options in one vote, from 1 to the number of options.
-    #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
     pub max_choices: Option<i64>,
     /// `true` if a vote may be changed.
-    #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub can_change_vote: Option<bool>,
     /// Time at which the poll closes. A time in the past closes the poll at once. If the closing time is removed, a
     /// closed poll opens again.
     #[serde(skip_serializing_if = "FieldUpdate::is_keep")]
     #[schemars(
-        with = "Option<Timestamp>",
         description = "Time at which the poll closes; a time in the past closes it at once, null removes the closing time."
     )]
     pub closes_at: FieldUpdate<Timestamp>,
     /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is omitted, the
     /// version is not checked.
-    #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,
 }

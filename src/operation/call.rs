@@ -92,6 +92,8 @@ pub(crate) struct Call<'a> {
     pub(crate) reading_body: &'a mut bool,
     pub(crate) operation: &'a OperationSpec,
     pub(crate) path: PathSegments<'a>,
+    /// Bytes of the texts of a page after which the page ends.
+    pub(crate) page_bytes: usize,
     pub(crate) caller: Caller,
     pub(crate) body: LazyBody<'a>,
 }
@@ -120,6 +122,7 @@ impl Call<'_> {
             reading_body,
             operation,
             path,
+            page_bytes,
             caller,
             body,
         } = self;
@@ -127,6 +130,7 @@ impl Call<'_> {
         let decode = DecodeContext {
             head,
             owner: caller.user_id().filter(|_| C::NEEDS_TOKEN),
+            page_bytes,
             extra_types: &services.extra_types,
         };
         let (input, cursor_scope, key, bytes) = match A::SOURCE {

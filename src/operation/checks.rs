@@ -10,7 +10,7 @@ use crate::store::ResourceIds;
 /// Rejects a token without the endpoint's scope, even if guests may call the endpoint.
 pub(crate) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Result<(), ApiError> {
     match token {
-        Some(token) if !token.scopes.contains(scope) => Err(ApiError::MissingScope),
+        Some(token) if !token.scopes.contains(scope) => Err(ApiError::MissingScope(scope)),
         _ => Ok(()),
     }
 }

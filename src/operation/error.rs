@@ -10,6 +10,7 @@ use super::error_messages::{self as text, ErrorMessages};
 use super::extract::error::InputError;
 use crate::host::{BackendError, BoardError, BoxError, OverloadedError};
 use crate::model::ErrorCode;
+use crate::scope::Scope;
 use crate::task::PanicError;
 
 /// Value of `retry-after` if the first request with the same `Idempotency-Key` is still in progress.
@@ -21,7 +22,7 @@ const IN_PROGRESS_RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(crate) enum ApiError {
     BadRequest(#[from] InputError),
     Unauthenticated(#[from] AuthFailure),
-    MissingScope,
+    MissingScope(Scope),
     OwnerUnavailable,
     NoSuchRoute,
     NotFound,
@@ -105,7 +106,10 @@ impl ApiError {
             }
             Self::Board(code, text, _) => return (*code, text.into()),
             Self::Unauthenticated(_) => (ErrorCode::Unauthenticated, text::UNAUTHENTICATED),
-            Self::MissingScope => (ErrorCode::MissingScope, text::MISSING_SCOPE),
+            Self::MissingScope(scope) => {
+                let text = messages.translate(text::MISSING_SCOPE);
+                return (ErrorCode::MissingScope, format!("{text} {scope}").into());
+            }
             Self::OwnerUnavailable => (ErrorCode::OwnerUnavailable, text::OWNER_UNAVAILABLE),
             Self::NoSuchRoute => (ErrorCode::NoSuchRoute, text::NO_SUCH_ROUTE),
             Self::NotFound | Self::HiddenResult => (ErrorCode::PathNotFound, text::NOT_FOUND),

@@ -73,7 +73,7 @@ impl ErrorMessages {
 }
 
 pub(super) const UNAUTHENTICATED: &str = "A valid bearer token is required.";
-pub(super) const MISSING_SCOPE: &str = "The token lacks the scope required by this endpoint.";
+pub(super) const MISSING_SCOPE: &str = "The token lacks the scope required by this endpoint:";
 pub(super) const OWNER_UNAVAILABLE: &str = "The token owner's account can no longer be used.";
 pub(super) const NO_SUCH_ROUTE: &str = "Unknown endpoint.";
 pub(super) const NOT_FOUND: &str = "Not found.";
@@ -94,7 +94,7 @@ const UNKNOWN: &str = "unknown field or parameter";
 #[rustfmt::skip]
 const GERMAN: &[(&str, &str)] = &[
     (UNAUTHENTICATED, "Ein gültiges Bearer-Token ist erforderlich."),
-    (MISSING_SCOPE, "Dem Token fehlt der Scope, den dieser Endpunkt verlangt."),
+    (MISSING_SCOPE, "Dem Token fehlt der Scope, den dieser Endpunkt verlangt:"),
     (OWNER_UNAVAILABLE, "Das Konto des Token-Besitzers kann nicht mehr verwendet werden."),
     (NO_SUCH_ROUTE, "Unbekannter Endpunkt."),
     (NOT_FOUND, "Nicht gefunden."),
@@ -133,6 +133,7 @@ const GERMAN: &[(&str, &str)] = &[
     (Expected::TIMESTAMP.as_str(), "eine Zeitangabe nach RFC 3339, zum Beispiel 2026-01-31T12:00:00Z"),
     (Expected::USER_REF.as_str(), "eine userId oder @username"),
     (Expected::WHOLE_NUMBER.as_str(), "eine ganze Zahl"),
+    (Expected::WHOLE_SURROGATE_PAIRS.as_str(), "Texte ohne die Hälfte eines Surrogatpaars"),
     ("a post of this thread", "ein Beitrag dieses Themas"),
     ("exactly one", "genau einer"),
 ];

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::extract::error::InputError;
 use super::extract::value::InputValue;
+use super::null_fields;
 use crate::model::BodyExtra;
 
 /// Field of a body that contains the fields of the host.
@@ -46,7 +47,10 @@ impl ExtraTypes {
     ) {
         self.0.push(ExtraType {
             of,
-            decode: |value| T::deserialize(value).map(BodyExtra::new),
+            decode: |mut value| {
+                null_fields::remove::<T>(&mut value)?;
+                T::deserialize(value).map(BodyExtra::new)
+            },
             schema: |generator| generator.subschema_for::<T>(),
             rejects_unknown_fields: |generator| rejects_unknown_fields(&T::json_schema(generator)),
         });

@@ -13,6 +13,7 @@ use super::error::ApiError;
 use super::extra::{EXTRA, ExtraOf, ExtraTypes, rejects_unknown_fields};
 use super::extract::error::{InputError, InputErrorKind};
 use super::extract::value::InputValue;
+use super::null_fields;
 use super::pagination::{self, AFTER, CursorScope};
 use crate::model::{BodyExtra, List, PageLimit, UserId};
 use crate::scope::Scope;
@@ -156,6 +157,8 @@ pub(crate) struct DecodeContext<'a> {
     pub(crate) head: &'a Parts,
     /// The caller if the operation needs a token: a list is then personal.
     pub(crate) owner: Option<&'a UserId>,
+    /// Bytes of the texts of a page after which the page ends.
+    pub(crate) page_bytes: usize,
     pub(crate) extra_types: &'a ExtraTypes,
 }
 
@@ -261,6 +264,7 @@ impl<T: Body> Decode for Json<T> {
         context: &DecodeContext<'_>,
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
         let extra = context.extra_types.take(T::EXTRA_OF, &mut value)?;
+        null_fields::remove::<T>(&mut value)?;
         let mut body: T = deserialize(value)?;
         if let Some(extra) = extra {
             body.set_extra(extra);
@@ -320,6 +324,7 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
         list.limit = limit
             .map_err(|error| error.in_field(LIMIT))?
             .unwrap_or_default();
+        list.max_bytes = context.page_bytes;
         let scope = context.cursor_scope(&list.filter)?;
         list.after = after.map(|cursor| scope.decode(&cursor)).transpose()?;
         Ok((list, Some(scope)))

@@ -19,6 +19,7 @@ mod extra;
 mod extract;
 mod idempotency;
 mod input;
+mod null_fields;
 #[expect(
     clippy::module_inception,
     reason = "the file is named after its main item"
@@ -41,7 +42,7 @@ pub(crate) use error_messages::{ErrorMessages, Language};
 pub use extra::ExtraOf;
 pub(crate) use extra::ExtraTypes;
 pub(crate) use extract::error::InputError;
-pub(crate) use extract::value::InputValue;
+pub(crate) use extract::value::{InputValue, has_half_pair, require_json};
 pub use input::{Body, FieldError, FieldScope, Input, Json, Query};
 pub(crate) use input::{Decode, DecodeContext, InputSchema, Source, reject_query};
 pub use operation::Operation;

@@ -8,6 +8,7 @@ use http::StatusCode;
 use super::error::ApiError;
 use super::error_messages::ErrorMessages;
 use crate::model::ErrorBody;
+use crate::scope::Scope;
 use crate::store::{ResourceIds, StoredResponse};
 
 /// A response before its headers are built.
@@ -22,6 +23,8 @@ pub(crate) struct ApiResponse {
     /// Cursor of the next page.
     pub(crate) next: Option<String>,
     pub(crate) retry_after: Option<Duration>,
+    /// The scope that the token lacks.
+    pub(crate) missing_scope: Option<Scope>,
     /// True if this is the replay of a stored response.
     pub(crate) replayed: bool,
     /// Ids of the resource that is checked before the stored response is replayed.
@@ -31,12 +34,17 @@ pub(crate) struct ApiResponse {
 impl ApiResponse {
     pub(crate) fn error(error: &ApiError, messages: &ErrorMessages, request_id: &str) -> Self {
         let (code, message) = error.describe(messages);
+        let missing_scope = match error {
+            ApiError::MissingScope(scope) => Some(*scope),
+            _ => None,
+        };
         let body = serde_json::to_vec(&ErrorBody::new(code, message.into_owned(), request_id));
         Self {
             status: error.status(code),
             body: body.unwrap_or_default().into(),
             code: Some(code.as_str()),
             retry_after: error.retry_after(),
+            missing_scope,
             ..Self::default()
         }
     }

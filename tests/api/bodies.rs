@@ -1,5 +1,7 @@
 //! Strict decoding of bodies (`docs/protocol.md`, section 5.4).
 
+use serde_json::{Value, json};
+
 use crate::support::*;
 
 const THREAD: &str = "POST /forums/open/threads";
@@ -24,7 +26,11 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
     (REPLY, "{} {}", "body: expected a request body in JSON"),
     (REPLY, "{'body':'x'}", "body: expected a request body in JSON"),
     (REPLY, r#"{"body":"x",}"#, "body: expected a request body in JSON"),
-    (REPLY, r#"{"body":"\ud800"}"#, "body: expected a request body in JSON"),
+    (REPLY, r#"{"body":"a\ud83db"}"#, "body: expected texts without half of a surrogate pair"),
+    (REPLY, r#"{"body":"\udf75\ud83c"}"#, "body: expected texts without half of a surrogate pair"),
+    (REPLY, r#"{"\ud83c\u0041":1}"#, "body: expected texts without half of a surrogate pair"),
+    (REPLY, r#"{"body":"\\ud800"#, "body: expected a request body in JSON"),
+    (REPLY, r#"{"body":"\ud83c\udf75\ud8"#, "body: expected a request body in JSON"),
     (REPLY, r#"{"body":NaN}"#, "body: expected a request body in JSON"),
     (REPLY, r#"{"body":1e400}"#, "body: expected a request body in JSON"),
     (REPLY, "\u{feff}{}", "body: expected a request body in JSON"),
@@ -44,7 +50,9 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
     (REPLY, r#"{"Body":"x"}"#, "Body: unknown field or parameter"),
     (REPLY, r#"{"body":"x","subscribe":"true"}"#, "subscribe: expected true or false"),
     (REPLY, r#"{"body":"x","subscribe":1}"#, "subscribe: expected true or false"),
-    (REPLY, r#"{"body":"x","subscribe":null}"#, "subscribe: expected true or false"),
+    (REPLY, r#"{"body":"x","subscribe":null,"subscribe":true}"#, "subscribe: given more than once"),
+    (THREAD, r#"{"poll":{"options":[],"maxChoices":null,"maxChoices":2}}"#, "poll.maxChoices: given more than once"),
+    (REPLY, r#"{"body":"x","html":null}"#, "html: unknown field or parameter"),
     (REPLY, r#"{"<b>":1}"#, "?: unknown field or parameter"),
     (THREAD, r#"{"poll":[]}"#, "poll: expected an object"),
     (THREAD, r#"{"poll":{"question":"?"}}"#, "poll.options: required"),
@@ -53,7 +61,6 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
     (THREAD, r#"{"poll":{"options":[],"votes":1}}"#, "poll.votes: unknown field or parameter"),
     (THREAD, r#"{"poll":{"options":[],"maxChoices":"1"}}"#, "poll.maxChoices: expected a whole number"),
     (THREAD, r#"{"poll":{"options":[],"maxChoices":1.5}}"#, "poll.maxChoices: expected a whole number"),
-    (THREAD, r#"{"poll":{"options":[],"maxChoices":null}}"#, "poll.maxChoices: expected a whole number"),
     (THREAD, r#"{"poll":{"options":[],"closesAt":5}}"#, "poll.closesAt: expected text"),
     (THREAD, r#"{"poll":{"options":[],"closesAt":"soon"}}"#, "poll.closesAt: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
     (EDIT, "{}", "body: expected at least one change"),
@@ -67,7 +74,6 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
     (RATE, "{}", "points: required"),
     (RATE, r#"{"points":null}"#, "points: expected a whole number"),
     (RATE, r#"{"points":"1"}"#, "points: expected a whole number"),
-    (RATE, r#"{"points":1,"comment":null}"#, "comment: expected text"),
     (RATE, r#"{"points":1,"postId":5}"#, "postId: expected text"),
     (SEND, "{}", "to: required"),
     (SEND, r#"{"to":"bob"}"#, "to: expected a list"),
@@ -79,8 +85,7 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
     (VOTE, r#"{"optionIds":[1]}"#, "optionIds[0]: expected text"),
     (POLL, "{}", "body: expected at least one change"),
     (POLL, r#"{"expectedVersion":1}"#, "body: expected at least one change"),
-    (POLL, r#"{"question":null}"#, "question: expected text"),
-    (POLL, r#"{"expectedVersion":null,"question":"?"}"#, "expectedVersion: expected a whole number"),
+    (POLL, r#"{"question":null}"#, "body: expected at least one change"),
     (POLL, r#"{"options":[{"optionId":"1"}]}"#, "options[0].text: required"),
     (POLL, r#"{"options":[{"text":"a","votes":1}]}"#, "options[0].votes: unknown field or parameter"),
     (POLL, r#"{"options":["a"]}"#, "options[0]: expected an object"),
@@ -127,6 +132,10 @@ const ACCEPTED: &[(&str, &str, &str)] = &[
     (REPLY, r#"{"body":"x","inReplyTo":null}"#, "in_reply_to: None"),
     (REPLY, r#"{"body":"x","inReplyTo":"40"}"#, "in_reply_to: Some(PostId(40))"),
     (REPLY, r#"{"body":"x","inReplyTo":"a/b"}"#, "in_reply_to: Some(PostId())"),
+    (RATE, r#"{"points":2.0}"#, "points: 2,"),
+    (RATE, r#"{"points":2e1}"#, "points: 20,"),
+    (EDIT, r#"{"body":"x","expectedVersion":10e-1}"#, "expected_version: Some(1)"),
+    (POLL, r#"{"maxChoices":-0.0}"#, "max_choices: Some(0)"),
     (REPLY, " \n{\"body\" : \"\\n\\ud83c\\udf75\"}\t", r#"body: "\n🍵""#),
     (EDIT, r#"{"body":"","reason":null,"expectedVersion":null}"#, r#"PostUpdate { body: Some(""), title: None, reason: None, expected_version: None, extra: None }"#),
     (EDIT, r#"{"title":""}"#, r#"PostUpdate { body: None, title: Some(""), "#),
@@ -157,6 +166,116 @@ async fn a_valid_body_reaches_the_board() {
         );
         let call = server.board.last_call();
         assert!(call.contains(expected), "{endpoint} {body} {call}");
+    }
+}
+
+/// A body with one field that is null, and the same body without the field.
+pub(crate) struct NullCase {
+    pub(crate) field: String,
+    pub(crate) is_required: bool,
+    pub(crate) null: Value,
+    pub(crate) omitted: Value,
+}
+
+/// Returns a case for each field of a schema, also of objects in it, in which null does not remove a value. `root`
+/// contains the schemas to which others refer.
+pub(crate) fn null_cases(schema: &Value, root: &Value, body: &Value) -> Vec<NullCase> {
+    let schema = resolve(schema, root);
+    let required = schema["required"].as_array();
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let mut cases = Vec::new();
+    for (name, field) in fields.filter(|(_, field)| field.get("x-null-removes").is_none()) {
+        let with = |value: Value| {
+            let mut body = body.clone();
+            body[name] = value;
+            body
+        };
+        let mut omitted = body.clone();
+        omitted.as_object_mut().unwrap().remove(name);
+        cases.push(NullCase {
+            field: name.clone(),
+            is_required: required.is_some_and(|names| names.contains(&json!(name))),
+            null: with(Value::Null),
+            omitted,
+        });
+        let field = resolve(field, root);
+        let is_list = field["type"] == "array";
+        let item = if is_list {
+            resolve(&field["items"], root)
+        } else {
+            field
+        };
+        let inner = null_cases(item, root, &example(item, root));
+        let wrap = |value| with(if is_list { json!([value]) } else { value });
+        cases.extend(inner.into_iter().map(|case| NullCase {
+            field: format!("{name}.{}", case.field),
+            null: wrap(case.null),
+            omitted: wrap(case.omitted),
+            ..case
+        }));
+    }
+    cases
+}
+
+fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    let choices = schema["anyOf"].as_array().into_iter().flatten();
+    let choice = choices.into_iter().find(|choice| choice["type"] != "null");
+    let schema = choice.unwrap_or(schema);
+    match schema["$ref"].as_str() {
+        Some(reference) => root.pointer(&reference[1..]).unwrap(),
+        None => schema,
+    }
+}
+
+/// Returns a value with the required fields of a schema.
+fn example(schema: &Value, root: &Value) -> Value {
+    let schema = resolve(schema, root);
+    match schema["type"].as_str() {
+        Some("object") => {
+            let required = schema["required"].as_array().unwrap().iter();
+            let fields = required.map(|name| {
+                let name = name.as_str().unwrap();
+                (name.to_owned(), example(&schema["properties"][name], root))
+            });
+            Value::Object(fields.collect())
+        }
+        Some("array") => json!([example(&schema["items"], root)]),
+        Some("integer") => json!(1),
+        _ => json!("x"),
+    }
+}
+
+#[tokio::test]
+async fn null_in_an_optional_field_is_an_omitted_field() {
+    let (server, alice) = Server::with_alice().await;
+    let document = server.api.openapi();
+    let mut fields = Vec::new();
+    for row in ROWS.iter().filter(|row| !row.body.is_empty()) {
+        let operation = &document["paths"][row.template][row.method.to_lowercase()];
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        let body = serde_json::from_str(row.body).unwrap();
+        for case in null_cases(schema, &document, &body) {
+            let send = async |body: &Value| {
+                let request = Request::new(row.method, row.path).json(&body.to_string());
+                let response = server.send(&request.bearer(&alice)).await;
+                (response.status, server.board.last_call())
+            };
+            let null = send(&case.null).await;
+            if case.is_required {
+                assert_eq!(null.0, 400, "{row:?} {}", case.field);
+            } else {
+                assert_eq!(null, send(&case.omitted).await, "{row:?} {}", case.field);
+                fields.push(case.field);
+            }
+        }
+    }
+    for field in [
+        "subscribe",
+        "poll.canChangeVote",
+        "requestReceipt",
+        "options.optionId",
+    ] {
+        assert!(fields.iter().any(|one| one == field), "{field}: {fields:?}");
     }
 }
 

@@ -100,7 +100,7 @@ fn cases() -> Vec<Case> {
         Case(Guest, no_setup, request("GET", "/forums?x=1"), 400, "bad_request", NO_STORE, &[]),
         Case(Alice, no_setup, reply("{"), 400, "bad_request", NO_STORE, &[]),
         Case(Guest, no_setup, request("GET", "/me"), 401, "unauthenticated", NO_STORE, &["www-authenticate"]),
-        Case(Scopeless, no_setup, request("GET", "/me"), 403, "missing_scope", NO_STORE, &[]),
+        Case(Scopeless, no_setup, request("GET", "/me"), 403, "missing_scope", NO_STORE, &["www-authenticate"]),
         Case(Banned, no_setup, request("GET", "/me"), 403, "owner_unavailable", NO_STORE, &[]),
         Case(Alice, |b| fail_with(b, || BoardError::forbidden("No.")), reply(good), 403, "FORBIDDEN", NO_STORE, &[]),
         Case(Guest, no_setup, request("GET", "/nothing"), 404, "no_such_route", NO_STORE, &[]),
@@ -209,9 +209,13 @@ fn check_values(response: &TestResponse, cache: &str) {
     assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
     assert!(number(response, "x-ratelimit-remaining") <= number(response, "x-ratelimit-limit"));
     assert_eq!(number(response, "x-ratelimit-reset"), 1_767_225_600 + 300);
+    let challenge = match response.status {
+        403 => r#"Bearer error="insufficient_scope", scope="members:read""#,
+        _ => "Bearer",
+    };
     for (header, value) in [
         ("content-type", "application/json"),
-        ("www-authenticate", "Bearer"),
+        ("www-authenticate", challenge),
         ("idempotency-replayed", "true"),
     ] {
         assert!(response.header(header).is_none_or(|sent| sent == value));

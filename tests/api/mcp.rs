@@ -1,5 +1,11 @@
 //! Tools of the Model Context Protocol (`docs/protocol.md`, section 15).
 
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
 use bytes::Bytes;
 use forum_api::mcp::McpServer;
 use forum_api::runtime::TokioRuntime;
@@ -8,10 +14,12 @@ use forum_api::store::UsageCounts;
 use forum_api::test_util::TestResponse;
 use forum_api::{ApiSettings, Environment};
 use http::HeaderValue;
+use http_body::{Frame, SizeHint};
 use http_body_util::Full;
 use serde_json::{Map, Value, json};
 use tower::ServiceExt;
 
+use crate::bodies::null_cases;
 use crate::support::rows::{FULL_SCOPES, rows};
 use crate::support::server::{read, settings};
 use crate::support::*;
@@ -198,6 +206,14 @@ async fn refusals_are_those_of_the_api_for_every_operation() {
                 assert_eq!(outcome(&found), outcome(&expected));
                 assert_eq!(found.header("www-authenticate"), Some("Bearer"));
             } else if expected.status >= 400 {
+                if token == Some(&restricted) {
+                    let challenge = format!(
+                        r#"Bearer error="insufficient_scope", scope="{}""#,
+                        row.scope
+                    );
+                    assert_eq!(expected.header("www-authenticate"), Some(&*challenge));
+                    assert!(message(&expected).ends_with(row.scope), "{row:?}");
+                }
                 let found = found.json()["result"]["structuredContent"].clone();
                 assert_eq!(
                     comparable(found),
@@ -308,10 +324,32 @@ async fn a_repeated_key_takes_effect_once() {
     assert_eq!(code(&other).as_deref(), Some("CONFLICT"));
     let invalid = call(r#"{"threadId":"open-1","body":"Black.","idempotencyKey":"a key"}"#).await;
     assert_eq!(code(&invalid).as_deref(), Some("bad_request"));
+
+    let by_header = async |key: &str, arguments: &str| {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"createPost","arguments":{arguments}}}}}"#
+        );
+        let headers = [
+            ("content-type", "application/json"),
+            ("idempotency-key", key),
+        ];
+        agent.send("POST", &headers, &body).await
+    };
+    let reply = r#"{"threadId":"open-1","body":"Green.","subscribe":false}"#;
+    let replayed = by_header("k", reply).await;
+    assert_eq!(first.json(), replayed.json());
+    assert_eq!(replayed.header("idempotency-replayed"), Some("true"));
+    let same = r#"{"threadId":"open-1","body":"Green.","subscribe":false,"idempotencyKey":"k"}"#;
+    let both = by_header("k", same).await;
+    assert_eq!(both.header("idempotency-replayed"), Some("true"));
+    for (key, arguments) in [("other", same), ("a key", reply)] {
+        let refused = by_header(key, arguments).await;
+        assert_eq!(code(&refused).as_deref(), Some("bad_request"), "{key}");
+    }
 }
 
 #[tokio::test]
-async fn a_call_beyond_the_budget_is_a_refused_call() {
+async fn a_call_beyond_the_budget_is_refused() {
     let mut settings = ApiSettings::default();
     settings.token_budget.units = 3;
     let server = Server::with(settings);
@@ -321,12 +359,21 @@ async fn a_call_beyond_the_budget_is_a_refused_call() {
     assert_eq!(agent.names().await.len(), ROWS.len());
     assert_eq!(code(&agent.call("getMe", json!({})).await), None);
     let refused = agent.call("getMe", json!({})).await;
-    assert_eq!(code(&refused).as_deref(), Some("rate_limited"));
-    let id = refused.json()["result"]["structuredContent"]["error"]["requestId"].clone();
-    assert_eq!(refused.header("x-request-id"), id.as_str());
+    assert_eq!(outcome(&refused), RATE_LIMITED);
     assert!(refused.header("retry-after").is_some());
     let list = agent.request("tools/list", json!({})).await;
     assert_eq!(outcome(&list), RATE_LIMITED);
+
+    // The first unit is charged before the message is read, the rest of the cost afterwards.
+    let token = server.token("alice").await;
+    let agent = Agent::new(&server, Some(&token));
+    let reply = json!({ "threadId": "open-1", "body": "Green." });
+    let refused = agent.call("createPost", reply).await;
+    assert_eq!(code(&refused).as_deref(), Some("rate_limited"));
+    assert_eq!(number(&refused, "x-ratelimit-remaining"), 2);
+    let id = refused.json()["result"]["structuredContent"]["error"]["requestId"].clone();
+    assert_eq!(refused.header("x-request-id"), id.as_str());
+    assert!(refused.header("retry-after").is_some());
 }
 
 #[tokio::test]
@@ -336,11 +383,8 @@ async fn an_invalid_token_is_the_same_401() {
         let expected = server.send(&Request::get("/me").bearer(&token)).await;
         let agent = Agent::new(&server, Some(&token));
         let ping = agent.request("ping", json!({})).await;
-        let batch = agent
-            .post(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#)
-            .await;
         let tool = agent.call("getMe", json!({})).await;
-        for found in [ping, batch, tool] {
+        for found in [ping, tool] {
             assert_eq!(outcome(&found), outcome(&expected));
             assert_eq!(comparable(found.json()), comparable(expected.json()));
             assert_eq!(found.header("www-authenticate"), Some("Bearer"));
@@ -454,67 +498,238 @@ async fn arguments_are_encoded_in_the_path_and_the_query() {
 }
 
 #[tokio::test]
-async fn messages_without_a_response_are_accepted_without_a_charge() {
+async fn each_request_costs_at_least_one_unit() {
     let server = Server::new();
-    let agent = Agent::new(&server, None);
-    for body in [
-        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
-        r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#,
-    ] {
-        let response = agent.post(body).await;
-        assert_eq!((response.status, response.body.len()), (202, 0));
-        assert_eq!(response.header("x-ratelimit-remaining"), None);
+    let mut agent = Agent::new(&server, None);
+    let json = ("content-type", "application/json");
+    let batch = r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#;
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let unknown = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop"}}"#;
+    let me = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"getMe"}}"#;
+    let long = "x".repeat(65 * 1024);
+    let cases = [
+        ("POST", None, json, notification, 202),
+        ("POST", None, json, batch, 400),
+        ("POST", None, json, "{", 400),
+        ("POST", None, json, &*long, 413),
+        ("POST", None, json, list, 200),
+        ("POST", None, json, unknown, 200),
+        ("POST", None, json, me, 401),
+        ("POST", Some("bad"), json, notification, 401),
+        ("POST", Some("bad"), json, batch, 401),
+        ("POST", None, ("content-type", "text/plain"), list, 415),
+        ("GET", None, json, "", 405),
+        ("POST", None, ("origin", "https://other.example"), list, 403),
+    ];
+    let units = i64::from(settings().guest_budget.units);
+    for (sent, (method, token, header, body, status)) in (1..).zip(cases) {
+        agent.token = token.map(str::to_owned);
+        let response = agent.send(method, &[header], body).await;
+        assert_eq!(response.status, status, "{body}");
+        let remaining = number(&response, "x-ratelimit-remaining");
+        assert_eq!(remaining, units - sent, "{method} {header:?} {body}");
+        assert!(response.header("x-request-id").is_some());
+    }
+}
+
+/// A body that notes whether it was read, with its announced length.
+struct ObservedBody {
+    bytes: Option<Bytes>,
+    len: Option<u64>,
+    is_read: Arc<AtomicBool>,
+}
+
+impl http_body::Body for ObservedBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.is_read.store(true, Ordering::Relaxed);
+        Poll::Ready(self.bytes.take().map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.len.map_or(SizeHint::default(), SizeHint::with_exact)
     }
 }
 
 #[tokio::test]
-async fn batches_are_answered_where_the_version_has_them() {
+async fn a_refused_head_leaves_the_body_unread() {
+    let mut three_units = settings();
+    three_units.guest_budget.units = 3;
+    three_units.token_budget.units = 3;
+    let budget = three_units.token_budget;
+    let server = Server::with(three_units);
+    let token = server.token("alice").await;
+    let exhausted = server.token("alice").await;
+    server.exhaust(&exhausted, budget).await;
+    let agent = Agent::new(&server, None);
+    let json = "application/json";
+    let kib = 1024;
+    for (method, token, content_type, len, expected, is_read) in [
+        ("POST", Some(&*exhausted), json, Some(9), 429, false),
+        ("POST", Some(&*exhausted), json, None, 429, false),
+        ("POST", Some(&*token), json, Some(2048 * kib), 413, false),
+        ("POST", Some(&*token), json, Some(1024 * kib), 400, true),
+        ("POST", Some(&*token), json, Some(9), 429, false),
+        ("POST", None, json, Some(65 * kib), 413, false),
+        ("POST", None, json, Some(64 * kib), 400, true),
+        ("POST", None, json, None, 413, true),
+        ("POST", None, json, Some(9), 429, false),
+        ("POST", Some("bad"), json, Some(9), 401, false),
+        ("POST", None, "text/plain", Some(9), 415, false),
+        ("PUT", None, json, Some(9), 405, false),
+    ] {
+        let body = ObservedBody {
+            bytes: Some(Bytes::from(vec![b'x'; len.unwrap_or(65 * kib) as usize])),
+            len,
+            is_read: Arc::default(),
+        };
+        let read_flag = Arc::clone(&body.is_read);
+        let mut request = http::Request::builder()
+            .method(method)
+            .uri("/mcp")
+            .header("content-type", content_type);
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let request = request.body(body).unwrap();
+        let Ok(response) = agent.server.clone().oneshot(request).await;
+        let case = format!("{method} {token:?} {len:?}");
+        assert_eq!(response.status(), expected, "{case}");
+        assert_eq!(read_flag.load(Ordering::Relaxed), is_read, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn batches_are_refused() {
     let server = Server::new();
     let token = server.token("alice").await;
     let agent = Agent::new(&server, Some(&token));
-    let body = r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},7,
-        {"jsonrpc":"2.0","method":"notifications/initialized"},
-        {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"getMe","arguments":{}}}]"#;
     let json = ("content-type", "application/json");
-    for (version, accepted) in [
-        ("2024-11-05", true),
-        ("2025-03-26", true),
-        ("2025-06-18", false),
-        ("2025-11-25", false),
-        (MODERN, false),
-    ] {
+    let body = r#" [{"jsonrpc":"2.0","id":"a","method":"ping"}]"#;
+    for version in ["2024-11-05", "2025-06-18", "2025-11-25", MODERN] {
         let version = ("mcp-protocol-version", version);
         let response = agent.send("POST", &[json, version], body).await;
-        if accepted {
-            let results = response.json();
-            assert_eq!(results.as_array().unwrap().len(), 3);
-            assert_eq!(
-                (&results[0]["id"], &results[1]["error"]["code"]),
-                (&json!("a"), &json!(-32600))
-            );
-            assert_eq!(results[2]["result"]["isError"], false);
-        } else {
-            assert_eq!(rpc_error(&response), (400, -32600), "{version:?}");
+        assert_eq!(rpc_error(&response), (400, -32600), "{version:?}");
+    }
+    assert_eq!(rpc_error(&agent.post(body).await), (400, -32600));
+}
+
+#[tokio::test]
+async fn whole_numbers_have_each_form_of_json_schema() {
+    let server = Server::new();
+    let token = server.token("alice").await;
+    let agent = Agent::new(&server, Some(&token));
+    let call = async |name: &str, arguments: &str| {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{{{arguments}}}}}}}"#
+        );
+        agent.post(&body).await
+    };
+    for number in ["2", "2.0", "2e0", "0.2E1", "20e-1"] {
+        let found = call(
+            "listPosts",
+            &format!(r#""threadId":"open-1","limit":{number}"#),
+        )
+        .await;
+        assert_eq!(code(&found), None, "{number}");
+        let items = &found.json()["result"]["structuredContent"]["items"];
+        assert_eq!(items.as_array().unwrap().len(), 2, "{number}");
+        let rated = call(
+            "rateMember",
+            &format!(r#""userId":"bob","points":{number}"#),
+        )
+        .await;
+        assert_eq!(code(&rated), None, "{number}");
+        assert!(server.board.last_call().contains("points: 2,"), "{number}");
+        let found = call("getThread", &format!(r#""threadId":{number}"#)).await;
+        assert_eq!(code(&found).as_deref(), Some("not_found"), "{number}");
+        assert!(server.board.last_call().contains("(2)"), "{number}");
+    }
+    for number in ["2.5", "1e400", "-0.5"] {
+        let found = call(
+            "listPosts",
+            &format!(r#""threadId":"open-1","limit":{number}"#),
+        )
+        .await;
+        assert_eq!(code(&found).as_deref(), Some("bad_request"), "{number}");
+    }
+}
+
+#[tokio::test]
+async fn null_is_an_omitted_argument_that_no_schema_names() {
+    let server = Server::new();
+    let token = server.token("alice").await;
+    let agent = Agent::new(&server, Some(&token));
+    let tools = agent.tools().await;
+    for row in rows(Surface::Full) {
+        let name = agent.name(row);
+        let tool = tools.iter().find(|tool| tool["name"] == *name).unwrap();
+        let mut schema = tool["inputSchema"].clone();
+        if name == "updatePoll" {
+            let closes_at = schema["properties"]
+                .as_object_mut()
+                .unwrap()
+                .remove("closesAt");
+            assert_eq!(closes_at.unwrap()["type"], json!(["string", "null"]));
+        }
+        assert!(!schema.to_string().contains("null\""), "{schema}");
+        let arguments = arguments(row, row.path);
+        for case in null_cases(&schema, &schema, &arguments) {
+            let null = agent.call(&name, case.null).await;
+            let call = server.board.last_call();
+            if case.is_required {
+                assert!(
+                    null.json()["result"]["isError"] != false,
+                    "{name} {}",
+                    case.field
+                );
+                continue;
+            }
+            let omitted = agent.call(&name, case.omitted).await;
+            let result = |response: &TestResponse| {
+                comparable(response.json()["result"]["structuredContent"].clone())
+            };
+            assert_eq!(result(&null), result(&omitted), "{name} {}", case.field);
+            assert_eq!(call, server.board.last_call(), "{name} {}", case.field);
         }
     }
-    let mut one_unit = settings();
-    one_unit.guest_budget.units = 1;
-    let limited = Server::with(one_unit);
-    let refused = Agent::new(&limited, None)
-        .post(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]"#)
-        .await
-        .json();
-    assert_eq!(
-        (&refused[1]["id"], &refused[1]["error"]["code"]),
-        (&json!(2), &json!(-32000))
-    );
-    assert_eq!(refused[1]["error"]["data"]["code"], "rate_limited");
-    let many = format!(
-        "[{}]",
-        vec![r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#; 33].join(",")
-    );
-    assert_eq!(rpc_error(&agent.post(&many).await), (400, -32600));
+}
+
+#[tokio::test]
+async fn half_of_a_surrogate_pair_is_named() {
+    let server = Server::new();
+    let token = server.token("alice").await;
+    let agent = Agent::new(&server, Some(&token));
+    let message = |params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#)
+    };
+    let post = r#"{"name":"createPost","arguments":{"threadId":"open-1","body":"a\ud83db"}}"#;
+    let found = agent.post(&message(post)).await;
+    assert_eq!(code(&found).as_deref(), Some("bad_request"));
+    let text = found.json()["result"]["structuredContent"]["error"]["message"].to_string();
+    assert!(text.contains("surrogate"), "{text}");
+    for (body, expected) in [
+        (
+            message(r#"{"name":"search","arguments":{"q":"\ud83d"}}"#),
+            (200, -32602),
+        ),
+        (message(r#"{"name":"\ud83d"}"#), (200, -32602)),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"\ud83d"}"#.to_owned(),
+            (400, -32700),
+        ),
+    ] {
+        let found = agent.post(&body).await;
+        assert_eq!(rpc_error(&found), expected);
+        let text = found.json()["error"]["message"].to_string();
+        assert!(text.contains("surrogate"), "{text}");
+    }
 }
 
 #[tokio::test]
@@ -523,7 +738,7 @@ async fn versions_are_negotiated() {
     let agent = Agent::new(&server, None);
     for (requested, version) in [
         ("2024-11-05", "2024-11-05"),
-        ("2025-03-26", "2025-03-26"),
+        ("2025-03-26", "2025-11-25"),
         ("2025-06-18", "2025-06-18"),
         ("2025-11-25", "2025-11-25"),
         ("1999-01-01", "2025-11-25"),
@@ -536,14 +751,11 @@ async fn versions_are_negotiated() {
     }
     let json = ("content-type", "application/json");
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    let unknown = agent
-        .send(
-            "POST",
-            &[json, ("mcp-protocol-version", "1999-01-01")],
-            ping,
-        )
-        .await;
-    assert_eq!(rpc_error(&unknown), (400, -32022));
+    for version in ["1999-01-01", "2025-03-26"] {
+        let headers = [json, ("mcp-protocol-version", version)];
+        let unknown = agent.send("POST", &headers, ping).await;
+        assert_eq!(rpc_error(&unknown), (400, -32022), "{version}");
+    }
 }
 
 #[tokio::test]
@@ -585,6 +797,29 @@ async fn requests_of_the_newest_version_describe_themselves() {
         .send("POST", &[json, version], &message("tools/list", &meta))
         .await;
     assert_eq!(rpc_error(&missing), (400, -32020));
+    for (in_header, in_meta) in [
+        (MODERN, "v999.0.0"),
+        (MODERN, "2025-11-25"),
+        ("v999.0.0", MODERN),
+        ("2025-11-25", MODERN),
+        ("2025-11-25", "2025-06-18"),
+    ] {
+        let mut meta = meta.clone();
+        meta["io.modelcontextprotocol/protocolVersion"] = in_meta.into();
+        let headers = [
+            json,
+            ("mcp-protocol-version", in_header),
+            ("mcp-method", "tools/list"),
+        ];
+        let differing = agent
+            .send("POST", &headers, &message("tools/list", &meta))
+            .await;
+        assert_eq!(
+            rpc_error(&differing),
+            (400, -32020),
+            "{in_header} {in_meta}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::components::Components;
 use super::responses;
-use super::schemas::strip_null;
+use super::strip_null;
 use crate::operation::{Operation, OperationSchemas, OperationSpec, Source};
 use crate::scope::{Scope, Scopes};
 

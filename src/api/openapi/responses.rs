@@ -12,7 +12,7 @@ use crate::model::{ErrorBody, ErrorCode, Expected};
 use crate::operation::{
     ApiError, AuthFailure, ErrorMessages, InputError, OperationSchemas, OperationSpec,
 };
-use crate::scope::Surface;
+use crate::scope::{Scope, Surface};
 
 /// Headers: name, description, type, and `true` if every response has it.
 #[rustfmt::skip]
@@ -25,7 +25,7 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("x-ratelimit-reset", "End of the window as Unix time in seconds.", "integer", true),
     ("x-request-id", "Id of this request in the board's log.", "string", true),
     ("retry-after", "Seconds to wait before you retry the request.", "integer", false),
-    ("www-authenticate", "Authentication scheme: Bearer.", "string", false),
+    ("www-authenticate", "Authentication scheme: `Bearer`; for `missing_scope` with the scope that the token lacks, for example `Bearer error=\"insufficient_scope\", scope=\"posts:write\"`.", "string", false),
     ("etag", "Strong validator of the body, for `if-none-match`.", "string", false),
     ("link", "Absolute path of the next page with `rel=\"next\"`, for example `</api/v1/forums/2/threads?after=…>`; absent on the last page.", "string", false),
     ("location", "Absolute path of the created resource, for example `/api/v1/threads/16`.", "string", false),
@@ -182,6 +182,7 @@ fn error_response(status: StatusCode, codes: &[ErrorCode], messages: &ErrorMessa
         .collect();
     let more: &[&str] = match status.as_u16() {
         401 => &["www-authenticate"],
+        403 if codes.contains(&ErrorCode::MissingScope) => &["www-authenticate"],
         429 | 409 | 503 => &["retry-after"],
         _ => &[],
     };
@@ -212,7 +213,7 @@ fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
     match code {
         ErrorCode::BadRequest => InputError::expected("limit", Expected::LIMIT).into(),
         ErrorCode::Unauthenticated => AuthFailure::Unknown.into(),
-        ErrorCode::MissingScope => ApiError::MissingScope,
+        ErrorCode::MissingScope => ApiError::MissingScope(Scope::POSTS_WRITE),
         ErrorCode::OwnerUnavailable => ApiError::OwnerUnavailable,
         ErrorCode::NoSuchRoute => ApiError::NoSuchRoute,
         ErrorCode::PathNotFound => ApiError::NotFound,

@@ -99,7 +99,7 @@ fn settings(contract: Contract, definitions_path: &'static str) -> SchemaSetting
 }
 
 /// Removes `null` and list defaults from the schema of a query parameter: a parameter is absent, but never null.
-pub(super) fn strip_null(mut schema: Value) -> Value {
+pub(crate) fn strip_null(mut schema: Value) -> Value {
     let Some(fields) = schema.as_object_mut() else {
         return schema;
     };

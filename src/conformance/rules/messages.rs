@@ -183,7 +183,7 @@ board_rules! {
 paged! {
     Folder, MessageSummary: |self, reader, limit, after| {
         let filter = MessageFilter { folder: *self, unread: None };
-        let params = List { filter, limit, after };
+        let params = List { limit, after, ..List::new(filter) };
         reader.list_messages(&params).await
     };
 }

@@ -155,7 +155,7 @@ board_rules! {
 
 paged! {
     ThreadId, Post: |self, reader, limit, after| {
-        let params = List { filter: PostFilter::default(), limit, after };
+        let params = List { limit, after, ..List::default() };
         reader.list_posts(self, &params).await.map(|page| page.value)
     };
 }

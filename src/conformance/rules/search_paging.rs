@@ -177,7 +177,7 @@ board_rules! {
 
 paged! {
     SearchFilter, SearchHit: |self, reader, limit, after| {
-        let params = List { filter: self.clone(), limit, after };
+        let params = List { limit, after, ..List::new(self.clone()) };
         reader.search(&params).await
     };
 }

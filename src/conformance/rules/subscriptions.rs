@@ -202,7 +202,7 @@ board_rules! {
 
 paged! {
     Option<SubscriptionTargetKind>, Subscription: |self, reader, limit, after| {
-        let params = List { filter: SubscriptionFilter { target: *self }, limit, after };
+        let params = List { limit, after, ..List::new(SubscriptionFilter { target: *self }) };
         reader.list_subscriptions(&params).await
     };
 }

@@ -102,7 +102,7 @@ board_rules! {
 
 paged! {
     ForumId, Thread: |self, reader, limit, after| {
-        let params = List { filter: ThreadFilter::default(), limit, after };
+        let params = List { limit, after, ..List::default() };
         reader.list_threads(self, &params).await
     };
 }

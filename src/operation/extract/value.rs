@@ -38,6 +38,33 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), InputError> {
     Err(InputError::expected("content-type", Expected::JSON_TYPE))
 }
 
+/// Returns `true` if a string of a JSON text contains half of a surrogate pair, such as `\ud83d` without a second half.
+pub(crate) fn has_half_pair(json: &[u8]) -> bool {
+    let mut rest = json;
+    let mut is_first_half = false;
+    while let Some((byte, after)) = rest.split_first() {
+        let is_escape = *byte == b'\\';
+        let unit = is_escape.then(|| escaped_unit(after)).flatten();
+        let is_second_half = unit.is_some_and(|unit| (0xdc00..0xe000).contains(&unit));
+        if is_first_half != is_second_half {
+            return true;
+        }
+        is_first_half = unit.is_some_and(|unit| (0xd800..0xdc00).contains(&unit));
+        let escaped = match unit {
+            Some(_) => 5,
+            None => is_escape.into(),
+        };
+        rest = after.get(escaped..).unwrap_or_default();
+    }
+    is_first_half
+}
+
+/// Returns the UTF-16 code unit of an escape such as `\u00e4`, after its backslash.
+fn escaped_unit(json: &[u8]) -> Option<u16> {
+    let digits = json.strip_prefix(b"u")?.get(..4)?;
+    u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
+}
+
 /// A JSON value. An object keeps repeated names, so that they can be rejected.
 #[derive(Clone, Debug)]
 pub(crate) enum InputValue<'a> {
@@ -70,7 +97,13 @@ impl<'a> InputValue<'a> {
 
     /// Parses a JSON body.
     pub(crate) fn from_json(body: &'a [u8]) -> Result<Self, InputError> {
-        serde_json::from_slice(body).map_err(|_| InputError::expected("body", Expected::JSON))
+        serde_json::from_slice(body).map_err(|_| {
+            let expected = match has_half_pair(body) {
+                true => Expected::WHOLE_SURROGATE_PAIRS,
+                false => Expected::JSON,
+            };
+            InputError::expected("body", expected)
+        })
     }
 
     /// Removes a field from an object and returns its value; `None` if the object does not have the field.
@@ -105,7 +138,7 @@ impl<'a> InputValue<'a> {
     }
 
     /// Returns the whole number; `None` for other values.
-    fn whole_number(&self) -> Option<i128> {
+    pub(crate) fn whole_number(&self) -> Option<i128> {
         match self {
             Self::Number(number) => number.as_i128().or_else(|| whole_float(number)),
             Self::Parameter(text) => {
@@ -142,6 +175,9 @@ impl<'a> InputValue<'a> {
         }
     }
 }
+
+const MIN_I64: i128 = i64::MIN as i128;
+const MAX_U64: i128 = u64::MAX as i128;
 
 fn whole_float(number: &Number) -> Option<i128> {
     let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
@@ -200,9 +236,11 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
         match self {
             Self::Null => visitor.visit_unit(),
             Self::Bool(_) => self.deserialize_bool(visitor),
-            Self::Number(ref number) if number.is_u64() => self.deserialize_u64(visitor),
-            Self::Number(ref number) if number.is_i64() => self.deserialize_i64(visitor),
-            Self::Number(_) => self.deserialize_f64(visitor),
+            Self::Number(_) => match self.whole_number() {
+                Some(0..=MAX_U64) => self.deserialize_u64(visitor),
+                Some(MIN_I64..0) => self.deserialize_i64(visitor),
+                _ => self.deserialize_f64(visitor),
+            },
             Self::Text(_) | Self::Parameter(_) => self.deserialize_string(visitor),
             Self::List(_) => self.deserialize_seq(visitor),
             Self::Object(_) => self.deserialize_map(visitor),
@@ -244,10 +282,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
     /// Rejects repeated names. A struct rejects them itself.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         if let Self::Object(fields) = &self {
-            let mut names = HashSet::new();
-            if let Some((name, _)) = fields.iter().find(|(name, _)| !names.insert(name)) {
-                return Err(InputError::new(&**name, InputErrorKind::Repeated));
-            }
+            reject_repeated(fields)?;
         }
         self.deserialize_struct("", &[], visitor)
     }
@@ -289,6 +324,15 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
 
     forward_to_deserialize_any! {
         char bytes byte_buf unit unit_struct tuple tuple_struct ignored_any
+    }
+}
+
+/// Rejects repeated names in an object.
+pub(crate) fn reject_repeated(fields: &[(Cow<'_, str>, InputValue<'_>)]) -> Result<(), InputError> {
+    let mut names = HashSet::new();
+    match fields.iter().find(|(name, _)| !names.insert(name)) {
+        Some((name, _)) => Err(InputError::new(&**name, InputErrorKind::Repeated)),
+        None => Ok(()),
     }
 }
 

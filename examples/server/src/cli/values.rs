@@ -88,15 +88,29 @@ pub fn base_url(text: &str) -> Result<String, &'static str> {
     fits.then(|| url.into()).ok_or(expected)
 }
 
-/// Parses an origin as a browser sends it, or `*`.
+/// Parses an origin as a browser sends it, or `*`. A browser compares the whole text, so that another form of an origin,
+/// such as one with a pattern or with the port of its scheme, matches no page.
 pub fn origin(text: &str) -> Result<HeaderValue, &'static str> {
+    if text.len() > 1 && text.contains('*') {
+        return Err("expected a whole origin without a pattern, one for each subdomain, or *");
+    }
     let parsed = text.parse().unwrap_or_else(|_| http::Uri::default());
+    let default_port = match parsed.scheme_str() {
+        Some("http") => Some(80),
+        Some("https") => Some(443),
+        _ => None,
+    };
     let scheme = parsed.scheme_str().unwrap_or_default();
-    let host = parsed.authority();
-    let written = host.map(|host| format!("{scheme}://{host}"));
-    let is_origin = text == "*" || written.as_deref() == Some(text) && !text.contains('@');
+    let port = parsed.port_u16().filter(|port| Some(*port) != default_port);
+    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+    let written = parsed
+        .host()
+        .map(|host| format!("{scheme}://{}{port}", host.to_ascii_lowercase()));
+    let is_origin = text == "*" || written.as_deref() == Some(text);
     let value = HeaderValue::from_str(text).ok().filter(|_| is_origin);
-    value.ok_or("expected an origin, for example https://board.example:8443, or *")
+    value.ok_or(
+        "expected an origin as a browser sends it, for example https://board.example:8443, or *",
+    )
 }
 
 /// Parses a network, or a single address.
@@ -135,7 +149,39 @@ pub fn without_password(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{listen_address, without_password};
+    use super::{listen_address, origin, without_password};
+
+    #[test]
+    fn an_origin_has_the_form_in_which_a_browser_sends_it() {
+        for text in [
+            "*",
+            "https://board.example",
+            "http://localhost:3000",
+            "https://[::1]:8443",
+            "chrome-extension://abcdefgh",
+        ] {
+            assert_eq!(origin(text).unwrap(), text);
+        }
+        for text in [
+            "https://*.example",
+            "https://*",
+            "*.example",
+            "**",
+            "https://Board.example",
+            "HTTPS://board.example",
+            "https://board.example:443",
+            "http://board.example:80",
+            "https://board.example:",
+            "https://board.example:08443",
+            "https://board.example/",
+            "https://user@board.example",
+            "board.example",
+            "null",
+            "",
+        ] {
+            assert!(origin(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn an_address_to_listen_on_can_be_a_port() {

@@ -3,17 +3,24 @@
 use std::time::Duration;
 
 use http::header::{
-    AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK, LOCATION, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
 use http::{HeaderName, HeaderValue, Method};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 /// Headers that a page may send.
-const SENT: [HeaderName; 5] = [
+const SENT: [HeaderName; 11] = [
+    ACCEPT,
     AUTHORIZATION,
     CONTENT_TYPE,
     IF_NONE_MATCH,
     HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("last-event-id"),
+    HeaderName::from_static("mcp-method"),
+    HeaderName::from_static("mcp-name"),
+    HeaderName::from_static("mcp-protocol-version"),
+    HeaderName::from_static("mcp-session-id"),
     HeaderName::from_static("x-request-id"),
 ];
 

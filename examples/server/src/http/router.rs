@@ -14,7 +14,8 @@ use forum_api::reference::ReferencePage;
 use forum_api::{ForumApi, MalformedRequest};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
-use tower::Service;
+use tower::util::option_layer;
+use tower::{Layer, Service};
 
 use super::cors;
 use super::metrics::{self, Metrics};
@@ -113,14 +114,12 @@ impl ServerRouter {
             .fallback(unknown.clone())
             .method_not_allowed_fallback(unknown)
             .layer(from_fn(refuse_malformed));
+        let cors = option_layer(cors::layer(&self.cors_origins));
         let rest = match self.mcp {
-            Some(mcp) => routes.route_service(MCP, mcp),
+            Some(mcp) => routes.route_service(MCP, cors.layer(mcp)),
             None => routes,
         };
-        match cors::layer(&self.cors_origins) {
-            Some(layer) => mount(rest, API, tower::Layer::layer(&layer, self.api)),
-            None => mount(rest, API, self.api),
-        }
+        mount(rest, API, cors.layer(self.api))
     }
 }
 

@@ -169,7 +169,7 @@ fn options_change_rate_limits_proxies_and_language() {
 }
 
 #[test]
-fn pages_of_named_origins_may_call_the_api() {
+fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     let origins = ["https://a.example", "https://b.example"];
     let server = Server::new(&["--cors-origin", origins[0], "--cors-origin", origins[1]]);
     let request_from = |method, url: String, origin| {
@@ -188,6 +188,42 @@ fn pages_of_named_origins_may_call_the_api() {
     }
     let other = request_from("GET", server.api_url("/forums"), "https://c.example");
     assert_eq!(other.header("access-control-allow-origin"), None);
+    let preflight = [
+        ("origin", origins[1]),
+        ("access-control-request-method", "POST"),
+        (
+            "access-control-request-headers",
+            "accept,authorization,content-type,idempotency-key,last-event-id,mcp-method,mcp-name,\
+             mcp-protocol-version,mcp-session-id",
+        ),
+    ];
+    let answer = send("OPTIONS", &server.url("/mcp"), &preflight, "");
+    let allowed = answer.header("access-control-allow-headers").unwrap();
+    for name in preflight[2].1.split(',') {
+        assert!(allowed.split(',').any(|one| one.trim() == name), "{name}");
+    }
+    let methods = answer.header("access-control-allow-methods").unwrap();
+    assert!(answer.status == 200 && methods.contains("POST"));
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let from = |origin| {
+        let headers = [("origin", origin), ("content-type", "application/json")];
+        send("POST", &server.url("/mcp"), &headers, ping)
+    };
+    let answer = from(origins[1]);
+    assert_eq!(
+        (answer.status, answer.header("access-control-allow-origin")),
+        (200, Some(origins[1]))
+    );
+    let exposed = answer.header("access-control-expose-headers").unwrap();
+    assert!(exposed.contains("x-request-id") && exposed.contains("retry-after"));
+    let foreign = from("https://c.example");
+    assert_eq!(
+        (
+            foreign.status,
+            foreign.header("access-control-allow-origin")
+        ),
+        (403, None)
+    );
     for path in [
         "/panel/style.css",
         "/sign-in",

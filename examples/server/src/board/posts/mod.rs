@@ -40,9 +40,6 @@ const THREAD_COLUMNS: &str = "
 
 const THREAD_COLUMN_COUNT: usize = 4;
 
-/// Size in bytes of the texts of a page, after which the page ends.
-const TEXTS_MAX: usize = 1024 * 1024;
-
 pub(super) const COLUMNS: &str = "
     post.id, post.thread_id, post.number, post.state, post.created_at,
     author.id, author.username, author.avatar_url,
@@ -121,7 +118,7 @@ pub async fn list(
         ":rows": list.limit.plus_one(), ":window": EDIT_WINDOW.key,
     };
     let [sqlite, postgres] = &*PAGE;
-    let mut page = PageReader::new(actor, list.limit, now);
+    let mut page = PageReader::new(actor, list, now);
     connection
         .each_row(
             connection.dialect(sqlite, postgres),
@@ -136,6 +133,8 @@ pub async fn list(
 struct PageReader<'a> {
     actor: &'a Actor,
     limit: PageLimit,
+    /// Size in bytes of the texts of a page, after which the page ends.
+    max_bytes: usize,
     now: Timestamp,
     /// The thread; `None` before the first row.
     view: Option<PostView>,
@@ -145,7 +144,7 @@ struct PageReader<'a> {
     /// Place of the last of `posts` in the order of posts.
     last: Option<Timestamp>,
     /// Upper bound of the bytes of the texts of `posts` in JSON. The bytes are counted only if the bound exceeds
-    /// [`TEXTS_MAX`].
+    /// `max_bytes`.
     max_size: usize,
     /// Bytes of the texts of the first `counted` of `posts`.
     size: usize,
@@ -154,14 +153,15 @@ struct PageReader<'a> {
 }
 
 impl<'a> PageReader<'a> {
-    fn new(actor: &'a Actor, limit: PageLimit, now: Timestamp) -> Self {
+    fn new(actor: &'a Actor, list: &List<PostFilter>, now: Timestamp) -> Self {
         Self {
             actor,
-            limit,
+            limit: list.limit,
+            max_bytes: list.max_bytes,
             now,
             view: None,
             sees_from: false,
-            posts: Vec::with_capacity(limit.get()),
+            posts: Vec::with_capacity(list.limit.get()),
             last: None,
             max_size: 0,
             size: 0,
@@ -194,15 +194,15 @@ impl<'a> PageReader<'a> {
         Ok(Continue(()))
     }
 
-    /// Returns whether the texts of `posts` exceed [`TEXTS_MAX`].
+    /// Returns whether the texts of `posts` exceed `max_bytes`.
     fn exceeds_size(&mut self) -> bool {
-        if self.max_size <= TEXTS_MAX {
+        if self.max_size <= self.max_bytes {
             return false;
         }
         let uncounted = self.posts.iter().skip(self.counted).flat_map(texts);
         self.size += uncounted.map(size_in_json).sum::<usize>();
         self.counted = self.posts.len();
-        self.size > TEXTS_MAX
+        self.size > self.max_bytes
     }
 
     fn finish(self) -> BoardResult<InForum<Page<Post>>> {
