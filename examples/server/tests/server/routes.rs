@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use http::HeaderName;
 use rusqlite::Connection;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::{Response, get, send};
 use crate::deliveries::{add_endpoint, endpoint_id};
@@ -241,6 +241,38 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     let closed = Server::new(&[]);
     let options = request_from("OPTIONS", closed.api_url("/forums"), origins[0]);
     assert_eq!(options.error_code(), "no_such_route");
+}
+
+#[test]
+fn pages_over_mcp_have_half_of_the_texts() {
+    let server = Server::new(&[]);
+    server.run_ok("setting post.interval_seconds 0");
+    let token = server.token("alice");
+    // 20,000 bytes in the source and 80,000 in HTML.
+    let body = "<".repeat(20_000);
+    let thread = json!({ "title": "Long", "body": body });
+    let thread = server.post(&token, "/forums/2/threads", &thread).json()["threadId"].clone();
+    let posts = format!("/threads/{}/posts", thread.as_str().unwrap());
+    for _ in 0..12 {
+        let reply = server.post(&token, &posts, &json!({ "body": body }));
+        assert_eq!(reply.status, 201);
+    }
+    let page = server.get(&token, &posts).json();
+    let call = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": { "name": "listPosts", "arguments": { "threadId": thread } },
+    });
+    let headers = [("content-type", "application/json")];
+    let answer = send("POST", &server.url("/mcp"), &headers, &call.to_string());
+    let result = &answer.json()["result"];
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(text, result["structuredContent"]);
+    for (page, posts) in [(&page, 11), (&text, 6)] {
+        assert_eq!(page["items"].as_array().unwrap().len(), posts);
+        assert!(page["next"].is_string());
+    }
 }
 
 #[test]
