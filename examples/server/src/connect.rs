@@ -187,6 +187,9 @@ impl DatabaseUrl {
     }
 
     /// Returns whether the database contains a board; `None` if the SQLite file is missing or unreadable. Changes nothing.
+    ///
+    /// # Errors
+    /// If Postgres is unreachable, or is behind a pooler that cannot be used.
     pub async fn holds_board(&self) -> BoardResult<Option<bool>> {
         match self {
             Self::Sqlite(sqlite::DatabasePath::Memory, _) => Ok(Some(false)),
@@ -194,6 +197,7 @@ impl DatabaseUrl {
                 Ok(db::holds_board(path).ok())
             }
             Self::Postgres(pool) => {
+                postgres::check_pooler(pool).await?;
                 let board = board(pool.clone(), Language::English);
                 board.exists().await.map(Some)
             }

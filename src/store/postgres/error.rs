@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use deadpool_postgres::{PoolError, TimeoutType};
+use deadpool_postgres::{HookError, PoolError, TimeoutType};
 use tokio_postgres::error::DbError;
 use tokio_postgres::types::{WasNull, WrongType};
 
@@ -148,7 +148,10 @@ impl From<MigrationError> for PostgresError {
 impl From<PoolError> for PostgresError {
     fn from(error: PoolError) -> Self {
         Self(match error {
-            PoolError::Backend(error) => Cause::Postgres(error),
+            PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+                Cause::Postgres(error)
+            }
+            PoolError::PostCreateHook(HookError::Message(reason)) => Cause::Unusable(reason.into()),
             PoolError::Timeout(TimeoutType::Wait) => Cause::PoolTimeout,
             PoolError::Timeout(_) => Cause::ConnectTimeout,
             other => Cause::Unusable(other.to_string()),

@@ -4,19 +4,26 @@ use deadpool_postgres::Pool;
 use tokio_postgres::{GenericClient, Transaction};
 
 use super::PostgresError;
+use super::pooler::check_pooler;
+use super::session::{check_encoding, check_isolation};
 use crate::store::migrations::migrations;
 use crate::store::{Migrations, SchemaStatus};
 
 /// Migrations of the library's tables.
 pub const MIGRATIONS: Migrations = migrations!("migrations": "0001_init");
 
-/// Creates or migrates the library's tables, in the connection's current schema (the first existing one of its
+/// Selects settings that a host's own pool may not provide.
+const SESSION: &str =
+    "SELECT current_setting('server_encoding'), current_setting('default_transaction_isolation')";
+
+/// Checks the [pooler](check_pooler), and creates or migrates the library's tables, in the connection's current schema (the first existing one of its
 /// `search_path`). Several nodes can call it at the same time. Its statements have no timeout.
 ///
 /// # Errors
-/// [`PostgresError`] if Postgres is unreachable, a migration fails, or the applied migrations do not match the
-/// program's ([`MigrationError`](crate::store::MigrationError)).
+/// [`PostgresError`] if Postgres is unreachable, the pooler or the database cannot be used, a migration fails, or the
+/// applied migrations do not match the program's ([`MigrationError`](crate::store::MigrationError)).
 pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
+    check_pooler(pool).await?;
     let mut client = pool.get().await?;
     let transaction = client.transaction().await?;
     let unlimited = "SET LOCAL statement_timeout = 0";
@@ -38,12 +45,16 @@ pub async fn schema_status(pool: &Pool) -> Result<SchemaStatus, PostgresError> {
 /// that were applied before: 0 for a new database. Waits for other transactions that apply migrations of the same table.
 ///
 /// # Errors
-/// [`PostgresError`] if a migration fails, or the applied migrations do not match the program's. On an error, roll
-/// back the transaction.
+/// [`PostgresError`] if the encoding of the database is not UTF8, the default isolation level of the connection is not
+/// `READ COMMITTED`, a migration fails, or the applied migrations do not match the program's. On an error, roll back the
+/// transaction.
 pub async fn apply_migrations(
     transaction: &Transaction<'_>,
     migrations: &Migrations,
 ) -> Result<u32, PostgresError> {
+    let session = transaction.query_one(SESSION, &[]).await?;
+    check_encoding(session.try_get(0)?)?;
+    check_isolation(session.try_get(1)?)?;
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
     transaction.query_one(lock, &[&migrations.table]).await?;
     let applied = applied(transaction, migrations).await?;

@@ -27,16 +27,17 @@
 //! `examples/existing_board` is a board that shares its pool.
 //!
 //! Each operation is one statement, prepared once for each connection, in its own transaction at the isolation level
-//! `READ COMMITTED`, which must be the default. No statement holds a lock while it waits for the program. Statements do not
-//! deadlock, and a node can crash at any time. At the log level `TRACE` each statement is logged without its parameters.
+//! `READ COMMITTED`, the default of a connection of [`connect`]; [`migrate`] refuses a pool with another default. No
+//! statement holds a lock while it waits for the program. Statements do not deadlock, and a node can crash at any time. At the log level `TRACE` each statement is logged without its parameters.
 //!
 //! # PgBouncer
 //!
-//! In transaction mode PgBouncer must support prepared statements: version 1.21 or later, with
-//! `max_prepared_statements` set. PgBouncer rejects the startup parameter `options` of [`connect`] unless
-//! `ignore_startup_parameters = options` is set. In that case, set `statement_timeout` (`ALTER ROLE forum SET
-//! statement_timeout = '10s'`) and `idle_in_transaction_session_timeout` for the role. [`migrate`] works through
-//! PgBouncer, because its lock ends with its transaction.
+//! The library runs behind PgBouncer 1.21 or later in transaction mode, with `max_prepared_statements` above 0, and in
+//! session mode with a `pool_size` of at least the sum of the connections of all processes. [`check_pooler`], which
+//! [`migrate`] calls, refuses others. [`connect`] sends no start-up options of its own, and sets its limits with a
+//! statement. In transaction mode this statement reaches only one of the shared sessions: limit all statements with a
+//! default of the role (`ALTER ROLE forum SET statement_timeout = '10s'`), or each transaction with `SET LOCAL`.
+//! [`migrate`] works through PgBouncer, because its lock ends with its transaction.
 //!
 //! # Tables
 //!
@@ -67,6 +68,8 @@ mod executor;
 mod hosts;
 mod migrations;
 mod pool;
+mod pooler;
+mod session;
 mod tls;
 mod types;
 
@@ -77,4 +80,5 @@ pub(crate) use error::{describe_db_error, describe_error};
 pub use execute::LeaseClock;
 pub use migrations::{MIGRATIONS, apply_migrations, migrate, migration_status, schema_status};
 pub use pool::{check_writable, close_if_lost, connect};
+pub use pooler::check_pooler;
 pub use tokio_postgres;

@@ -14,11 +14,12 @@ use tokio_postgres::{Config, Error};
 
 use super::error::PostgresError;
 use super::hosts::{Hosts, urls_of_hosts};
+use super::session::begin_session;
 use super::tls::TlsMode;
 use crate::lock::lock;
 
-/// Timeout of the wait for a free connection, and for a new one to the only host.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout of the wait for a free connection, for a new one to the only host, and for its first response.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Timeout of a new connection to one of several hosts.
 const HOST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -42,10 +43,6 @@ const CHECK_INTERVAL: usize = 64;
 /// Timeout of the check of a connection.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Timeouts of a statement and of an idle transaction, so that a crashed or halted node does not hold its locks
-/// indefinitely.
-const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_timeout=20s";
-
 /// Creates a pool of up to `size` connections to the database at `address`, such as
 /// `postgres://user:password@host/database`.
 ///
@@ -60,9 +57,14 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// | for a free connection | 5 s | |
 /// | for the check of a connection | 2 s | |
 /// | for a new connection | 5 s; 2 s for each of several hosts | `connect_timeout`, in seconds for each host |
+/// | for the first response of a new connection | 5 s | |
 /// | for a statement | 10 s | `options`: `-c statement_timeout` |
 /// | for the next statement of a transaction | 20 s | `options`: `-c idle_in_transaction_session_timeout` |
 /// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
+///
+/// Each new connection sets the limits of statements and transactions, removes those of locks and idle sessions, and sets
+/// the default isolation level to `READ COMMITTED`, so that the defaults of the database and the role have no effect. It is
+/// refused if the encoding of the database is not UTF8.
 ///
 /// A node needs 10 to 20 connections in addition to the connections of the board. The total for all nodes must be below
 /// the server's `max_connections`.
@@ -118,6 +120,7 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     let check = Arc::new(ConnectionCheck::default());
     let pool = Pool::builder(manager)
         .max_size(size)
+        .post_create(Hook::async_fn(|client, _| Box::pin(begin_session(client))))
         .pre_recycle(Hook::async_fn(move |client, metrics| {
             let check = Arc::clone(&check);
             let metrics = *metrics;
@@ -168,9 +171,7 @@ fn config(url: &str, tls: SslMode, has_standbys: bool) -> Result<Config, Postgre
     if has_standbys {
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
-    let given = config.get_options().unwrap_or_default();
-    let options = format!("{TIMEOUTS} {given}");
-    config.options(options).keepalives_idle(TCP_USER_TIMEOUT);
+    config.keepalives_idle(TCP_USER_TIMEOUT);
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(if has_standbys {
             HOST_TIMEOUT
@@ -193,6 +194,14 @@ fn config(url: &str, tls: SslMode, has_standbys: bool) -> Result<Config, Postgre
     Ok(config)
 }
 
+/// Changes a table, and needs 4 MiB on the disk: the pages exceed `work_mem`.
+const PROBE: &str = "
+    UPDATE forum_api_migrations SET step = step;
+    SET LOCAL work_mem = '64kB';
+    SET LOCAL temp_tablespaces = '';
+    WITH written AS MATERIALIZED (SELECT repeat(' ', 8192) AS page FROM generate_series(1, 512))
+    SELECT count(page) FROM written";
+
 /// Closes a connection whose statement failed with this code, if the server is shutting down or no longer accepts writes
 /// (SQLSTATE class 57P, and 25006). Also closes the idle connections of the pool, so that the next attempt opens a new
 /// connection, to the primary. Otherwise the connection returns to its pool.
@@ -204,7 +213,8 @@ pub fn close_if_lost(client: Client, code: &SqlState) {
     }
 }
 
-/// Checks that the database accepts writes: changes the library's table of migrations and rolls back.
+/// Checks that the database accepts writes: changes the library's table of migrations, writes 4 MiB to a temporary file on
+/// the disk of the database, and rolls back. A small write can succeed on a full disk.
 ///
 /// # Errors
 /// [`PostgresError`] if Postgres is unreachable, the database is read-only or full, or the library's tables do not exist.
@@ -212,8 +222,7 @@ pub async fn check_writable(pool: &Pool) -> Result<(), PostgresError> {
     let mut client = pool.get().await?;
     let change = async {
         let transaction = client.transaction().await?;
-        let sql = "UPDATE forum_api_migrations SET step = step";
-        transaction.batch_execute(sql).await?;
+        transaction.batch_execute(PROBE).await?;
         transaction.rollback().await
     };
     let changed = change.await;

@@ -4,6 +4,7 @@ mod clock;
 mod concurrency;
 mod migrations;
 mod plans;
+mod session;
 mod tls;
 mod unreachable;
 

@@ -57,20 +57,6 @@ async fn an_unreachable_server_is_an_error() {
     assert_eq!(look_up_error(&full).await, expected);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn statements_and_idle_transactions_have_limits() {
-    let pool = connect(&schema().await, 1).unwrap();
-    let client = pool.get().await.unwrap();
-    for (setting, expected) in [
-        ("statement_timeout", "10s"),
-        ("idle_in_transaction_session_timeout", "20s"),
-    ] {
-        let show = format!("SHOW {setting}");
-        let value: String = client.query_one(&show, &[]).await.unwrap().get(0);
-        assert_eq!(value, expected, "{setting}");
-    }
-}
-
 #[test]
 fn a_malformed_address_is_an_error_in_one_line() {
     let error = connect("postgres://forum@localhost:port/forum", 2).unwrap_err();

@@ -47,7 +47,8 @@ impl ServerDirectory {
         }
     }
 
-    fn with_postgres(self, database: Database) -> Self {
+    /// Uses this database.
+    pub fn with_postgres(self, database: Database) -> Self {
         let postgres = Some(Arc::new(database));
         Self { postgres, ..self }
     }

@@ -71,12 +71,32 @@ impl Database {
         Self::from_template(&other.server, &other.name)
     }
 
+    /// Creates an empty database with another encoding than UTF8.
+    pub fn with_encoding(encoding: &str) -> Self {
+        let options = format!("TEMPLATE template0 ENCODING {encoding} LOCALE 'C'");
+        Self::with_options(&url(), &options)
+    }
+
     fn from_template(server: &str, template: &str) -> Self {
+        Self::with_options(server, &format!("TEMPLATE {template} STRATEGY FILE_COPY"))
+    }
+
+    fn with_options(server: &str, options: &str) -> Self {
         let name = unique_name();
-        let create = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
-        query(server.into(), create).unwrap();
+        query(server.into(), format!("CREATE DATABASE {name} {options}")).unwrap();
         let server = server.into();
         Self { server, name }
+    }
+
+    /// Moves the files of the database to an empty directory.
+    pub fn move_to_disk(&self, directory: &str) {
+        let name = &self.name;
+        for statement in [
+            format!("CREATE TABLESPACE {name} LOCATION '{directory}'"),
+            format!("ALTER DATABASE {name} SET TABLESPACE {name}"),
+        ] {
+            query(self.server.clone(), statement).unwrap();
+        }
     }
 
     pub fn url(&self) -> String {

@@ -9,15 +9,13 @@ use tokio::task::block_in_place;
 use tokio::time::interval;
 
 use crate::checks::{check_deliveries, check_posts, repeat};
+use crate::client;
 use crate::cluster::Cluster;
 use crate::load::Load;
 use crate::node::Node;
 use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;
 use crate::receiver::Receiver;
-
-const SERVERS: usize = 4;
-const WORKERS: usize = 3;
 
 /// Number of kills.
 const KILLS: usize = 5;
@@ -30,12 +28,13 @@ const RESPONSE_DELAY: Duration = Duration::from_millis(200);
 
 #[test]
 fn killed_nodes_lose_and_repeat_no_write() {
-    run_drill(run_with_kills);
+    run_drill(async |urls| drop(run_with_kills(urls, 4, 3).await));
 }
 
-async fn run_with_kills(urls: BackendUrls) {
+/// Kills nodes at random. Returns the metrics of all servers.
+pub async fn run_with_kills(urls: BackendUrls, servers: usize, workers: usize) -> String {
     let options = ["--token-budget", "1000000"];
-    let mut cluster = Cluster::new(&urls, SERVERS, WORKERS, &options).await;
+    let mut cluster = Cluster::new(&urls, servers, workers, &options).await;
     let attempted = Mutex::new(BTreeSet::new());
     let receiver = Receiver::with_statuses(move |received| {
         thread::sleep(RESPONSE_DELAY);
@@ -58,16 +57,22 @@ async fn run_with_kills(urls: BackendUrls) {
 
     cluster.replace_workers().await;
     check_deliveries(&receiver, &secret, &posts).await;
+    let mut metrics = String::new();
+    for node in cluster.nodes.addresses() {
+        metrics += &block_in_place(|| client::get(&format!("http://{node}/metrics")).body);
+    }
     block_in_place(|| cluster.stop());
+    metrics
 }
 
 async fn kill_at_random(cluster: &mut Cluster) {
+    let nodes = cluster.servers.len() + cluster.workers.len();
     let mut random = Random::new(0);
     let mut pace = interval(KILL_INTERVAL);
     pace.tick().await;
     for _ in 0..KILLS {
         pace.tick().await;
-        block_in_place(|| cluster.replace(random.below(SERVERS + WORKERS), Node::kill));
+        block_in_place(|| cluster.replace(random.below(nodes), Node::kill));
     }
     pace.tick().await;
 }

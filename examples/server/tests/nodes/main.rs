@@ -1,5 +1,5 @@
 //! Drills with several nodes on one Postgres and one Redis: killed nodes, outages of the two, the loss of the primary of a
-//! Postgres with a standby, and reads on replicas.
+//! Postgres with a standby, reads on replicas, and poolers.
 //!
 //! `tests/run` starts both stores and sets `FORUM_API_POSTGRES` and `FORUM_API_REDIS`; without them each test fails. A
 //! drill takes less than a minute.
@@ -7,7 +7,7 @@
 //! `cargo test` builds the server. To run only this binary, run `cargo build -p forum-server` first.
 
 use forum_test_support::{
-    client, cluster, connection, node, postgres, prerequisites, random, receiver, redis,
+    client, cluster, connection, node, postgres, prerequisites, program, random, receiver, redis,
 };
 
 mod checks;
@@ -15,6 +15,7 @@ mod failover;
 mod killed;
 mod load;
 mod outage;
+mod pooler;
 mod replicas;
 mod stores;
 mod wait;

@@ -6,12 +6,14 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use tokio::task::block_in_place;
 
-/// A Postgres server, which can get a standby and replicas.
+/// A Postgres server, which can get a standby, replicas and poolers.
 #[derive(Debug)]
 pub struct Postgres {
     pub url: String,
     /// URLs of the replicas `first` and `second`.
     pub replicas: Vec<String>,
+    /// URLs of the poolers before the first server and before the replica `first`.
+    pub poolers: Vec<String>,
     script: Child,
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -29,12 +31,14 @@ impl Postgres {
         let mut postgres = Self {
             url: String::new(),
             replicas: Vec::new(),
+            poolers: Vec::new(),
             orders: script.stdin.take(),
             answers: BufReader::new(script.stdout.take().unwrap()),
             script,
         };
         postgres.url = postgres.answer();
         postgres.replicas = vec![postgres.answer(), postgres.answer()];
+        postgres.poolers = vec![postgres.answer(), postgres.answer()];
         postgres
     }
 

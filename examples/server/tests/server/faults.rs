@@ -7,6 +7,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::json;
@@ -22,15 +23,19 @@ fn succeeds(program: &str, arguments: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// A directory on a disk of 8 MB, which is unmounted with this value.
+/// A directory on a small disk, which is unmounted with this value.
 struct SmallDisk(ServerDirectory);
 
 impl SmallDisk {
     fn mount() -> Self {
+        Self::mount_with("size=8m")
+    }
+
+    fn mount_with(options: &str) -> Self {
         let disk = Self(ServerDirectory::in_sqlite());
         let mounted = succeeds(
             "mount",
-            &["-t", "tmpfs", "-o", "size=8m", "tmpfs", disk.path()],
+            &["-t", "tmpfs", "-o", options, "tmpfs", disk.path()],
         );
         assert!(mounted, "no disk can be mounted here");
         disk
@@ -180,6 +185,42 @@ fn acknowledged_writes_survive_a_full_disk() {
     fixture.assert_reads_only();
     fs::remove_file(filling).unwrap();
     fixture.assert_recovers();
+}
+
+/// The disk of the database is full, but not that of the log of Postgres.
+#[test]
+fn a_full_disk_of_postgres_ends_readiness_until_space_is_free() {
+    let database = Database::new();
+    // The owner of the directory is the user of Postgres, which `tests/postgres` starts.
+    let disk = SmallDisk::mount_with("size=48m,mode=0700,uid=65534,gid=65534");
+    database.move_to_disk(disk.path());
+    let directory = ServerDirectory::in_sqlite().with_postgres(database);
+    let mut fixture = FaultFixture::new(directory);
+    let ready = fixture.server.url("/ready");
+    assert_eq!(get(&ready).status, 200);
+    let filling = disk.fill();
+    let long = |number| format!("acknowledged {number} {}", "long ".repeat(3_000));
+    let mut is_full =
+        |number: usize| fixture.reply(&long(number), &number.to_string()).status != 201;
+    let refused = (0..2_000)
+        .find(|number| is_full(*number))
+        .expect("a full disk");
+    wait_for_status(&ready, 503);
+    assert_eq!(get(&fixture.server.url("/health")).status, 200);
+    assert_eq!(fixture.server.get(&fixture.token, POSTS).status, 200);
+    fs::remove_file(filling).unwrap();
+    wait_for_status(&ready, 200);
+    let again = fixture.reply(&long(refused), &refused.to_string());
+    assert_eq!(again.status, 201, "{again:?}");
+    fixture.assert_recovers();
+}
+
+/// Waits for a status: a server probes its database once a second.
+fn wait_for_status(url: &str, status: u16) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while get(url).status != status {
+        assert!(Instant::now() < deadline, "no {status}");
+    }
 }
 
 #[test]

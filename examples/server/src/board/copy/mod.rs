@@ -17,6 +17,7 @@ use std::path::Path;
 use deadpool_postgres::Pool;
 use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
+use forum_api::store::postgres::check_pooler;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, spawn_blocking};
 
@@ -93,6 +94,7 @@ pub async fn to_postgres(
     let opened = blocking(move || sqlite::open_source(&path)).await;
     let (mut source, was_offline) = opened.map_err(failed(SOURCE))?;
     check_offline(was_offline, settings)?;
+    check_pooler(target).await?;
     let mut client = target
         .get()
         .await

@@ -10,6 +10,7 @@ use futures_util::{Stream, TryStreamExt};
 use tokio::sync::mpsc;
 use tokio_postgres::IsolationLevel;
 use tokio_postgres::binary_copy::{BinaryCopyInWriter, BinaryCopyOutStream};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::row::{Batches, Checksum, Row};
@@ -24,19 +25,21 @@ const WITHOUT_TIMEOUTS: &str = "
     SET LOCAL idle_in_transaction_session_timeout = 0";
 
 /// Settings for writing many rows: the search index is built after them. Postgres builds the index of words faster with
-/// this memory than with 128 MB, because more of the memory is in the caches of the processor. Postgres 14 and later on
-/// Linux checks each second whether the client is connected, so that a statement ends after its client was killed.
+/// this memory than with 128 MB, because more of the memory is in the caches of the processor.
 const WRITE_IN_BULK: &str = "
     SET LOCAL board.together = on;
-    SET LOCAL maintenance_work_mem = '32MB';
-    DO $$ BEGIN
-        PERFORM set_config('client_connection_check_interval', '1s', TRUE);
-    EXCEPTION WHEN OTHERS THEN NULL;
-    END $$";
+    SET LOCAL maintenance_work_mem = '32MB'";
 
-/// Returns whether no other copy writes the target.
-const LOCK_TARGET: &str =
-    "SELECT pg_try_advisory_xact_lock(hashtextextended('forum-server copy', 0))";
+/// Waits until no other copy writes the target. The transaction of a copy that was killed ends within a second: Postgres on
+/// Linux checks during a statement whether the client is connected. A copy that runs exceeds the timeout.
+const LOCK_TARGET: &str = "
+    DO $$ BEGIN
+        PERFORM set_config('client_connection_check_interval', '100ms', TRUE);
+    EXCEPTION WHEN OTHERS THEN NULL;
+    END $$;
+    SET LOCAL lock_timeout = '5s';
+    SELECT pg_advisory_xact_lock(hashtextextended('forum-server copy', 0));
+    SET LOCAL lock_timeout = 0";
 
 /// Selects a table in the current schema that does not belong to an extension, first one of the board.
 const FIND_TABLE: &str = "
@@ -81,8 +84,13 @@ const INDEX_POSTS: &str = "
 /// Creates the tables in an empty database. Returns the reason if the database cannot be the target of a copy.
 pub async fn begin_target(tx: &Transaction<'_>) -> DbResult<Option<String>> {
     tx.batch_execute(WITHOUT_TIMEOUTS).await?;
-    if !tx.query_one(LOCK_TARGET, &[]).await?.try_get(0)? {
-        return Ok(Some("another copy writes the target".into()));
+    if let Err(error) = tx.batch_execute(LOCK_TARGET).await {
+        return match error.code() {
+            Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+                Ok(Some("another copy writes the target".into()))
+            }
+            _ => Err(error.into()),
+        };
     }
     if let Some(row) = tx.query_opt(FIND_TABLE, &[]).await? {
         return Ok(Some(match row.try_get(0)? {

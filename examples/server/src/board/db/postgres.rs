@@ -100,19 +100,32 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which a client may retry a write that found no connection.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// Limits a transaction also behind a pooler in transaction mode, whose sessions may not have the limits of the connection.
+macro_rules! limits {
+    () => {
+        "SET LOCAL statement_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '20s'"
+    };
+}
+
 /// Begins the transaction of a command, with query plans that do not depend on parameter values. Commands find rows by
 /// keys. Planning a statement again for the values of each execution can take longer than the execution.
-const BEGIN: &str = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan";
+const BEGIN: &str = concat!(
+    "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; ",
+    limits!()
+);
 
 /// Begins a read of several statements.
-const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+const BEGIN_READ: &str = concat!(
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ",
+    limits!()
+);
 
 /// Removes the statement timeout, because a migration may take longer than any other statement. A separate lock
 /// serializes the migrations of all nodes; writes do not wait for this lock.
 pub const WITHOUT_TIMEOUT: &str = "SET LOCAL statement_timeout = 0";
 
 /// Lets a commit return before the changes are on disk. A crash of the server may lose them.
-pub const COMMIT_WITHOUT_SYNC: &str = "SET LOCAL synchronous_commit = off";
+pub const COMMIT_WITHOUT_SYNC: &str = concat!("SET LOCAL synchronous_commit = off; ", limits!());
 
 /// Connections to Postgres, which any number of nodes may share. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -164,13 +164,6 @@ impl CopiedBoard {
     }
 }
 
-/// Waits until Postgres has ended the transactions of a process that was killed.
-fn wait_for_disconnection(database: &Database) {
-    let connected = "SELECT pid::text FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
-    wait_until(|| database.query(connected).is_empty());
-}
-
 #[test]
 fn a_killed_copy_leaves_no_board() {
     let kills = std::env::var("FORUM_API_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
@@ -187,7 +180,6 @@ fn a_killed_copy_leaves_no_board() {
         let child = board.start(SOURCE, &proxy.url);
         proxy.wait();
         kill(child, &proxy);
-        wait_for_disconnection(&database);
         board.copy_to_postgres(&database);
 
         let proxy = Proxy::start(&board.postgres.url(), share(board.bytes_to_sqlite));
@@ -196,6 +188,27 @@ fn a_killed_copy_leaves_no_board() {
         kill(child, &proxy);
         board.copy_to_sqlite();
     }
+}
+
+/// The transaction of the first copy runs when the second one begins.
+#[test]
+fn a_copy_waits_for_the_end_of_one_that_was_killed() {
+    let board = CopiedBoard::create();
+    let database = Database::new();
+    database.query(
+        "CREATE SEQUENCE called;
+         CREATE FUNCTION sleep () RETURNS event_trigger LANGUAGE plpgsql AS
+             'BEGIN IF nextval(''called'') = 1 THEN PERFORM pg_sleep(60); END IF; END';
+         CREATE EVENT TRIGGER sleep ON ddl_command_end WHEN TAG IN ('CREATE INDEX')
+             EXECUTE FUNCTION sleep()",
+    );
+    let mut child = board.start(SOURCE, &database.url());
+    let sleeping = "SELECT pid::text FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    wait_until(|| !database.query(sleeping).is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    board.copy_to_postgres(&database);
 }
 
 /// The rows of a small board are written to the file by the commit at the end.
@@ -233,7 +246,6 @@ fn a_lost_connection_leaves_no_board() {
     let database = Database::new();
     let proxy = Proxy::start(&database.url(), board.bytes_to_postgres / 4);
     interrupt(board.start(SOURCE, &proxy.url), &proxy);
-    wait_for_disconnection(&database);
     board.copy_to_postgres(&database);
 
     let before = board.directory.files();

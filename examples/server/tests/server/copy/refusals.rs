@@ -42,6 +42,12 @@ fn refusals_change_nothing() {
         "cannot connect to Postgres",
     );
     assert!(tables_in_postgres(&database).is_empty());
+    let encoded = Database::with_encoding("LATIN1");
+    refused(
+        SOURCE,
+        &encoded.url(),
+        "the encoding of the database is LATIN1",
+    );
     let other = Database::new();
     other.query("CREATE TABLE other (id INT)");
     refused(

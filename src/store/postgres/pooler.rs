@@ -1,0 +1,94 @@
+//! Check of a connection pooler between the program and Postgres.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Client, Pool, PoolError, TimeoutType, Timeouts};
+use tokio::time::timeout;
+use tokio_postgres::Row;
+use tokio_postgres::error::SqlState;
+
+use super::error::PostgresError;
+use super::pool::CONNECT_TIMEOUT;
+use super::session::NO_SESSION;
+
+/// Selects whether a pooler is between the program and Postgres: it sets the name of the application with a statement.
+const IS_POOLED: &str =
+    "SELECT source = 'session' FROM pg_settings WHERE name = 'application_name'";
+
+/// Selects how many statements of the session have the text of this one and a name of the driver, and a default of the
+/// database or the role that does not suit the library.
+const CHECK: &str = include_str!("sql/check_pooler.sql");
+
+/// Error of a pooler that does not support prepared statements.
+const UNPREPARED: &str = "the connection pooler does not support prepared statements in transaction mode; PgBouncer \
+                          supports them since version 1.21, with max_prepared_statements above 0";
+
+/// Codes of a statement that another session prepared, and of a name that another client uses in the session.
+const UNPREPARED_CODES: [SqlState; 2] = [
+    SqlState::INVALID_SQL_STATEMENT_NAME,
+    SqlState::DUPLICATE_PSTATEMENT,
+];
+
+/// Checks that all connections of a pool can be used at the same time if they lead to a connection pooler such as
+/// PgBouncer. Opens all that are not in use then. Without a pooler, only reads a setting.
+///
+/// # Errors
+/// [`PostgresError`] if Postgres is unreachable, or if the pooler
+/// - has too few connections to Postgres for its session mode, so that a connection gets no response within 5 s,
+/// - does not support prepared statements in transaction mode, or
+/// - is in transaction mode, and the database or the role has a default isolation level other than `READ COMMITTED` or a
+///   timeout below 10 s.
+pub async fn check_pooler(pool: &Pool) -> Result<(), PostgresError> {
+    let first = pool.get().await?;
+    if !respond(first.query_one(IS_POOLED, &[])).await?.try_get(0)? {
+        return Ok(());
+    }
+    let mut clients = vec![first];
+    let idle = Timeouts {
+        wait: Some(Duration::ZERO),
+        ..pool.timeouts()
+    };
+    loop {
+        match pool.timeout_get(&idle).await {
+            Ok(client) => clients.push(client),
+            Err(PoolError::Timeout(TimeoutType::Wait)) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    for client in &clients {
+        check_session(client).await?;
+    }
+    Ok(())
+}
+
+async fn check_session(client: &Client) -> Result<(), PostgresError> {
+    let check = async {
+        let statement = client.prepare_cached(CHECK).await?;
+        client.query_one(&statement, &[]).await
+    };
+    let session = respond(check).await?;
+    let prepared: i64 = session.try_get(0)?;
+    let unsuitable: Option<&str> = session.try_get(1)?;
+    match (prepared, unsuitable) {
+        // In transaction mode PgBouncer replaces the names of statements.
+        (0, Some(setting)) => Err(PostgresError::unusable(format_args!(
+            "the connection pooler is in transaction mode, and the database or the role has the default {setting}; change \
+             it to 'read committed', or a timeout to at least 10s, with ALTER DATABASE or ALTER ROLE"
+        ))),
+        (0 | 1, _) => Ok(()),
+        _ => Err(PostgresError::unusable(UNPREPARED)),
+    }
+}
+
+/// Returns the response of Postgres through a pooler.
+async fn respond(
+    query: impl Future<Output = Result<Row, tokio_postgres::Error>>,
+) -> Result<Row, PostgresError> {
+    let Ok(response) = timeout(CONNECT_TIMEOUT, query).await else {
+        return Err(PostgresError::unusable(NO_SESSION));
+    };
+    response.map_err(|error| match error.code() {
+        Some(code) if UNPREPARED_CODES.contains(code) => PostgresError::unusable(UNPREPARED),
+        _ => error.into(),
+    })
+}

@@ -1,0 +1,50 @@
+//! Settings of a new connection.
+
+use deadpool_postgres::{ClientWrapper, HookError};
+use tokio::time::timeout;
+use tokio_postgres::SimpleQueryMessage;
+
+use super::error::PostgresError;
+use super::pool::CONNECT_TIMEOUT;
+
+/// Sets what the library needs for a new connection, whatever the defaults of the database and the role are. Limits that
+/// the address sets stay. These are not start-up options, which PgBouncer refuses.
+const BEGIN_SESSION: &str = include_str!("sql/begin_session.sql");
+
+/// Error of a connection whose first statement gets no response.
+pub(super) const NO_SESSION: &str = "a new connection to Postgres does not respond within 5 s; a pooler such as PgBouncer in session \
+                          mode needs a pool_size of at least the sum of the connections of all processes";
+
+/// Prepares a new connection for the statements of the library.
+pub(super) async fn begin_session(client: &ClientWrapper) -> Result<(), HookError> {
+    let begun = timeout(CONNECT_TIMEOUT, client.simple_query(BEGIN_SESSION)).await;
+    let messages = begun
+        .map_err(|_| HookError::message(NO_SESSION))?
+        .map_err(HookError::Backend)?;
+    let encoding = messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    check_encoding(encoding.unwrap_or_default())
+        .map_err(|error| HookError::message(error.to_string()))
+}
+
+/// Fails if the encoding of a database is not UTF8.
+pub(super) fn check_encoding(encoding: &str) -> Result<(), PostgresError> {
+    if encoding == "UTF8" {
+        return Ok(());
+    }
+    Err(PostgresError::unusable(format_args!(
+        "the encoding of the database is {encoding}; create the database with the encoding UTF8"
+    )))
+}
+
+/// Fails if the default isolation level of a connection is not `READ COMMITTED`.
+pub(super) fn check_isolation(isolation: &str) -> Result<(), PostgresError> {
+    if isolation == "read committed" {
+        return Ok(());
+    }
+    Err(PostgresError::unusable(format_args!(
+        "the default isolation level of the connection is {isolation}; set default_transaction_isolation to 'read committed'"
+    )))
+}
