@@ -25,7 +25,7 @@ async fn run_behind_poolers(urls: BackendUrls) {
         replicas: vec![postgres.poolers[1].clone()],
         ..urls
     };
-    let metrics = run_with_kills(urls, 2, 1).await;
+    let metrics = run_with_kills(urls, 2, 2).await;
     let is_read = |line: &str| line.starts_with("forum_server_reads_total{target=\"replica\"}");
     assert!(metrics.lines().any(is_read), "{metrics}");
 }
@@ -62,7 +62,11 @@ async fn run_with_refusals() {
         ),
     ] {
         order_pool(&database, default, pool);
-        for command in [&["--listen", "127.0.0.1:0"][..], &["worker"], &["setting"]] {
+        for command in [
+            &["--listen", "127.0.0.1:0"][..],
+            &["worker"],
+            &["setting", "list"],
+        ] {
             let arguments = [command, &["--database", &pooled]].concat();
             let refused = block_in_place(|| run(directory.path(), &arguments, ""));
             refused.assert_error(reason);

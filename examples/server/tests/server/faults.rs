@@ -210,7 +210,7 @@ fn a_full_disk_of_postgres_ends_readiness_until_space_is_free() {
     assert_eq!(fixture.server.get(&fixture.token, POSTS).status, 200);
     fs::remove_file(filling).unwrap();
     wait_for_status(&ready, 200);
-    let again = fixture.reply(&long(refused), &refused.to_string());
+    let again = fixture.reply(&long(refused), "again");
     assert_eq!(again.status, 201, "{again:?}");
     fixture.assert_recovers();
 }
