@@ -186,15 +186,20 @@ macro_rules! impl_serde_str {
 
 pub(crate) use {impl_as_str, impl_from_str, impl_serde_str};
 
-/// Error of an operation that the backend rejected because its queue is full. The operation did not run.
+/// Error of an operation that the backend did not run, and that the client can repeat: for example the queue is full, the
+/// database is locked, or no connection to it could be opened.
 ///
 /// The API looks for this error in the chain of [`source`](std::error::Error::source) of a [`BackendError`] and of
 /// [`BoardError::Internal`](crate::host::BoardError::Internal), and returns 503 `internal_error` with `retry-after`
 /// instead of 500. An error type that contains an `OverloadedError` must return it as its source. Do not use
 /// `#[error(transparent)]` of thiserror for it: the API then does not find the `OverloadedError`. The `Idempotency-Key`
 /// of the request stays usable, so a command that returns this error must not have changed anything.
+///
+/// The errors of [`sqlite::Database`](crate::store::sqlite::Database) and of the pool of
+/// [`postgres::connect`](crate::store::postgres::connect) contain it where an operation did not run. A command that has
+/// changed something before must therefore not return the error of a later operation as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the backend is overloaded")]
+#[error("the operation was not run")]
 #[non_exhaustive]
 pub struct OverloadedError {
     /// Time to wait before a retry.

@@ -263,7 +263,7 @@ where
             return handler.await;
         };
         let result = catch_panic(handler).await;
-        idempotency::complete(store, &reservation, &result, self.id.as_str()).await;
+        idempotency::complete(services, reservation, &result, self.id.as_str()).await;
         result
     }
 

@@ -33,8 +33,8 @@ pub(crate) enum ApiError {
     NotImplemented,
     BoardOffline,
     Internal(#[source] BoxError),
-    /// The backend is overloaded and did not run the operation. Holds the time to wait before a retry.
-    Overloaded(Duration),
+    /// The backend did not run the operation. Holds the time to wait before a retry.
+    Overloaded(#[source] BoxError, Duration),
     /// An error of the board, with its message and the time to wait before a retry.
     Board(ErrorCode, String, Option<Duration>),
     Idempotency(IdempotencyConflict),
@@ -77,21 +77,21 @@ impl ApiError {
     pub(crate) fn internal(source: impl Into<BoxError>) -> Self {
         let source = source.into();
         match OverloadedError::cause_of(&*source) {
-            Some(overloaded) => Self::Overloaded(overloaded.retry_after),
+            Some(overloaded) => Self::Overloaded(source, overloaded.retry_after),
             None => Self::Internal(source),
         }
     }
 
     pub(crate) fn status(&self, code: ErrorCode) -> StatusCode {
         match self {
-            Self::Overloaded(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded(..) => StatusCode::SERVICE_UNAVAILABLE,
             _ => code.status(),
         }
     }
 
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::RateLimited(after) | Self::Overloaded(after) => Some(*after),
+            Self::RateLimited(after) | Self::Overloaded(_, after) => Some(*after),
             Self::Board(_, _, after) => *after,
             Self::Idempotency(IdempotencyConflict::InProgress) => Some(IN_PROGRESS_RETRY_AFTER),
             _ => None,
@@ -117,7 +117,7 @@ impl ApiError {
             Self::RateLimited(_) => (ErrorCode::RateLimited, text::RATE_LIMITED),
             Self::NotImplemented => (ErrorCode::NotImplemented, text::NOT_IMPLEMENTED),
             Self::BoardOffline => (ErrorCode::BoardOffline, text::BOARD_OFFLINE),
-            Self::Internal(_) | Self::Overloaded(_) => {
+            Self::Internal(_) | Self::Overloaded(..) => {
                 (ErrorCode::InternalError, text::INTERNAL_ERROR)
             }
             Self::Idempotency(conflict) => {

@@ -1,5 +1,8 @@
 //! Step 9: executes a request with an `Idempotency-Key` at most once ([protocol](crate::guide::protocol), section 9).
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use http::HeaderMap;
 use http::request::Parts;
 use sha2::{Digest, Sha256};
@@ -7,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::error::{ApiError, IdempotencyConflict};
 use super::extract::error::InputError;
 use super::response::ApiResponse;
+use super::services::Services;
 use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;
 use crate::model::{Expected, Timestamp};
@@ -20,6 +24,12 @@ const HEADER: &str = "idempotency-key";
 
 /// Label of the idempotency store in the metrics.
 const STORE: &str = "idempotency";
+
+/// Time between two attempts to record an outcome.
+const REPEAT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Number of repeated attempts to record an outcome.
+const MAX_REPEATS: usize = 300;
 
 /// Parses the request's key: 1 to 64 visible ASCII characters.
 pub(crate) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputError> {
@@ -86,17 +96,33 @@ pub(crate) async fn begin(
     Err(ApiError::Idempotency(conflict))
 }
 
-/// Records the outcome of a request that holds a reservation. A failure is logged.
+/// Records the outcome of a request that holds a reservation. A failure is logged, and repeated in the background, so
+/// that a key is released when the database returns.
 pub(crate) async fn complete(
-    store: &dyn IdempotencyStore,
-    reservation: &Reservation,
+    services: &Services,
+    reservation: Reservation,
     result: &Result<ApiResponse, ApiError>,
     request_id: &str,
 ) {
-    if let Err(error) = store.complete(reservation, completion_of(result)).await {
-        recorder::record_store_error(STORE);
-        tracing::error!(error = %ErrorChain(&error), request_id, "failed to record idempotency outcome");
-    }
+    let store = Arc::clone(&services.stores.idempotency);
+    let completion = completion_of(result);
+    let Err(error) = store.complete(&reservation, completion.clone()).await else {
+        return;
+    };
+    recorder::record_store_error(STORE);
+    tracing::error!(error = %ErrorChain(&error), request_id, "failed to record idempotency outcome");
+    let runtime = &services.environment.runtime;
+    let sleeper = Arc::clone(runtime);
+    let repeat = async move {
+        for _ in 0..MAX_REPEATS {
+            sleeper.sleep(REPEAT_INTERVAL).await;
+            let completed = store.complete(&reservation, completion.clone()).await;
+            if completed.is_ok() {
+                return;
+            }
+        }
+    };
+    drop(runtime.spawn(Box::pin(repeat)));
 }
 
 /// Returns the outcome to record. A rejected request changed nothing. After an internal error or a hidden result, the

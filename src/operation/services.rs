@@ -35,7 +35,9 @@ fn log_error(error: &ApiError, id: RequestId) {
         ApiError::Internal(source) => {
             tracing::error!(request_id, error = %ErrorChain(&**source), "internal error");
         }
-        ApiError::Overloaded(_) => tracing::warn!(request_id, "backend overloaded"),
+        ApiError::Overloaded(source, _) => {
+            tracing::warn!(request_id, error = %ErrorChain(&**source), "backend overloaded");
+        }
         ApiError::Unauthenticated(reason) => {
             tracing::warn!(request_id, ?reason, "unauthenticated");
         }

@@ -1,10 +1,14 @@
 //! Failures of hosts and stores: a 500 without details, a log line with the cause, and a next request that succeeds.
 
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use forum_api::ApiSettings;
 use forum_api::host::{BackendError, BoardError};
 use forum_api::test_util::Intervention;
 use thiserror::Error;
+use tokio::time::sleep;
 
 use crate::support::server::short_timeout;
 use crate::support::*;
@@ -101,6 +105,30 @@ async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
     let request = reply().bearer(&alice).key("overloaded");
     assert_eq!(server.send(&request).await.status, 503);
     server.board.set_mode(FailureMode::None);
+    let again = server.send(&request).await;
+    assert_eq!(
+        (again.status, again.header("idempotency-replayed")),
+        (201, None)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_is_released_when_its_store_responds_again() {
+    static FAILURES: AtomicUsize = AtomicUsize::new(3);
+    let fail_thrice = || {
+        let left = FAILURES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            left.checked_sub(1)
+        });
+        left.map_or(Intervention::Proceed, |_| Intervention::Fail)
+    };
+    let settings = ApiSettings::default();
+    let (sound, server) = Server::with_failing_store(settings, "idempotency.complete", fail_thrice);
+    let request = reply().bearer(&sound.token("alice").await).key("k");
+    server.board.fail_with(|| BoardError::internal(OVERLOADED));
+    assert_eq!(server.send(&request).await.status, 503);
+    server.board.set_mode(FailureMode::None);
+    assert_eq!(server.send(&request).await.status, 409);
+    sleep(Duration::from_secs(10)).await;
     let again = server.send(&request).await;
     assert_eq!(
         (again.status, again.header("idempotency-replayed")),

@@ -1,11 +1,15 @@
 //! Shared values, databases and helpers.
 
 use std::collections::{BTreeSet, HashMap};
+use std::error::Error;
+use std::fmt::Debug;
+use std::iter;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use forum_api::host::OverloadedError;
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp, UserId};
 use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
@@ -57,6 +61,19 @@ pub(crate) fn temp_database() -> (TempDir, Database) {
     let directory = tempfile::tempdir().unwrap();
     let database = open(&directory);
     (directory, database)
+}
+
+/// Asserts that an operation did not run for this reason, and that the client can repeat it.
+#[track_caller]
+pub(crate) fn assert_overloaded<T: Debug>(result: Result<T, impl Error>, reason: &str) {
+    let error = result.unwrap_err();
+    assert_eq!(error.to_string(), reason);
+    let mut sources = iter::successors(error.source(), |&source| source.source());
+    let expected = OverloadedError::new(Duration::from_secs(1));
+    assert!(
+        sources.any(|source| source.downcast_ref() == Some(&expected)),
+        "{error}"
+    );
 }
 
 pub(crate) async fn execute(database: &Database, sql: &'static str) {

@@ -6,7 +6,9 @@ use forum_api::store::sqlite::rusqlite::{Connection, Result, Savepoint};
 use forum_api::store::sqlite::{Database, SqliteError};
 use tokio::task::JoinSet;
 
-use crate::fixture::{execute, hold_write, is_pending, open, path, temp_database};
+use crate::fixture::{
+    assert_overloaded, execute, hold_write, is_pending, open, path, temp_database,
+};
 
 async fn notes() -> (Database, tempfile::TempDir) {
     let (directory, database) = temp_database();
@@ -146,7 +148,7 @@ async fn a_group_that_cannot_begin_is_reported() {
     let result = database
         .write(|savepoint| insert(savepoint, "locked"))
         .await;
-    assert_eq!(texts_of(&[result]), ["database is locked"]);
+    assert_overloaded(result, "the database is locked by another process");
     drop(another_process);
     assert_stored(&database, &["next"]).await;
 }

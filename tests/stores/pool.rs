@@ -1,24 +1,26 @@
 //! Limits of the SQLite pool: bounded queues, interrupted reads, threads for short reads, and panics on the writer.
 
-use std::error::Error;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use forum_api::host::OverloadedError;
 use forum_api::store::sqlite::rusqlite::{Connection, ErrorCode};
 use forum_api::store::sqlite::{Database, DatabasePath, DatabaseSettings, SqliteError};
 use forum_api::store::{BeginOutcome, Completion, Stores};
 use tokio::time::timeout;
 
-use crate::fixture::{at, execute, file, is_pending, keyed_request, lookup, path, temp_database};
+use crate::fixture::{
+    assert_overloaded, at, execute, file, is_pending, keyed_request, lookup, path, temp_database,
+};
 
 /// Time limit for operations that never end if they are broken.
 const TEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+const QUEUE_IS_FULL: &str = "the queue of database operations is full";
 
 const ENDLESS: &str =
     "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
@@ -82,13 +84,6 @@ impl Held {
     }
 }
 
-fn assert_overloaded(result: Result<(), SqliteError>) {
-    let error = result.unwrap_err();
-    let source = error.source().and_then(|source| source.downcast_ref());
-    let expected = OverloadedError::new(Duration::from_secs(1));
-    assert_eq!(source, Some(&expected), "{error}");
-}
-
 #[tokio::test]
 async fn a_token_is_found_while_slow_reads_occupy_all_ordinary_readers() {
     let (_directory, database) = temp_database();
@@ -114,7 +109,10 @@ async fn a_full_queue_of_reads_rejects_the_next() {
     for _ in 0..2 {
         held.read(&database).await;
     }
-    assert_overloaded(database.read(|_| Ok(())).await);
+    assert_overloaded(
+        database.read(|_| Ok::<_, SqliteError>(())).await,
+        QUEUE_IS_FULL,
+    );
     let short = database.read_short(|_| Ok::<_, SqliteError>(7)).await;
     assert_eq!(short.unwrap(), 7);
     held.end().await;
@@ -136,7 +134,10 @@ async fn a_full_queue_of_writes_rejects_the_next_but_completes_admitted_requests
     for _ in 0..2 {
         held.write(&database).await;
     }
-    assert_overloaded(database.write(|_| Ok(())).await);
+    assert_overloaded(
+        database.write(|_| Ok::<_, SqliteError>(())).await,
+        QUEUE_IS_FULL,
+    );
     let mut completed = keys.complete(&reservation, Completion::NotExecuted);
     assert!(is_pending(&mut completed).await);
     held.end().await;
@@ -275,4 +276,37 @@ async fn the_log_stays_small_under_permanent_readers() {
     stop.store(true, Ordering::Relaxed);
     readers.join().unwrap();
     assert!(largest < 48 * MIB, "{} MiB", largest / MIB);
+}
+
+/// A read transaction of another program blocks no write. The log shrinks after the end of the transaction.
+#[tokio::test]
+async fn a_long_read_of_another_program_delays_no_write() {
+    let (directory, database) = temp_database();
+    let create = "CREATE TABLE pages (id INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT";
+    execute(&database, create).await;
+    let path = path(&directory);
+    let log = path.with_extension("db-wal");
+    let size = || log.metadata().unwrap().len();
+    let replace = "REPLACE INTO pages VALUES (1, zeroblob(1048576))";
+    let other = Connection::open(&path).unwrap();
+    other
+        .execute_batch("BEGIN; SELECT count(*) FROM pages")
+        .unwrap();
+    let mut slowest = Duration::ZERO;
+    while size() < 200 * MIB {
+        let start = Instant::now();
+        execute(&database, replace).await;
+        slowest = slowest.max(start.elapsed());
+    }
+    // A wait for the other program would take 5 s.
+    assert!(slowest < Duration::from_secs(2), "{slowest:?}");
+    other.execute_batch("COMMIT").unwrap();
+    let shrink = async {
+        while size() > 16 * MIB {
+            execute(&database, replace).await;
+        }
+    };
+    timeout(TEST_TIMEOUT, shrink)
+        .await
+        .expect("the log shrinks");
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::components::Components;
 
+use crate::host::OverloadedError;
 use crate::model::{ErrorBody, ErrorCode, Expected};
 use crate::operation::{
     ApiError, AuthFailure, ErrorMessages, InputError, OperationSchemas, OperationSpec,
@@ -219,7 +220,7 @@ fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
         ErrorCode::PathNotFound => ApiError::NotFound,
         ErrorCode::RateLimited => ApiError::RateLimited(Duration::ZERO),
         ErrorCode::InternalError if status == StatusCode::SERVICE_UNAVAILABLE => {
-            ApiError::Overloaded(Duration::ZERO)
+            ApiError::internal(OverloadedError::new(Duration::ZERO))
         }
         ErrorCode::InternalError => ApiError::internal("an example"),
         ErrorCode::NotImplemented => ApiError::NotImplemented,

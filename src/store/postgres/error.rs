@@ -1,15 +1,19 @@
 //! Errors of Postgres.
 
 use std::error::Error;
-use std::fmt;
+use std::time::Duration;
+use std::{fmt, io};
 
 use deadpool_postgres::{HookError, PoolError, TimeoutType};
-use tokio_postgres::error::DbError;
+use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::types::{WasNull, WrongType};
 
-use crate::error::{BackendError, IntoBackendError};
+use crate::error::{BackendError, IntoBackendError, OverloadedError};
 use crate::store::MigrationError;
 use crate::store::sql::ColumnError;
+
+/// Time after which a client may repeat an operation that did not run.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Error of Postgres or of the connection to it. `Display` and `Debug` return one sentence without values.
 #[derive(thiserror::Error)]
@@ -27,10 +31,8 @@ enum Cause {
     Unusable(String),
     #[error("{0}")]
     Malformed(ColumnError),
-    #[error("timed out waiting for a free Postgres connection")]
-    PoolTimeout,
-    #[error("timed out connecting to Postgres")]
-    ConnectTimeout,
+    #[error("{0}")]
+    NotRun(String, #[source] OverloadedError),
 }
 
 impl PostgresError {
@@ -38,6 +40,36 @@ impl PostgresError {
     pub(super) fn unusable(reason: impl ToString) -> Self {
         Cause::Unusable(reason.to_string()).into()
     }
+
+    /// Error of an operation that did not run.
+    pub(super) fn not_run(reason: impl ToString) -> Self {
+        Cause::NotRun(reason.to_string(), OverloadedError::new(RETRY_AFTER)).into()
+    }
+
+    /// Returns the error of an operation that has no effect if it fails: a read, or a transaction whose `COMMIT` was not
+    /// sent. If the connection failed, the result has an [`OverloadedError`] as its source, so that the response is a 503
+    /// with `retry-after` and the client repeats the request.
+    #[must_use]
+    pub fn without_effect(self) -> Self {
+        match &self.0 {
+            Cause::Postgres(error) if is_connection_error(error) => Self::not_run(self),
+            _ => self,
+        }
+    }
+}
+
+/// Returns `true` if the connection broke, or the server ended it or accepts no writes (SQLSTATE classes 08 and 57P, and
+/// 25006).
+fn is_connection_error(error: &tokio_postgres::Error) -> bool {
+    let is_io = error
+        .source()
+        .is_some_and(|source| source.is::<io::Error>());
+    let code = error.code().map_or("", SqlState::code);
+    is_io
+        || error.is_closed()
+        || ["08", "57P", "25006"]
+            .iter()
+            .any(|lost| code.starts_with(lost))
 }
 
 /// Codes and classes of errors of Postgres whose messages contain no values of rows and parameters, but names of tables,
@@ -147,15 +179,17 @@ impl From<MigrationError> for PostgresError {
 
 impl From<PoolError> for PostgresError {
     fn from(error: PoolError) -> Self {
-        Self(match error {
+        match error {
             PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
-                Cause::Postgres(error)
+                Self::not_run(describe_error(&error))
             }
-            PoolError::PostCreateHook(HookError::Message(reason)) => Cause::Unusable(reason.into()),
-            PoolError::Timeout(TimeoutType::Wait) => Cause::PoolTimeout,
-            PoolError::Timeout(_) => Cause::ConnectTimeout,
-            other => Cause::Unusable(other.to_string()),
-        })
+            PoolError::PostCreateHook(HookError::Message(reason)) => Self::unusable(reason),
+            PoolError::Timeout(TimeoutType::Wait) => {
+                Self::not_run("timed out waiting for a free Postgres connection")
+            }
+            PoolError::Timeout(_) => Self::not_run("timed out connecting to Postgres"),
+            other => Self::unusable(other),
+        }
     }
 }
 

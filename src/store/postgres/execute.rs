@@ -6,7 +6,7 @@ use deadpool_postgres::{Client, Pool};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
-use super::pool::finish;
+use super::pool::{finish, limit_wait};
 use super::{PostgresError, audit};
 use crate::audit::AuditEntry;
 use crate::model::Timestamp;
@@ -90,6 +90,17 @@ impl PostgresExecutor {
         Ok(decoded.collect::<ColumnResult<_>>()?)
     }
 
+    /// Decodes all rows of a statement that changes nothing.
+    pub(super) async fn read<T>(
+        &self,
+        sql: &str,
+        parameters: Parameters<'_>,
+        read: impl Fn(&dyn Columns) -> ColumnResult<T>,
+    ) -> Result<Vec<T>> {
+        let rows = limit_wait(self.all(sql, parameters, read)).await;
+        rows.map_err(PostgresError::without_effect)
+    }
+
     /// Decodes the first row, if there is one.
     pub(super) async fn first<T>(
         &self,
@@ -108,7 +119,7 @@ impl PostgresExecutor {
         parameters: Parameters<'_>,
         read: impl Fn(&dyn Columns) -> ColumnResult<T>,
     ) -> Result<Vec<T>> {
-        let rows = self.all(sql, parameters, readable(table, read)).await?;
+        let rows = self.read(sql, parameters, readable(table, read)).await?;
         Ok(rows.into_iter().flatten().collect())
     }
 
@@ -118,7 +129,7 @@ impl PostgresExecutor {
         let client = self.pool.get().await?;
         match client.prepare_cached(sql).await {
             Ok(statement) => Ok((client, statement)),
-            Err(error) => finish(client, Err(error)),
+            Err(error) => finish(client, Err(error)).map_err(PostgresError::without_effect),
         }
     }
 }

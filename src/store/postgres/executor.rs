@@ -46,7 +46,9 @@ impl SqlExecutor for PostgresExecutor {
         read: impl Fn(&dyn Columns) -> ColumnResult<T> + Send + 'static,
     ) -> BackendResult<Vec<T>> {
         let sql = numbered(&statement);
-        Ok(self.all(&sql, &parameters(&statement.values), read).await?)
+        Ok(self
+            .read(&sql, &parameters(&statement.values), read)
+            .await?)
     }
 
     async fn change(&self, statement: Statement) -> BackendResult<u64> {

@@ -43,6 +43,9 @@ const CHECK_INTERVAL: usize = 64;
 /// Timeout of the check of a connection.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Limit of the wait for the result of a read. It is longer than the timeout of a statement.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// Creates a pool of up to `size` connections to the database at `address`, such as
 /// `postgres://user:password@host/database`.
 ///
@@ -60,11 +63,15 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// | for the first response of a new connection | 5 s | |
 /// | for a statement | 10 s | `options`: `-c statement_timeout` |
 /// | for the next statement of a transaction | 20 s | `options`: `-c idle_in_transaction_session_timeout` |
+/// | for the result of a read | 15 s | |
 /// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
 ///
 /// Each new connection sets the limits of statements and transactions, removes those of locks and idle sessions, and sets
 /// the default isolation level to `READ COMMITTED`, so that the defaults of the database and the role have no effect. It is
 /// refused if the encoding of the database is not UTF8.
+///
+/// An operation that found no connection, and a read whose connection broke or did not respond, fail with an
+/// [`OverloadedError`](crate::host::OverloadedError) as the source: the response is 503 with `retry-after`.
 ///
 /// A node needs 10 to 20 connections in addition to the connections of the board. The total for all nodes must be below
 /// the server's `max_connections`.
@@ -211,6 +218,20 @@ pub fn close_if_lost(client: Client, code: &SqlState) {
         drop(Object::take(client));
         pool.retain(|_, _| false);
     }
+}
+
+/// Waits for an operation that has no effect if it fails ([`PostgresError::without_effect`]), and drops it after 15 s: a
+/// connection can be cut off without an error.
+///
+/// # Errors
+/// The errors of `operation`. After the timeout, a [`PostgresError`] with an
+/// [`OverloadedError`](crate::host::OverloadedError) as its source.
+pub async fn limit_wait<T, E: From<PostgresError>>(
+    operation: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let no_response = |_| Err(PostgresError::not_run("no response from Postgres").into());
+    let result = timeout(RESPONSE_TIMEOUT, operation).await;
+    result.unwrap_or_else(no_response)
 }
 
 /// Checks that the database accepts writes: changes the library's table of migrations, writes 4 MiB to a temporary file on

@@ -22,12 +22,15 @@ use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
 use super::{Pool, tables};
-use crate::fixture::lookup;
+use crate::fixture::{assert_overloaded, lookup};
 
-/// Returns the error of a token look-up.
+/// Returns the error of a token look-up, which did not run.
 async fn look_up_error(pool: &Pool) -> String {
     let token = Stores::in_postgres(pool).tokens.find(&lookup(1)).await;
-    token.unwrap_err().to_string()
+    let error = token.unwrap_err();
+    let text = error.to_string();
+    assert_overloaded(Err::<(), _>(error), &text);
+    text
 }
 
 /// Covers a closed port, a server that does not respond, and a pool without a free connection.

@@ -1,87 +1,158 @@
 //! Truncation of the write-ahead log.
 //!
-//! SQLite copies the log into the database regularly, but restarts the log only while no transaction reads from it. If
-//! reads overlap, there is always such a transaction. The writer therefore waits for the running reads to end. Reads
-//! that begin in the meantime use only the database file.
+//! A thread copies the log into the database while writes continue. It never waits for a read, and copies as much as the
+//! running reads allow. When little remains to be copied, the writer truncates the log, and for that waits for the
+//! running reads for a short time. Reads that begin in the meantime use only the database file. No write waits while a
+//! read transaction, for example of another program, needs a long part of the log.
 
-use std::path::PathBuf;
-use std::time::Duration;
-use std::{fs, io};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Result};
 
-use super::connection::BUSY_TIMEOUT;
+use super::connection::{self, BUSY_TIMEOUT};
+use super::{DatabasePath, DatabaseSettings, SqliteError, thread_pool};
 
-/// Size in bytes from which the writer truncates the log.
+/// Size in bytes from which the log is truncated.
 const LIMIT: u64 = 8 * 1024 * 1024;
 
-/// Size in bytes from which the writer waits up to [`BUSY_TIMEOUT`] for running reads.
-const URGENT: u64 = 4 * LIMIT;
+/// Size in bytes from which a failure is logged, and again each time that the size has doubled.
+const WARNING_LIMIT: u64 = 4 * LIMIT;
 
-/// Timeout of the wait for running reads while the log is smaller than [`URGENT`].
-const SHORT_WAIT: Duration = Duration::from_millis(100);
+/// Number of pages that the writer copies itself when it truncates the log.
+const SHORT_REST: i64 = 1000;
 
-/// Write-ahead log of one database.
+/// Maximum number of copies before a truncation. Each copies what was written during the previous one. If writes are
+/// faster than the copies, the writer copies the rest.
+const MAX_COPIES: usize = 4;
+
+/// Timeout of the writer's wait for running reads.
+const MAX_WAIT: Duration = Duration::from_millis(50);
+
+/// Time after a failure until the next attempt. It follows earlier if the log has grown by another [`LIMIT`].
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Write-ahead log of one database, as the writer sees it.
 #[derive(Debug)]
 pub(super) struct Checkpoint {
-    /// `None` in memory.
-    log: Option<PathBuf>,
-    /// Size of the log in bytes at which the writer next tries to truncate it.
+    log: PathBuf,
+    /// Requests of copies, at most one at a time.
+    requests: SyncSender<()>,
+    /// `true` for each copy after which the writer can truncate the log.
+    results: Receiver<Result<bool>>,
+    is_copying: bool,
+    next_attempt_at: Instant,
+    /// Size of the log in bytes from which an attempt follows before [`Self::next_attempt_at`].
     next_attempt_size: u64,
+    next_warning_size: u64,
 }
 
 impl Checkpoint {
-    pub(super) fn of(connection: &Connection) -> Self {
-        let database = connection.path().filter(|path| !path.is_empty());
-        Self {
-            log: database.map(|path| format!("{path}-wal").into()),
+    /// Starts the thread of a database in a file; returns `None` in memory. The thread ends when the value is dropped.
+    pub(super) fn start(
+        path: &DatabasePath,
+        settings: &DatabaseSettings,
+        writer: &Connection,
+    ) -> std::result::Result<Option<(Self, JoinHandle<()>)>, SqliteError> {
+        let Some(file) = writer.path().filter(|path| !path.is_empty()) else {
+            return Ok(None);
+        };
+        let log = PathBuf::from(format!("{file}-wal"));
+        let connection = connection::reader(path, settings)?;
+        let (requests, requested) = sync_channel(1);
+        let (copied, results) = sync_channel(1);
+        let thread = thread_pool::start("forum-api checkpoint", move || {
+            for () in requested {
+                drop(copied.send(copy(&connection)));
+            }
+        })?;
+        let checkpoint = Self {
+            log,
+            requests,
+            results,
+            is_copying: false,
+            next_attempt_at: Instant::now(),
             next_attempt_size: LIMIT,
-        }
+            next_warning_size: WARNING_LIMIT,
+        };
+        Ok(Some((checkpoint, thread)))
     }
 
-    /// Truncates the log if it is too large. If a read takes longer than the timeout, the next attempt follows when the log
-    /// has grown by another [`LIMIT`].
-    pub(super) fn keep_small(&mut self, connection: &Connection) {
-        let size = self.size().unwrap_or_default();
+    /// Truncates the log if it is too large and has been copied, and otherwise requests a copy.
+    pub(super) fn keep_small(&mut self, writer: &Connection) {
+        let size = size(&self.log);
         if size < LIMIT {
-            // SQLite has restarted the log itself.
             self.next_attempt_size = LIMIT;
+            self.next_warning_size = WARNING_LIMIT;
         }
-        if size < self.next_attempt_size {
+        if !self.is_copying {
+            let is_due = size >= LIMIT && Instant::now() >= self.next_attempt_at;
+            if is_due || size >= self.next_attempt_size {
+                self.is_copying = self.requests.try_send(()).is_ok();
+            }
             return;
         }
-        let wait = if size < URGENT {
-            SHORT_WAIT
-        } else {
-            BUSY_TIMEOUT
+        let Ok(copied) = self.results.try_recv() else {
+            return;
         };
-        match truncate(connection, wait) {
-            Ok(true) => {
-                self.next_attempt_size = LIMIT;
-                return;
-            }
-            Ok(false) => {
-                tracing::warn!(
-                    size,
-                    "write-ahead log not truncated: a read transaction holds it"
-                );
-            }
-            Err(error) => tracing::warn!(size, %error, "write-ahead log not truncated"),
+        self.is_copying = false;
+        if size < LIMIT {
+            return;
+        }
+        let truncated = copied.and_then(|copied| Ok(copied && truncate(writer, MAX_WAIT)?));
+        if let Ok(true) = truncated {
+            return;
         }
         self.next_attempt_size = size.saturating_add(LIMIT);
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        let log = self.log.as_ref().ok_or(io::ErrorKind::NotFound)?;
-        Ok(fs::metadata(log)?.len())
+        self.next_attempt_at = Instant::now() + RETRY_INTERVAL;
+        if size < self.next_warning_size {
+            return;
+        }
+        self.next_warning_size = size.saturating_mul(2);
+        if let Err(error) = truncated {
+            tracing::warn!(size, %error, "write-ahead log not truncated");
+        } else {
+            tracing::warn!(
+                size,
+                "write-ahead log not truncated: a read transaction holds it"
+            );
+        }
     }
 }
 
+fn size(log: &Path) -> u64 {
+    fs::metadata(log).map_or(0, |metadata| metadata.len())
+}
+
+/// Copies the log into the database, and truncates it unless a read or a write uses it now. Returns `false` if a read
+/// transaction needs more than a [`SHORT_REST`] of it.
+fn copy(connection: &Connection) -> Result<bool> {
+    let mut copied_before = 0;
+    for _ in 0..MAX_COPIES {
+        let (is_busy, pages, copied): (bool, i64, i64) =
+            connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?;
+        if is_busy || pages - copied > SHORT_REST {
+            return Ok(false);
+        }
+        if copied - copied_before <= SHORT_REST {
+            break;
+        }
+        copied_before = copied;
+    }
+    truncate(connection, Duration::ZERO)?;
+    Ok(true)
+}
+
 /// Returns `true` if the log was truncated.
-fn truncate(connection: &Connection, wait: Duration) -> rusqlite::Result<bool> {
+fn truncate(connection: &Connection, wait: Duration) -> Result<bool> {
     connection.busy_timeout(wait)?;
     let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-    let busy = connection.query_row(sql, [], |row| row.get::<_, bool>(0));
+    let is_busy = connection.query_row(sql, [], |row| row.get::<_, bool>(0));
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    Ok(!busy?)
+    Ok(!is_busy?)
 }

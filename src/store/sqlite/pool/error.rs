@@ -12,7 +12,7 @@ use rusqlite::{Error, ErrorCode, ffi};
 use crate::error::{BackendError, IntoBackendError, OverloadedError};
 use crate::store::sql::ColumnError;
 
-/// Time after which a caller may repeat an operation that the full queue rejected.
+/// Time after which a caller may repeat an operation that was not run.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Error of a [`Database`](super::Database). `Display` and `Debug` return one sentence without the statement and without
@@ -40,8 +40,10 @@ pub(super) enum Cause {
     RolledBack,
     #[error("the database is closed")]
     Closed,
-    #[error("{0}")]
-    Overloaded(#[source] OverloadedError),
+    #[error("the queue of database operations is full")]
+    QueueFull(#[source] OverloadedError),
+    #[error("the database is locked by another process")]
+    Locked(#[source] OverloadedError),
     #[error("the caller no longer waits for the operation")]
     Abandoned,
 }
@@ -62,7 +64,17 @@ impl SqliteError {
 
     /// Error of an operation that was not run because the queue is full.
     pub(super) fn overloaded() -> Self {
-        Cause::Overloaded(OverloadedError::new(RETRY_AFTER)).into()
+        Cause::QueueFull(OverloadedError::new(RETRY_AFTER)).into()
+    }
+
+    /// Error of a transaction that could not begin: none of its operations has run.
+    pub(super) fn of_begin(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy) => {
+                Cause::Locked(OverloadedError::new(RETRY_AFTER)).into()
+            }
+            _ => error.into(),
+        }
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use rusqlite::{Connection, Savepoint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::checkpoint::Checkpoint;
 use super::error::Cause;
 use super::job_queue::{Bounds, JobQueue, JobSender, queue};
 use super::reader::{self, Read};
@@ -61,7 +62,8 @@ impl ThreadPool {
         let readers = start_readers(path, settings, &waiting)?;
         let reads = (!readers.is_empty()).then_some(reads);
         let (writes, waiting) = channel();
-        let running = start_writer(writer, waiting, readers)?;
+        let checkpoint = Checkpoint::start(path, settings, &writer)?;
+        let running = start_writer(writer, waiting, readers, checkpoint)?;
         let capacity = || Arc::new(Semaphore::new(settings.queue_capacity));
         let senders = JobSenders {
             reads,
@@ -153,19 +155,25 @@ fn start_readers(
 fn start_writer(
     mut connection: Connection,
     queue: Receiver<QueuedWrite>,
-    readers: Vec<JoinHandle<()>>,
+    mut threads: Vec<JoinHandle<()>>,
+    checkpoint: Option<(Checkpoint, JoinHandle<()>)>,
 ) -> Result<watch::Sender<()>, SqliteError> {
     let (running, working) = watch::channel(());
+    let (checkpoint, thread) = checkpoint.unzip();
+    threads.extend(thread);
     start("forum-api writer", move || {
-        writer::work(&mut connection, &queue);
-        readers.into_iter().for_each(|reader| drop(reader.join()));
+        writer::work(&mut connection, &queue, checkpoint);
+        threads.into_iter().for_each(|thread| drop(thread.join()));
         drop(connection);
         drop(working);
     })?;
     Ok(running)
 }
 
-fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SqliteError> {
+pub(super) fn start(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, SqliteError> {
     let thread = thread::Builder::new().name(name.into()).spawn(work);
     thread.map_err(|error| Cause::Thread(error).into())
 }

@@ -41,13 +41,18 @@ where
 ///
 /// Operations, results, errors and log subscribers contain code of the host, which can panic. A panic in a call of this
 /// code is caught and does not affect other operations. Any other panic fails only the group.
-pub(super) fn work(connection: &mut Connection, queue: &Receiver<QueuedWrite>) {
+pub(super) fn work(
+    connection: &mut Connection,
+    queue: &Receiver<QueuedWrite>,
+    mut checkpoint: Option<Checkpoint>,
+) {
     let mut scheduler = WriteScheduler::new(queue);
-    let mut checkpoint = Checkpoint::of(connection);
     while scheduler.wait() {
         catch(|| {
             commit(connection, &mut scheduler);
-            checkpoint.keep_small(connection);
+            if let Some(checkpoint) = &mut checkpoint {
+                checkpoint.keep_small(connection);
+            }
         });
     }
 }
@@ -63,7 +68,7 @@ fn catch(run: impl FnOnce()) {
 fn commit(connection: &mut Connection, scheduler: &mut WriteScheduler<'_>) {
     match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
         Ok(transaction) => run(transaction, scheduler),
-        Err(error) => fail(&error.into(), scheduler),
+        Err(error) => fail(&SqliteError::of_begin(error), scheduler),
     }
 }
 
@@ -90,12 +95,10 @@ fn run(mut transaction: Transaction<'_>, scheduler: &mut WriteScheduler<'_>) {
     }
 }
 
-/// Operations that arrive later belong to another group.
+/// Fails all waiting operations, so that none of them waits again. Operations that arrive later belong to another group.
 fn fail(error: &SqliteError, scheduler: &mut WriteScheduler<'_>) {
-    let group: Vec<_> = iter::from_fn(|| scheduler.next(false))
-        .take(MAX_GROUP_SIZE)
-        .collect();
-    for write in group {
+    let waiting: Vec<_> = iter::from_fn(|| scheduler.next(false)).collect();
+    for write in waiting {
         catch(|| write.operation.fail(error.clone()));
     }
 }
