@@ -1,5 +1,5 @@
-//! Faults of SQLite under a running server: writes return a 500 without a reason, reads succeed, and no acknowledged
-//! write is lost.
+//! Faults of the database under a running server: writes of SQLite return a 500, or a 503 if they did not run, without a
+//! reason, reads succeed, and no acknowledged write is lost.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -7,14 +7,17 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::json;
 
 use crate::client::{Response, get, send};
+use crate::panel::{FORM, cookie, hidden_field, page, sign_in};
 use crate::postgres::Database;
 use crate::program::{Server, ServerDirectory};
+use crate::proxy::Proxy;
 
 const POSTS: &str = "/threads/1/posts";
 
@@ -119,12 +122,12 @@ impl FaultFixture {
         answer
     }
 
-    /// Asserts that a write is refused without a reason, and that reads succeed.
-    fn assert_reads_only(&mut self) {
+    /// Asserts that a write is refused with this status and without a reason, and that reads succeed.
+    fn assert_reads_only(&mut self, status: u16) {
         let refused = self.reply("refused", "refused");
         assert_eq!(
             (refused.status, &*refused.error_code()),
-            (500, "internal_error")
+            (status, "internal_error")
         );
         let message = "Internal error.";
         assert_eq!(refused.json()["error"]["message"], message);
@@ -158,19 +161,141 @@ fn files_that_became_immutable_are_read() {
         immutable.change("+i"),
         "files cannot be made immutable here"
     );
-    fixture.assert_reads_only();
+    fixture.assert_reads_only(500);
     drop(immutable);
     fixture.assert_recovers();
+}
+
+/// Asserts that a response is a 503 that names the time of a retry.
+#[track_caller]
+fn assert_not_run(response: &Response) {
+    assert_eq!(response.status, 503, "{response:?}");
+    assert_eq!(response.header_number("retry-after"), Some(1));
+}
+
+/// Calls a tool that creates a reply.
+fn call_tool(server: &Server, token: &str) -> Response {
+    let arguments = json!({ "threadId": "1", "body": "refused" });
+    let call = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": { "name": "createPost", "arguments": arguments },
+    });
+    let bearer = format!("Bearer {token}");
+    let headers = [
+        ("authorization", &*bearer),
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+    ];
+    send("POST", &server.url("/mcp"), &headers, &call.to_string())
 }
 
 #[test]
 fn a_database_that_another_process_locks_for_long_is_read() {
     let mut fixture = FaultFixture::new(ServerDirectory::in_sqlite());
-    let other = Connection::open(fixture.server.directory.path().join("forum.db")).unwrap();
+    let server = &fixture.server;
+    let session = cookie(&sign_in(server, "admin", server.password()));
+    let form = page(server, &session, "/panel/tokens/new").body;
+    let [csrf, nonce] = ["csrf", "once"].map(|name| hidden_field(&form, name));
+    let form = format!(
+        "csrf={csrf}&once={nonce}&owner=bob&label=x&scopes=members%3Aread&expires_in_days=1&password={}",
+        server.password()
+    );
+    let other = Connection::open(server.directory.path().join("forum.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    fixture.assert_reads_only();
+    thread::scope(|scope| {
+        let token = &fixture.token;
+        let replies = (0..100).map(|_| {
+            let body = json!({ "body": "refused" });
+            scope.spawn(move || server.post(token, POSTS, &body))
+        });
+        let signed_in = scope.spawn(|| sign_in(server, "admin", server.password()));
+        let called = scope.spawn(|| call_tool(server, token));
+        let issued = scope.spawn(|| {
+            let headers = [("cookie", &*session), FORM];
+            send("POST", &server.url("/panel/tokens/new"), &headers, &form)
+        });
+        let command = scope.spawn(|| server.run("forum add Locked"));
+        for reply in replies.collect::<Vec<_>>() {
+            assert_not_run(&reply.join().unwrap());
+        }
+        assert_not_run(&signed_in.join().unwrap());
+        assert_not_run(&issued.join().unwrap());
+        let called = called.join().unwrap();
+        assert_eq!(called.json()["result"]["isError"], true, "{called:?}");
+        assert_eq!(called.header_number("retry-after"), Some(1));
+        let reason = "the database is locked by another process";
+        assert_eq!(command.join().unwrap().error_message(), reason);
+    });
+    fixture.assert_reads_only(503);
     other.execute_batch("ROLLBACK").unwrap();
     fixture.assert_recovers();
+}
+
+/// Returns the status of a write that is repeated until the server has a connection.
+fn repeat(mut write: impl FnMut() -> Response) -> Response {
+    loop {
+        let response = write();
+        if response.status != 503 {
+            return response;
+        }
+        assert_not_run(&response);
+    }
+}
+
+/// The connections stay open without a response.
+#[test]
+fn requests_that_get_no_answer_from_postgres_are_refused_without_effect() {
+    let database = Database::new();
+    let proxy = Proxy::start(&database.url(), u64::MAX);
+    let arguments = ["--database", &proxy.url, "--no-worker"];
+    let server = &Server::start(ServerDirectory::in_sqlite(), &arguments);
+    let token = &server.token("alice");
+    let reply = || {
+        let bearer = format!("Bearer {token}");
+        let headers = [
+            ("authorization", &*bearer),
+            ("content-type", "application/json"),
+            ("idempotency-key", "cut"),
+        ];
+        send(
+            "POST",
+            &server.api_url(POSTS),
+            &headers,
+            r#"{"body":"cut off"}"#,
+        )
+    };
+    assert_eq!(server.get(token, POSTS).status, 200);
+    for is_first in [true, false] {
+        if is_first {
+            proxy.cut();
+        }
+        thread::scope(|scope| {
+            let requests = [
+                scope.spawn(reply),
+                scope.spawn(|| server.get(token, POSTS)),
+                scope.spawn(|| get(&server.api_url("/forums"))),
+                scope.spawn(|| sign_in(server, "admin", server.password())),
+            ];
+            let called = scope.spawn(|| call_tool(server, token));
+            for request in requests {
+                assert_not_run(&request.join().unwrap());
+            }
+            let called = called.join().unwrap();
+            assert_eq!(called.json()["result"]["isError"], true, "{called:?}");
+            assert_eq!(called.header_number("retry-after"), Some(1));
+        });
+    }
+    proxy.restore();
+    let written = repeat(reply);
+    assert_eq!((written.status, written.is_replayed()), (201, false));
+    let posts = server.get(token, POSTS);
+    assert_eq!(
+        posts.body.matches(r#""body":"cut off""#).count(),
+        1,
+        "{posts:?}"
+    );
 }
 
 #[test]
@@ -182,7 +307,7 @@ fn acknowledged_writes_survive_a_full_disk() {
     let is_full = |number: usize| fixture.reply(&long(number), &number.to_string()).status != 201;
     assert!((0..2_000).any(is_full), "the disk is never full");
     assert_eq!(get(&fixture.server.url("/ready")).status, 503);
-    fixture.assert_reads_only();
+    fixture.assert_reads_only(500);
     fs::remove_file(filling).unwrap();
     fixture.assert_recovers();
 }

@@ -16,6 +16,7 @@ mod kill;
 mod lifecycle;
 mod log;
 mod panel;
+mod proxy;
 mod recorded;
 mod restore;
 mod routes;

@@ -71,7 +71,7 @@ use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool, StatementCache};
 use forum_api::host::{self, BackendError, OverloadedError};
-use forum_api::store::postgres;
+use forum_api::store::postgres::{self, PostgresError};
 use futures_util::TryStreamExt as _;
 use tokio::sync::{self, MutexGuard, Semaphore};
 use tokio::time::timeout;
@@ -334,19 +334,22 @@ impl<'a> PostgresTransaction<'a> {
     async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<Vec<Row>> {
         self.flush().await?;
         let (turn, statement) = self.prepare(sql).await?;
-        self.check(send(self.client.query(&statement, values), turn).await)
+        self.receive(send(self.client.query(&statement, values), turn))
+            .await
     }
 
     async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
         self.flush().await?;
         let (turn, statement) = self.prepare(sql).await?;
-        self.check(send(self.client.execute(&statement, values), turn).await)
+        self.receive(send(self.client.execute(&statement, values), turn))
+            .await
     }
 
     async fn execute_batch(&self, sql: &str) -> DbResult<()> {
         self.flush().await?;
         let turn = self.turn.lock().await;
-        self.check(send(self.client.batch_execute(sql), turn).await)
+        self.receive(send(self.client.batch_execute(sql), turn))
+            .await
     }
 
     fn defer(&self, sql: String, values: Vec<Box<dyn ToSql + Send + Sync>>) {
@@ -402,19 +405,39 @@ impl<'a> PostgresTransaction<'a> {
     async fn prepare(&self, sql: &str) -> DbResult<(MutexGuard<'_, ()>, Statement)> {
         let turn = self.turn.lock().await;
         tracing::trace!(sql, "executing statement");
-        let statement = self.check(self.statements.prepare(self.client, sql).await)?;
+        let statement = self
+            .receive(self.statements.prepare(self.client, sql))
+            .await?;
         Ok((turn, statement))
     }
 
+    /// Waits for a result before `COMMIT`. The wait is limited, except in a migration.
+    async fn receive<T>(
+        &self,
+        result: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> DbResult<T> {
+        let checked = async { self.check(result.await) };
+        match self.inner {
+            Some(_) => checked.await,
+            None => postgres::limit_wait(checked).await,
+        }
+    }
+
     fn check<T>(&self, result: Result<T, tokio_postgres::Error>) -> DbResult<T> {
-        Ok(result.inspect_err(|error| {
+        result.map_err(|error| {
             let code = error.code();
             // Statements that were sent after the failed one have this code.
             let code = code.filter(|code| **code != SqlState::IN_FAILED_SQL_TRANSACTION);
             if let Some(code) = code {
                 self.failure.get_or_init(|| code.clone());
             }
-        })?)
+            if self.is_open.load(Ordering::Relaxed) {
+                // `COMMIT` was not sent.
+                PostgresError::from(error).without_effect().into()
+            } else {
+                error.into()
+            }
+        })
     }
 }
 
@@ -473,11 +496,17 @@ impl Postgres<'_> {
         match self {
             Self::Connection(client) => {
                 tracing::trace!(sql, "executing statement");
-                let statement = client.prepare_cached(sql).await?;
-                let mut rows = pin!(client.query_raw(&statement, values).await?);
-                while let Some(row) = rows.try_next().await?
-                    && read(&row)?.is_continue()
-                {}
+                let no_effect = |error| PostgresError::from(error).without_effect();
+                let run = async {
+                    let statement = client.prepare_cached(sql).await.map_err(no_effect)?;
+                    let rows = client.query_raw(&statement, values).await;
+                    let mut rows = pin!(rows.map_err(no_effect)?);
+                    while let Some(row) = rows.try_next().await.map_err(no_effect)?
+                        && read(&row)?.is_continue()
+                    {}
+                    DbResult::Ok(())
+                };
+                postgres::limit_wait(run).await?;
             }
             Self::Transaction(transaction) => {
                 for row in transaction.query(sql, &values).await? {

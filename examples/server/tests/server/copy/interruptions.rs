@@ -2,98 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Child;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
-use std::thread;
+use std::sync::atomic::Ordering;
 
-use super::{BACK, SOURCE, TIMEOUT, checksums, copy, tables_in_postgres, wait_until};
+use super::{BACK, SOURCE, checksums, copy, tables_in_postgres, wait_until};
 use crate::postgres::Database;
 use crate::program::{Server, ServerDirectory, start, wait};
+use crate::proxy::Proxy;
 
 /// Number of kills in each direction, unless `FORUM_API_KILLS` is set.
 const KILLS: u64 = 10;
-
-/// A proxy to Postgres, which stops forwarding after a number of bytes of all connections in both directions.
-struct Proxy {
-    url: String,
-    forwarded: Arc<AtomicU64>,
-    streams: Arc<Mutex<Vec<TcpStream>>>,
-    stopped: mpsc::Receiver<()>,
-}
-
-impl Proxy {
-    fn start(postgres: &str, limit: u64) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let (user, rest) = postgres.rsplit_once('@').unwrap();
-        let (server, database) = rest.split_once('/').unwrap();
-        let server = server.to_owned();
-        let (sender, stopped) = mpsc::channel();
-        let forwarded: Arc<AtomicU64> = Arc::default();
-        let streams: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
-        let counted = forwarded.clone();
-        let opened = streams.clone();
-        thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let server = TcpStream::connect(&server).unwrap();
-                for stream in [&client, &server] {
-                    stream.set_nodelay(true).unwrap();
-                }
-                let clones = || [&client, &server].map(|stream| stream.try_clone().unwrap());
-                opened.lock().unwrap().extend(clones());
-                let [from_client, from_server] = clones();
-                for (from, to) in [(from_client, server), (from_server, client)] {
-                    let counted = counted.clone();
-                    let sender = sender.clone();
-                    thread::spawn(move || forward(from, to, limit, &counted, &sender));
-                }
-            }
-        });
-        Self {
-            url: format!("{user}@{address}/{database}"),
-            forwarded,
-            streams,
-            stopped,
-        }
-    }
-
-    /// Waits until the limit is reached.
-    fn wait(&self) {
-        self.stopped.recv_timeout(TIMEOUT).expect("the limit");
-    }
-
-    fn close_connections(&self) {
-        for stream in &*self.streams.lock().unwrap() {
-            drop(stream.shutdown(Shutdown::Both));
-        }
-    }
-}
-
-fn forward(
-    mut from: TcpStream,
-    mut to: TcpStream,
-    limit: u64,
-    forwarded: &AtomicU64,
-    stopped: &mpsc::Sender<()>,
-) {
-    let mut bytes = [0; 8192];
-    while let Ok(length @ 1..) = from.read(&mut bytes) {
-        let before = forwarded.fetch_add(length as u64, Ordering::SeqCst);
-        let rest = limit.saturating_sub(before).min(length as u64) as usize;
-        if rest < length {
-            stopped.send(()).ok();
-            return;
-        }
-        if to.write_all(&bytes[..rest]).is_err() {
-            break;
-        }
-    }
-    drop(to.shutdown(Shutdown::Write));
-}
 
 /// A board in SQLite with some posts, its copy in Postgres, and the traffic of a copy in each direction.
 struct CopiedBoard {

@@ -11,7 +11,7 @@ mod full_board;
 mod interruptions;
 mod refusals;
 
-const TIMEOUT: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 const SOURCE: &str = "sqlite:forum.db";
 
