@@ -111,10 +111,7 @@ async fn members(fixture: &BenchFixture) -> Vec<UserId> {
         .board
         .write(move |tx, events| {
             Box::pin(async move {
-                for (key, value) in [
-                    ("post.interval_seconds", "0"),
-                    ("post.per_hour", "1000000"),
-                ] {
+                for (key, value) in [("post.interval_seconds", "0"), ("post.per_hour", "1000000")] {
                     settings::named(key).unwrap().set(tx, value).await?;
                 }
                 let mut writers = Vec::new();
