@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_sweep_for_a_short_window_keeps_a_long_one() {
-        let budget = |minutes| Budget {
+        let budget = |minutes: u64| Budget {
             units: 9,
             window: Duration::from_secs(60 * minutes),
         };
