@@ -62,6 +62,7 @@ pub const EDITS_PER_HOUR: Setting<u32> = Setting::new(
     "post.edits_per_hour",
     60,
     1,
+    MAX_LIMIT,
     "Maximum number of edits of posts and polls per hour by a member who is not staff",
 );
 pub const EDIT_WINDOW: Setting<EditWindow> = Setting::new(
