@@ -72,11 +72,17 @@ async fn run_with_refusals() {
             refused.assert_error(reason);
         }
     }
-    order_pool(&database, "SET lock_timeout = 0", "session 16 0");
+    order_pool(
+        &database,
+        "SET default_transaction_isolation = serializable",
+        "session 16 0",
+    );
     serve(&pooled);
 }
 
-/// Changes the defaults of the database.
+/// Replaces the defaults of the database.
 fn set_default(change: &str) -> String {
-    format!("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I {change}', current_database()); END $$")
+    let alter = ["RESET ALL", change]
+        .map(|change| format!("EXECUTE format('ALTER DATABASE %I {change}', current_database());"));
+    format!("DO $$ BEGIN {} END $$", alter.concat())
 }
