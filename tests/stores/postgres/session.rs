@@ -20,7 +20,7 @@ async fn the_defaults_of_a_database_have_no_effect() {
         ("idle_session_timeout", "1h", "0"),
     ];
     for (setting, default, _) in settings {
-        change_default(&database, &format!("SET {setting} = '{default}'"));
+        database.alter(&format!("SET {setting} = '{default}'"));
     }
     let address = format!("{}?options=-c%20search_path%3Dpublic", database.url());
     let client = connect(&address, 1).unwrap().get().await.unwrap();
@@ -30,12 +30,6 @@ async fn the_defaults_of_a_database_have_no_effect() {
     let longer = address + "%20-c%20statement_timeout%3D1min";
     let client = connect(&longer, 1).unwrap().get().await.unwrap();
     assert_eq!(show(&client, "statement_timeout").await, "1min");
-}
-
-fn change_default(database: &Database, change: &str) {
-    database.query(format!(
-        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I {change}', current_database()); END $$"
-    ));
 }
 
 async fn show(client: &tokio_postgres::Client, setting: &str) -> String {
@@ -66,10 +60,7 @@ async fn a_database_that_is_not_in_utf8_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_with_another_isolation_level_is_refused() {
     let database = Database::new();
-    change_default(
-        &database,
-        "SET default_transaction_isolation = 'serializable'",
-    );
+    database.alter("SET default_transaction_isolation = 'serializable'");
     let error = migrate(&pool_of_a_host(&database)).await.unwrap_err();
     let expected = "the default isolation level of the connection is serializable; ";
     assert!(error.to_string().starts_with(expected), "{error}");

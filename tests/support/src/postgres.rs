@@ -88,15 +88,18 @@ impl Database {
         Self { server, name }
     }
 
+    /// Changes the database, for example its defaults.
+    pub fn alter(&self, change: &str) {
+        let alter = format!("ALTER DATABASE {} {change}", self.name);
+        query(self.server.clone(), alter).unwrap();
+    }
+
     /// Moves the files of the database to an empty directory.
     pub fn move_to_disk(&self, directory: &str) {
         let name = &self.name;
-        for statement in [
-            format!("CREATE TABLESPACE {name} LOCATION '{directory}'"),
-            format!("ALTER DATABASE {name} SET TABLESPACE {name}"),
-        ] {
-            query(self.server.clone(), statement).unwrap();
-        }
+        let create = format!("CREATE TABLESPACE {name} LOCATION '{directory}'");
+        query(self.server.clone(), create).unwrap();
+        self.alter(&format!("SET TABLESPACE {name}"));
     }
 
     pub fn url(&self) -> String {

@@ -44,7 +44,7 @@ async fn run_with_refusals() {
     let serve = |url: &str| block_in_place(|| Node::serve(&log, &["--database", url]).0.stop());
     serve(&database.url());
     let mut order_pool = |database: &Database, default: &str, pool: &str| {
-        block_in_place(|| database.query(set_default(default)));
+        block_in_place(|| ["RESET ALL", default].map(|change| database.alter(change)));
         postgres.order(&format!("pool data {pool}"));
     };
     for (default, pool, reason) in [
@@ -78,11 +78,4 @@ async fn run_with_refusals() {
         "session 16 0",
     );
     serve(&pooled);
-}
-
-/// Replaces the defaults of the database.
-fn set_default(change: &str) -> String {
-    let alter = ["RESET ALL", change]
-        .map(|change| format!("EXECUTE format('ALTER DATABASE %I {change}', current_database());"));
-    format!("DO $$ BEGIN {} END $$", alter.concat())
 }
