@@ -124,10 +124,13 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
             recycling_method: RecyclingMethod::Fast,
         },
     );
+    let has_limit = address.contains("statement_timeout");
     let check = Arc::new(ConnectionCheck::default());
     let pool = Pool::builder(manager)
         .max_size(size)
-        .post_create(Hook::async_fn(|client, _| Box::pin(begin_session(client))))
+        .post_create(Hook::async_fn(move |client, _| {
+            Box::pin(begin_session(client, has_limit))
+        }))
         .pre_recycle(Hook::async_fn(move |client, metrics| {
             let check = Arc::clone(&check);
             let metrics = *metrics;

@@ -15,9 +15,17 @@ const BEGIN_SESSION: &str = include_str!("sql/begin_session.sql");
 pub(super) const NO_SESSION: &str = "a new connection to Postgres does not respond within 5 s; a pooler such as PgBouncer in session \
                           mode needs a pool_size of at least the sum of the connections of all processes";
 
-/// Prepares a new connection for the statements of the library.
-pub(super) async fn begin_session(client: &ClientWrapper) -> Result<(), HookError> {
-    let begun = timeout(CONNECT_TIMEOUT, client.simple_query(BEGIN_SESSION)).await;
+/// Limits the statement that follows, which would otherwise have the default of the database or the role.
+const LIMIT: &str = "SET statement_timeout = '10s';";
+
+/// Prepares a new connection for the statements of the library. `has_limit` is true if the address limits statements.
+pub(super) async fn begin_session(
+    client: &ClientWrapper,
+    has_limit: bool,
+) -> Result<(), HookError> {
+    let limit = if has_limit { "" } else { LIMIT };
+    let sql = format!("{limit}{BEGIN_SESSION}");
+    let begun = timeout(CONNECT_TIMEOUT, client.simple_query(&sql)).await;
     let messages = begun
         .map_err(|_| HookError::message(NO_SESSION))?
         .map_err(HookError::Backend)?;
