@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::uri::Authority;
 use schemars::JsonSchema;
@@ -14,7 +15,7 @@ use crate::webhook::{EventKind, Topic};
 #[cfg(feature = "webhooks")]
 use crate::webhook::{PlaintextCipher, SecretCipher};
 
-/// Clock, random source, runtime, surface, scopes, topics, public origin and secret cipher of a board.
+/// Clock, random source, runtime, surface, scopes, topics, public origin, overlap of `since` and secret cipher of a board.
 ///
 /// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that all of
 /// them use the same settings. Each of them also accepts a [`Runtime`] instead of an `Environment`, and then uses the
@@ -43,6 +44,7 @@ pub struct Environment {
     /// Ids of operations of the specification.
     pub(crate) omitted_operations: Vec<String>,
     pub(crate) public_origin: String,
+    pub(crate) since_overlap: Duration,
     #[cfg(feature = "webhooks")]
     pub(crate) secret_cipher: Arc<dyn SecretCipher>,
 }
@@ -63,6 +65,7 @@ impl Environment {
             own_events: Vec::new(),
             omitted_operations: Vec::new(),
             public_origin: String::new(),
+            since_overlap: Duration::ZERO,
             #[cfg(feature = "webhooks")]
             secret_cipher: Arc::new(PlaintextCipher),
         }
@@ -212,6 +215,33 @@ impl Environment {
         }
     }
 
+    /// Sets the duration that the library subtracts from the filter `since` of lists of posts and threads before it calls
+    /// the board. Default: 0.
+    ///
+    /// A client that polls sets `since` to the newest time that it has seen, and skips the items that it has. It misses a
+    /// change with an earlier time that becomes visible later. A board whose times can go back in the order in which
+    /// changes become visible, for example because a transaction sets its times when it begins, sets an overlap that is
+    /// longer than a change can take to become visible, including the difference between the clocks of its nodes. A
+    /// client then receives the items of this duration again.
+    ///
+    /// ```
+    /// # #[cfg(feature = "tokio")] {
+    /// use std::time::Duration;
+    ///
+    /// use forum_api::Environment;
+    ///
+    /// let environment = Environment::default().since_overlap(Duration::from_secs(30));
+    /// # drop(environment);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn since_overlap(self, since_overlap: Duration) -> Self {
+        Self {
+            since_overlap,
+            ..self
+        }
+    }
+
     /// Sets the encryption of webhook secrets (feature `webhooks`). Default: [`PlaintextCipher`].
     #[cfg(feature = "webhooks")]
     #[must_use]
@@ -292,6 +322,7 @@ impl fmt::Debug for Environment {
             .field("own_events", &self.own_events)
             .field("omitted_operations", &self.omitted_operations)
             .field("public_origin", &self.public_origin)
+            .field("since_overlap", &self.since_overlap)
             .finish_non_exhaustive()
     }
 }

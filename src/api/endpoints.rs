@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use http::Method;
 
-use super::inputs::PostList;
+use super::inputs::{PostList, ThreadList};
 use super::resources::{SubscriptionPath, with_complete_totals};
 use crate::environment::Environment;
 use crate::host::{Board, BoardError, BoardResult, Caller, MemberCaller, ResourceRef};
@@ -137,8 +137,10 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .ok(board, |b, c: &Caller, (), Query(params)| b.list_forums(c, params), ForumList::example),
         Operation::get("/forums/{forumId}/threads", "listThreads", Scope::THREADS_READ).tag(FORUMS).on_compact_surface()
             .summary("Lists the threads of a forum, newest activity first.")
-            .notes("Pinned threads are not sorted first; `pinned` marks them.")
-            .ok(board, |b, c: &Caller, path, params| b.list_threads(c, path, params), || CursorPage::example([Thread::example()])),
+            .notes("Pinned threads are not sorted first; `pinned` marks them. To find only new activity, set `since` to the newest \
+            `lastActivityAt` that you have seen, and skip each thread that you have with the same `lastActivityAt`. A thread \
+            that is approved or restored later keeps its time.")
+            .ok(board, |b, c: &Caller, path, ThreadList(list)| b.list_threads(c, path, list), || CursorPage::example([Thread::example()])),
         Operation::post("/forums/{forumId}/threads", "createThread", Scope::THREADS_WRITE).tag(FORUMS).cost(10)
             .summary("Starts a thread.")
             .notes("`poll` creates a poll with the thread. `state` in the response shows whether the thread awaits approval.")
@@ -148,9 +150,9 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .ok(board, |b, c: &Caller, path, Query(params)| b.get_thread(c, path, params), Thread::example),
         Operation::get("/threads/{threadId}/posts", "listPosts", Scope::POSTS_READ).tag(THREADS).on_compact_surface()
             .summary("Lists the posts of a thread, oldest first.")
-            .notes("To read only new posts, set `since` to the creation time of the newest post that you have. To start at a \
-            certain post, set `from` to its id. A post that is approved or restored later keeps its creation time, so a list \
-            with `since` can omit it.")
+            .notes("To read only new posts, set `since` to the newest creation time that you have seen, and skip the posts that \
+            you have, by id. To start at a certain post, set `from` to its id. A post that is approved or restored later \
+            keeps its creation time, so a list with `since` can omit it.")
             .ok(board, |b, c: &Caller, path, PostList(list)| b.list_posts(c, path, list), || CursorPage::example([Post::example(), Post::reply_example()])),
         Operation::post("/threads/{threadId}/posts", "createPost", Scope::POSTS_WRITE).tag(THREADS).cost(5).on_compact_surface()
             .summary("Posts a reply.")

@@ -5,7 +5,7 @@ use schemars::SchemaGenerator;
 
 use crate::model::{
     BodyExtra, Expected, List, MarkRead, NewMessage, NewPost, NewRating, NewSubscription,
-    NewThread, NewVote, OpenMessageParams, PollUpdate, PostFilter, PostUpdate,
+    NewThread, NewVote, OpenMessageParams, PollUpdate, PostFilter, PostUpdate, ThreadFilter,
 };
 use crate::operation::{
     ApiError, Body, CursorScope, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError,
@@ -32,6 +32,27 @@ impl Decode for OpenMessageParams {
     }
 }
 
+/// Parameters of the list of threads.
+pub(super) struct ThreadList(pub(super) List<ThreadFilter>);
+
+/// A cursor is bound to the client's `since`, without the overlap.
+impl Decode for ThreadList {
+    const IS_LIST: bool = true;
+
+    fn decode(
+        value: InputValue<'_>,
+        context: &DecodeContext<'_>,
+    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+        let (mut list, scope) = List::<ThreadFilter>::decode(value, context)?;
+        list.filter.since = context.overlapping(list.filter.since);
+        Ok((Self(list), scope))
+    }
+
+    fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
+        List::<ThreadFilter>::describe(generator, extra_types)
+    }
+}
+
 /// Parameters of the list of posts. Rejects `from` together with `after`.
 pub(super) struct PostList(pub(super) List<PostFilter>);
 
@@ -42,7 +63,8 @@ impl Decode for PostList {
         value: InputValue<'_>,
         context: &DecodeContext<'_>,
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
-        let (list, scope) = List::<PostFilter>::decode(value, context)?;
+        let (mut list, scope) = List::<PostFilter>::decode(value, context)?;
+        list.filter.since = context.overlapping(list.filter.since);
         if list.filter.from.is_some() && list.after.is_some() {
             return Err(InputError::expected("from", Expected::NOT_WITH_AFTER).into());
         }

@@ -132,6 +132,7 @@ impl Call<'_> {
             owner: caller.user_id().filter(|_| C::NEEDS_TOKEN),
             page_bytes,
             extra_types: &services.extra_types,
+            since_overlap: services.environment.since_overlap,
         };
         let (input, cursor_scope, key, bytes) = match A::SOURCE {
             Source::Query => {

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::fmt;
+use std::time::Duration;
 
 use http::request::Parts;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -15,7 +16,7 @@ use super::extract::error::{InputError, InputErrorKind};
 use super::extract::value::InputValue;
 use super::null_fields;
 use super::pagination::{self, AFTER, CursorScope};
-use crate::model::{BodyExtra, List, PageLimit, UserId};
+use crate::model::{BodyExtra, List, PageLimit, Timestamp, UserId};
 use crate::scope::Scope;
 
 /// Query parameter that holds the number of items.
@@ -160,9 +161,15 @@ pub(crate) struct DecodeContext<'a> {
     /// Bytes of the texts of a page after which the page ends.
     pub(crate) page_bytes: usize,
     pub(crate) extra_types: &'a ExtraTypes,
+    pub(crate) since_overlap: Duration,
 }
 
 impl DecodeContext<'_> {
+    /// Returns the filter `since` that the board receives, which is earlier than that of the client by the overlap.
+    pub(crate) fn overlapping(&self, since: Option<Timestamp>) -> Option<Timestamp> {
+        since.map(|time| time.saturating_sub(self.since_overlap))
+    }
+
     /// Returns the scope of the cursors of the requested list.
     pub(crate) fn cursor_scope(&self, filters: &impl Serialize) -> Result<CursorScope, ApiError> {
         let path = self.head.uri.path();

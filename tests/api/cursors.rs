@@ -1,12 +1,16 @@
 //! Lists and conditional reads (`docs/protocol.md`, section 7).
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use forum_api::Environment;
+use forum_api::runtime::TokioRuntime;
 use forum_api::scope::Surface;
 use serde_json::Value;
 
 use crate::openapi::{document, operation};
 use crate::support::paging::{items, pages};
+use crate::support::server::settings;
 use crate::support::*;
 
 /// Returns the paths of the lists that have pages, each with a `?` or a `&` for the next parameter.
@@ -173,6 +177,32 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
             (400, "after: expected a cursor returned by this list")
         };
         assert_eq!((response.status, &*message(&response)), expected, "{path}");
+    }
+}
+
+/// The board receives a `since` that is earlier by the overlap. A cursor stays bound to the `since` of the client.
+#[tokio::test]
+async fn an_overlap_is_subtracted_from_since() {
+    let overlap = Duration::from_secs(30);
+    let environment = Environment::new(TokioRuntime).since_overlap(overlap);
+    let server = Server::within(environment, settings());
+    for path in ["/threads/open-1/posts", "/forums/open/threads"] {
+        let get = async |query: &str| {
+            let request = Request::get(&format!("{path}?limit=1{query}"));
+            let page = server.send(&request).await;
+            (page, server.board.last_call())
+        };
+        let minute = "&since=1970-01-01T00:01:00Z";
+        let (page, call) = get(minute).await;
+        assert!(call.contains("since: Some(Timestamp(30000))"), "{call}");
+        let after = format!("&after={}", page.json()["next"].as_str().unwrap());
+        let (page, call) = get(&format!("{minute}{after}")).await;
+        assert!(call.contains("since: Some(Timestamp(30000))"), "{call}");
+        assert_eq!(page.status, 200);
+        let (page, _) = get(&format!("&since=1970-01-01T00:00:30Z{after}")).await;
+        assert_eq!(page.status, 400);
+        let (_, call) = get("").await;
+        assert!(call.contains("since: None"), "{call}");
     }
 }
 

@@ -22,11 +22,11 @@ const FORUMS: &str = "
     WHERE section.rank <= $1 GROUP BY section.id ORDER BY section.id";
 
 const THREADS: &str = "
-    SELECT * FROM topic_view WHERE section = $1 AND (active_at, id) < ($2, $3) AND active_at > $4
+    SELECT * FROM topic_view WHERE section = $1 AND (active_at, id) < ($2, $3) AND active_at >= $4
     ORDER BY active_at DESC, id DESC LIMIT $5";
 
 const POSTS: &str = "
-    SELECT * FROM entry_view WHERE topic = $1 AND number > $2 AND written_at > $3
+    SELECT * FROM entry_view WHERE topic = $1 AND number > $2 AND written_at >= $3
     ORDER BY number LIMIT $4";
 
 const NUMBER: &str = "SELECT number FROM entry WHERE topic = $1 AND id = $2";

@@ -9,6 +9,7 @@ pub mod votes;
 pub mod webhooks;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::{Stores, WebhookStores};
@@ -23,7 +24,9 @@ pub fn wiring(club: &Club) -> Wiring {
         token_loader: Some(Arc::new(club.clone())),
         ..Stores::in_postgres(&club.pool)
     };
+    // Entries of different topics can commit in another order than their times. A commit takes less than 30 s.
     let environment = Environment::new(TokioRuntime)
+        .since_overlap(Duration::from_secs(30))
         .scope(votes::VOTES_WRITE)
         .topic(
             votes::POST_VOTED,
