@@ -427,7 +427,28 @@ impl Data {
         self.last_id.into()
     }
 
-    fn add_post(&mut self, writer: &Viewer, path: &PostPath, new: NewPost) -> BoardResult<()> {
+    /// Returns the time of a new post: later than the other posts of its thread, and not earlier than those of its
+    /// forum, even if the clock was set back.
+    fn next_time(&self, thread: &ThreadId, forum: &ForumId) -> Timestamp {
+        let posts = self.posts.values().filter(|post| {
+            let thread = self.threads.get(&post.thread_id);
+            thread.is_some_and(|thread| thread.forum_id == *forum)
+        });
+        let earliest = posts.map(|post| {
+            let is_same = post.thread_id == *thread;
+            post.created_at
+                .saturating_add(Duration::from_millis(is_same.into()))
+        });
+        earliest.fold(self.now, Timestamp::max)
+    }
+
+    fn add_post(
+        &mut self,
+        writer: &Viewer,
+        path: &PostPath,
+        new: NewPost,
+        created_at: Timestamp,
+    ) -> BoardResult<()> {
         let PostPath { thread_id, post_id } = path.clone();
         let mut post = Post::new(
             post_id.clone(),
@@ -437,7 +458,7 @@ impl Data {
                 Role::Newcomer => ContentState::AwaitingApproval,
                 _ => ContentState::Visible,
             },
-            self.now,
+            created_at,
         );
         post.in_reply_to = new.in_reply_to;
         post.author = writer.author.clone();
@@ -708,7 +729,7 @@ impl Board for MemoryBoard {
             .values()
             .filter(|thread| thread.forum_id == forum_id)
             .filter_map(|thread| data.thread(&viewer, &thread.thread_id).ok())
-            .filter(|thread| Some(thread.last_activity_at) > list.filter.since);
+            .filter(|thread| Some(thread.last_activity_at) >= list.filter.since);
         let page = list.page(threads, |thread| {
             let number = thread.thread_id.to_i64().unwrap_or_default();
             [-thread.last_activity_at.as_millis(), -number]
@@ -733,20 +754,21 @@ impl Board for MemoryBoard {
             Some(poll) => Some(data.add_poll(&writer, &path.thread_id, poll)?),
             None => None,
         };
+        let created_at = data.next_time(&path.thread_id, &forum_id);
         let mut thread = Thread::new(
             path.thread_id.clone(),
             forum_id,
             new.title,
             ContentState::Visible,
             path.post_id.clone(),
-            data.now,
+            created_at,
         );
         thread.author = writer.author.clone();
         thread.poll_id = poll_id;
         data.threads.insert(path.thread_id.clone(), thread);
         let mut first = NewPost::default();
         (first.body, first.subscribe) = (new.body, new.subscribe);
-        data.add_post(&writer, &path, first)?;
+        data.add_post(&writer, &path, first, created_at)?;
         data.thread(&writer, &path.thread_id)
     }
 
@@ -781,7 +803,7 @@ impl Board for MemoryBoard {
         let selected = posts
             .into_iter()
             .skip(first)
-            .filter(|post| Some(post.created_at) > list.filter.since)
+            .filter(|post| Some(post.created_at) >= list.filter.since)
             .map(|mut post| {
                 post.body = post.body.filter(|_| list.filter.body.has_source());
                 post.body_html = post.body_html.filter(|_| list.filter.body.has_html());
@@ -798,15 +820,20 @@ impl Board for MemoryBoard {
         new: NewPost,
     ) -> BoardResult<InForum<Post>> {
         let (mut data, writer) = self.write(member)?;
-        let can_reply = data.thread(&writer, &id)?.can_reply;
-        ensure(can_reply, Forbidden, "You may not reply in this thread.")?;
+        let thread = data.thread(&writer, &id)?;
+        ensure(
+            thread.can_reply,
+            Forbidden,
+            "You may not reply in this thread.",
+        )?;
         check_text("body", &new.body)?;
         if let Some(answered) = new.in_reply_to.clone() {
             let answered = data.post(&writer, &PostPath::new(id.clone(), answered));
             ensure(answered.is_ok(), NotFound, "No such post.")?;
         }
+        let created_at = data.next_time(&id, &thread.forum_id);
         let path = PostPath::new(id, data.new_id());
-        data.add_post(&writer, &path, new)?;
+        data.add_post(&writer, &path, new, created_at)?;
         data.post(&writer, &path)
     }
 
@@ -833,15 +860,20 @@ impl Board for MemoryBoard {
             check_line("title", title)?;
         }
         let now = data.now;
-        if let Some(title) = update.title {
-            let thread = found(data.threads.get_mut(&path.thread_id))?;
+        let thread = found(data.threads.get_mut(&path.thread_id))?;
+        let title = update.title.filter(|title| *title != thread.title);
+        let body = update.body.filter(|body| post.body.as_ref() != Some(body));
+        if title.is_none() && body.is_none() {
+            return data.post(&writer, &path);
+        }
+        if let Some(title) = title {
             thread.title = title;
             thread.version += 1;
         }
         let post = found(data.posts.get_mut(&path.post_id))?;
         post.edited_at = Some(now);
         post.edited_by = writer.author.clone();
-        if let Some(body) = update.body {
+        if let Some(body) = body {
             post.body_html = Some(text_to_html(&body));
             post.body = Some(body);
         }
@@ -1089,8 +1121,11 @@ impl Board for MemoryBoard {
         poll.max_choices = max_choices.try_into().unwrap_or_default();
         poll.can_change_vote = update.can_change_vote.unwrap_or(poll.can_change_vote);
         poll.closes_at = update.closes_at.apply(poll.closes_at);
-        poll.version += 1;
         check_poll(&poll)?;
+        if poll == before {
+            return data.poll(&writer, &id);
+        }
+        poll.version += 1;
 
         let ballot = found(data.ballots.get_mut(&id))?;
         let largest_vote = ballot

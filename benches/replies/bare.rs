@@ -16,7 +16,7 @@ const WARM_UP: Duration = Duration::from_secs(1);
 const ROUND: Duration = Duration::from_secs(2);
 
 pub const POST: &str = "
-    INSERT INTO post (thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words)
+    INSERT INTO post (thread_id, number, author_id, state, created_at, written_at, body, body_html, body_words)
     VALUES ($1, $2, $3, 'visible', $4, $4, $5, $6, $7) RETURNING id";
 
 pub const THREAD: &str = "

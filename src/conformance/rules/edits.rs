@@ -26,11 +26,36 @@ board_rules! {
     async fn an_edit_increments_the_version(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
-        for version in [2, 3] {
-            let edited = alice.edit(&reply, "New words").await.expect_ok()?;
+        for (version, body) in [(2, "New words"), (3, "Newer words")] {
+            let edited = alice.edit(&reply, body).await.expect_ok()?;
             check_eq!(edited.version, version)?;
         }
         Ok(())
+    }
+
+    /// An edit whose values the post has already changes nothing: the version and `editedAt` stay the same.
+    async fn an_edit_with_the_current_text_changes_nothing(suite: &Suite) -> TestResult {
+        let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let edited = alice.edit(&reply, "New words").await.expect_ok()?;
+        suite.advance(Duration::from_secs(1));
+        let again = with(post_update("New words"), |edit| edit.reason = Some("Spelling".into()));
+        check_eq!(alice.update_post(&reply, &again).await.expect_ok()?.value, edited)?;
+        check_eq!(alice.fetch_post(&reply).await?, edited)?;
+        suite.require(Capability::Versions)?;
+        let stale = with(again, |edit| edit.expected_version = Some(1));
+        alice.update_post(&reply, &stale).await.expect_conflict()
+    }
+
+    /// An edit with the current title changes neither the post nor the thread.
+    async fn an_edit_with_the_current_title_changes_nothing(suite: &Suite) -> TestResult {
+        suite.require(Capability::TitleEdits)?;
+        let ThreadFixture { otto, first, .. } = ThreadFixture::new(suite).await?;
+        let edited = otto.edit_title(&first, "Kettles").await.expect_ok()?;
+        let thread = otto.fetch_thread(&first.thread_id).await?;
+        suite.advance(Duration::from_secs(1));
+        check_eq!(otto.edit_title(&first, "Kettles").await.expect_ok()?, edited)?;
+        check_eq!(otto.fetch_thread(&first.thread_id).await?, thread)?;
+        check_eq!(otto.fetch_post(&first).await?, edited)
     }
 
     /// An edit of an older version is a conflict and changes nothing.
@@ -87,15 +112,15 @@ board_rules! {
         suite.require(Capability::TitleEdits)?;
         suite.require(Capability::Versions)?;
         let ThreadFixture { otto, first, .. } = ThreadFixture::new(suite).await?;
-        for version in [2, 3] {
-            let edited = otto.edit_title(&first, "Kettles").await.expect_ok()?;
+        for (version, title) in [(2, "Kettles"), (3, "Pots")] {
+            let edited = otto.edit_title(&first, title).await.expect_ok()?;
             check_eq!(edited.version, version, "the version of the post")?;
             let thread = otto.fetch_thread(&first.thread_id).await?;
             check_eq!(thread.version, version, "the version of the thread")?;
         }
-        let stale = with(title_update("Pots"), |edit| edit.expected_version = Some(2));
+        let stale = with(title_update("Cups"), |edit| edit.expected_version = Some(2));
         otto.update_post(&first, &stale).await.expect_conflict()?;
-        check_eq!(otto.fetch_thread(&first.thread_id).await?.title, "Kettles")
+        check_eq!(otto.fetch_thread(&first.thread_id).await?.title, "Pots")
     }
 
     /// One edit can change both the title and the text.

@@ -116,7 +116,7 @@ board_rules! {
             editors.push(suite.admin("ada").await?);
         }
         for editor in editors {
-            editor.edit(&reply, "Other words").await.expect_ok()?;
+            editor.edit(&reply, &format!("Words of {}", editor.name())).await.expect_ok()?;
             let event = only(suite.recorded().await?)?;
             check_eq!(event.value("/actor/userId"), &json!(editor.id()))?;
             check_eq!(event.value("/actor/username"), editor.name())?;

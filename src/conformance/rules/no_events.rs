@@ -31,6 +31,30 @@ board_rules! {
         suite.expect_one_event(&Topic::POST_CREATED, &edited.post_id).await
     }
 
+    /// Edits with the current text of a post and the current title of a thread emit no event.
+    async fn an_edit_without_a_change_emits_no_event(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, alice, first, reply, .. } = recorded_thread(suite).await?;
+        alice.edit(&reply, "New words").await.expect_ok()?;
+        let has_titles = suite.require(Capability::TitleEdits).is_ok();
+        if has_titles {
+            otto.edit_title(&first, "Kettles").await.expect_ok()?;
+        }
+        suite.recorded().await?;
+        alice.edit(&reply, "New words").await.expect_ok()?;
+        if has_titles {
+            otto.edit_title(&first, "Kettles").await.expect_ok()?;
+        }
+        suite.expect_no_events().await
+    }
+
+    /// An edit of a poll with the current values emits no event.
+    async fn an_edit_of_a_poll_without_a_change_emits_no_event(suite: &Suite) -> TestResult {
+        let poll = recorded_poll(suite).await?;
+        let question = poll.fetch(&poll.alice).await?.question;
+        poll.edit(&poll.alice, &question_update(&question)).await.expect_ok()?;
+        suite.expect_no_events().await
+    }
+
     /// A poll that awaits approval with its thread emits no event.
     async fn a_poll_awaiting_approval_emits_no_event(suite: &Suite) -> TestResult {
         let (forum, bob) = suite.forum_and_member().await?;

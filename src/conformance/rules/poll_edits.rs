@@ -56,6 +56,20 @@ board_rules! {
         check_eq!(poll.fetch(&poll.bob).await?.question, "Which tea?")
     }
 
+    /// An edit whose values the poll has already changes nothing, and its version stays the same.
+    async fn an_edit_with_the_current_values_changes_nothing(suite: &Suite) -> TestResult {
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        let before = poll.fetch(&poll.alice).await?;
+        let options: Vec<_> = before.options.iter().map(|option| (Some(&option.option_id), &*option.text)).collect();
+        let same = with(options_update(&options), |edit| {
+            edit.question = Some(before.question.clone());
+            edit.max_choices = Some(before.max_choices.into());
+            edit.can_change_vote = Some(before.can_change_vote);
+        });
+        check_eq!(poll.edit(&poll.alice, &same).await.expect_ok()?, before)?;
+        check_eq!(poll.fetch(&poll.alice).await?, before)
+    }
+
     /// An omitted field stays unchanged.
     async fn an_edit_keeps_omitted_fields(suite: &Suite) -> TestResult {
         let end = suite.now().saturating_add(Duration::from_secs(3600));

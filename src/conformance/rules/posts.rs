@@ -1,5 +1,7 @@
 //! Lists of posts.
 
+use std::time::Duration;
+
 use super::*;
 
 board_rules! {
@@ -61,24 +63,44 @@ board_rules! {
     async fn an_empty_page_is_not_an_error(suite: &Suite) -> TestResult {
         suite.require(Capability::InjectedClock)?;
         let (alice, thread, _) = write_posts(suite, 2).await?;
-        let params = List::new(PostFilter { since: Some(suite.now()), ..PostFilter::default() });
+        let later = suite.now().saturating_add(Duration::from_secs(60));
+        let params = List::new(PostFilter { since: Some(later), ..PostFilter::default() });
         let page = alice.list_posts(&thread, &params).await.expect_ok()?.value;
         check_eq!((page.items, page.next), (vec![], None))?;
         let absent = ThreadId::from(987_654_321);
         alice.list_posts(&absent, &params).await.expect_path_not_found()
     }
 
-    /// `since` selects posts after that time. It excludes posts at exactly that time.
-    async fn since_selects_later_posts(suite: &Suite) -> TestResult {
+    /// `since` selects posts at that time and later.
+    async fn since_selects_posts_from_that_time_on(suite: &Suite) -> TestResult {
         suite.require(Capability::InjectedClock)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.len(), 4)?;
         for (index, post) in posts.iter().enumerate() {
-            let params = List::new(PostFilter { since: Some(post.created_at), ..PostFilter::default() });
-            expect_page(&alice, &thread, &params, posts.iter().skip(index + 1)).await?;
+            for (millis, first) in [(0, index), (1, index + 1)] {
+                let since = post.created_at.saturating_add(Duration::from_millis(millis));
+                let params = List::new(PostFilter { since: Some(since), ..PostFilter::default() });
+                expect_page(&alice, &thread, &params, posts.iter().skip(first)).await?;
+            }
         }
         Ok(())
+    }
+
+    /// `since` with the time of a post selects all posts that are written later, also without a change of the clock.
+    async fn since_selects_later_posts_of_one_instant(suite: &Suite) -> TestResult {
+        suite.require(Capability::InjectedClock)?;
+        let (alice, thread, _) = write_posts(suite, 1).await?;
+        let mut written = Vec::new();
+        for author in suite.members(["ann", "ben", "cem"]).await? {
+            written.push(suite.fixture.write_reply(&author.id(), &thread, new_post("Now")).await?);
+        }
+        let posts = alice.fetch_posts(&thread).await?;
+        let first = posts.iter().find(|post| written.first() == Some(&post.post_id));
+        let since = first.map(|post| post.created_at);
+        let params = List::new(PostFilter { since, ..PostFilter::default() });
+        let page = alice.list_posts(&thread, &params).await.expect_ok()?.value;
+        contains_each_once(&post_ids(&page.items), &written)
     }
 
     /// `from` selects the first post of the page.
@@ -104,7 +126,7 @@ board_rules! {
                 let params = List::new(PostFilter { from: Some(post.post_id.clone()),
                     since: Some(other.created_at),
                     ..PostFilter::default() });
-                let expected = posts.iter().skip(from.max(since + 1));
+                let expected = posts.iter().skip(from.max(since));
                 expect_page(&alice, &thread, &params, expected).await?;
             }
         }

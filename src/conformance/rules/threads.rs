@@ -56,21 +56,42 @@ board_rules! {
         contains_each_once(&pager.ids(|it| it.thread_id.clone()), &quiet)
     }
 
-    /// `since` selects activity after that time. It excludes activity at exactly that time.
-    async fn since_selects_later_activity(suite: &Suite) -> TestResult {
+    /// `since` selects activity at that time and later.
+    async fn since_selects_activity_from_that_time_on(suite: &Suite) -> TestResult {
         suite.require(Capability::InjectedClock)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let newest = write_threads::<4>(suite, &alice, &forum).await?;
         let threads = alice.fetch_threads(&forum).await?;
         check_eq!(threads.len(), newest.len())?;
         for (index, thread) in threads.iter().enumerate() {
-            let since = Some(thread.last_activity_at);
-            let params = List::new(ThreadFilter { since, ..ThreadFilter::default() });
-            let later = alice.list_threads(&forum, &params).await.expect_ok()?;
-            let expected: Vec<_> = newest.iter().take(index).cloned().collect();
-            check_eq!((thread_ids(later.items), later.next), (expected, None))?;
+            for (millis, count) in [(0, index + 1), (1, index)] {
+                let since = Some(thread.last_activity_at.saturating_add(Duration::from_millis(millis)));
+                let params = List::new(ThreadFilter { since, ..ThreadFilter::default() });
+                let later = alice.list_threads(&forum, &params).await.expect_ok()?;
+                let expected: Vec<_> = newest.iter().take(count).cloned().collect();
+                check_eq!((thread_ids(later.items), later.next), (expected, None))?;
+            }
         }
         Ok(())
+    }
+
+    /// `since` with the time of a thread selects all threads with later activity, also without a change of the clock.
+    async fn since_selects_later_activity_of_one_instant(suite: &Suite) -> TestResult {
+        suite.require(Capability::Threads)?;
+        suite.require(Capability::InjectedClock)?;
+        let forum = suite.forum(Audience::Guests).await?;
+        let reader = suite.member("reader").await?;
+        let mut written = Vec::new();
+        for author in suite.members(["ann", "ben", "cem"]).await? {
+            let new = new_thread(author.name(), author.name());
+            written.push(suite.fixture.write_thread(&author.id(), &forum, new).await?.0);
+        }
+        let threads = reader.fetch_threads(&forum).await?;
+        let first = threads.iter().find(|thread| written.first() == Some(&thread.thread_id));
+        let since = first.map(|thread| thread.last_activity_at);
+        let params = List::new(ThreadFilter { since, ..ThreadFilter::default() });
+        let later = reader.list_threads(&forum, &params).await.expect_ok()?;
+        contains_each_once(&thread_ids(later.items), &written)
     }
 
     /// A list contains only threads of its own forum.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::{ContentState, Timestamp};
+use forum_api::model::Timestamp;
 use serde::Deserialize;
 
 use super::access::actor::Actor;
@@ -255,10 +255,7 @@ impl<'a> DemoWriter<'a> {
         };
         if let Some(thread) = self.threads.get(title) {
             let slot = PostSlot::next(self.tx, *thread).await?;
-            post_insert::reply(self.tx, &slot, new)?;
-            if new.state == ContentState::Visible {
-                post_insert::count_reply_in_forum(self.tx, slot.counted_reply(forum, at)).await?;
-            }
+            post_insert::reply(self.tx, forum, &slot, new)?;
         } else {
             let (thread, _) = post_insert::thread(self.tx, forum, title, new).await?;
             self.threads.insert(title, thread);

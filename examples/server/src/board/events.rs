@@ -11,10 +11,9 @@ use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
 
 use super::db::{Connection, DbResult, RowReader, Transaction, bind};
 use super::posts::PublicPost;
-use super::posts::post_insert::{self, CountedReply};
 use super::{posts, threads};
 
-/// The time of one command, and the changes that are written at its end: its events, and the counters of a forum.
+/// The time of one command, and its events, which are written at its end.
 ///
 /// A command that locks rows sets the time after it has the locks, so that times follow the order of the posts of a
 /// thread.
@@ -26,7 +25,6 @@ pub struct EventRecorder {
     /// `true` if a webhook endpoint is enabled. If `false`, events are not recorded.
     pub has_endpoints: bool,
     recorded: Vec<DomainEvent>,
-    reply: Option<CountedReply>,
 }
 
 impl EventRecorder {
@@ -36,7 +34,6 @@ impl EventRecorder {
             actor: None,
             has_endpoints: true,
             recorded: Vec::new(),
-            reply: None,
         }
     }
 
@@ -47,12 +44,7 @@ impl EventRecorder {
         }
     }
 
-    /// Counts a new reply in the forum of its thread, at the end of the transaction.
-    pub const fn count_reply(&mut self, reply: CountedReply) {
-        self.reply = Some(reply);
-    }
-
-    /// Writes the recorded events to the outbox, with the data at the end of the command, and then the counters.
+    /// Writes the recorded events to the outbox, with the data at the end of the command.
     pub async fn write(self, tx: &Transaction<'_>) -> BoardResult<Vec<Event>> {
         let mut events = Vec::new();
         for event_source in &self.recorded {
@@ -61,9 +53,6 @@ impl EventRecorder {
         }
         for event in &events {
             tx.defer_texts(Event::INSERT_SQL, event.insert_parameters().into())?;
-        }
-        if let Some(reply) = self.reply {
-            post_insert::count_reply_in_forum(tx, reply).await?;
         }
         Ok(events)
     }

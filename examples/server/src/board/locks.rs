@@ -1,11 +1,11 @@
 //! Row locks of commands on Postgres, in the order that [`db`] describes. On SQLite a transaction excludes all
-//! other writers, and these functions run no statement.
+//! other writers, and these functions lock nothing.
 //!
 //! A statement that locks a row reads nothing else. If it has waited for the lock, it returns the latest version of the
 //! row, but it would return joined rows as they were when the statement began.
 
 use forum_api::host::BoardResult;
-use forum_api::model::{NewMessage, UserRef};
+use forum_api::model::{NewMessage, Timestamp, UserRef};
 
 use super::db::{self, Driver, RowReader, Transaction, bind};
 use super::{accounts, messages};
@@ -108,6 +108,24 @@ pub async fn forum(tx: &Transaction<'_>, id: i64) -> db::DbResult<()> {
     } else {
         tx.any(lock, bind![id]).await.map(drop)
     }
+}
+
+/// Returns the time of the newest thread or reply in a forum, or in the forum of a thread. Locks the forum if the
+/// transaction runs again: a first attempt would hold the lock while it computes, and conflicts are rare.
+pub async fn newest_in_forum(
+    tx: &Transaction<'_>,
+    forum: Option<i64>,
+    thread: Option<i64>,
+) -> db::DbResult<Option<Timestamp>> {
+    let find = match &tx.driver {
+        Driver::Postgres(postgres) if postgres.is_repeated() => {
+            "SELECT newest_at FROM forum WHERE id = coalesce(:forum, (SELECT forum_id FROM thread WHERE id = :thread))
+             FOR NO KEY UPDATE"
+        }
+        _ => "SELECT newest_at FROM forum WHERE id = coalesce(:forum, (SELECT forum_id FROM thread WHERE id = :thread))",
+    };
+    let parameters = bind! { ":forum": forum, ":thread": thread };
+    tx.first(find, parameters, |row| row.value()).await
 }
 
 /// Locks the authors of the visible posts of a thread.

@@ -91,7 +91,7 @@ pub const INBOX_QUOTA: Setting<u32> = Setting::new(
     100,
     1,
     MAX_LIMIT,
-    "Maximum number of messages in an inbox, not counting receipts",
+    "Maximum number of unread messages in an inbox, not counting receipts",
 );
 pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new(
     "reputation.allow_negative",

@@ -35,7 +35,7 @@ static LIST: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS} FROM thread {JOINS}
         WHERE thread.forum_id = :forum AND {}
-            AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at > :since
+            AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at >= :since
         ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT :rows",
         sees_thread_of(":forum"),
     )
@@ -116,6 +116,7 @@ pub async fn start(
     let scope = EventScope::load(tx, thread, Some(post), actor.member).await?;
     let thread = thread_for(scope.thread.clone(), actor);
     if first.state == ContentState::Visible {
+        events.now = scope.thread.created_at;
         events.record(DomainEvent::Post(STARTED, scope.into()));
     }
     Ok(thread)

@@ -22,20 +22,24 @@ const CHANGES: [&str; 9] = [
 #[tokio::test]
 async fn the_next_request_sees_a_change_of_another_process() {
     let demo = Demo::new().await;
-    let node = demo.another_node();
+    let node = demo.another_node(&demo.clock);
     for change in CHANGES {
         let before = reads(&node).await;
         execute(&demo, change, true).await;
         let after = reads(&node).await;
         assert_ne!(after, before, "{change}");
-        assert_eq!(after, reads(&demo.another_node()).await, "{change}");
+        assert_eq!(
+            after,
+            reads(&demo.another_node(&demo.clock)).await,
+            "{change}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_refused_change_is_not_seen() {
     let demo = Demo::new().await;
-    let node = demo.another_node();
+    let node = demo.another_node(&demo.clock);
     let before = reads(&node).await;
     for change in CHANGES {
         execute(&demo, change, false).await;

@@ -66,12 +66,12 @@ impl Demo {
         }
     }
 
-    /// Creates the API of another node on the same database.
-    pub fn another_node(&self) -> TestApi {
-        let board = self.storage.board(self.clock.clone(), Language::English);
+    /// Creates the API of another node on the same database, with a clock of its own.
+    pub fn another_node(&self, clock: &Arc<ManualClock>) -> TestApi {
+        let board = self.storage.board(clock.clone(), Language::English);
         let stores = Stores::in_memory();
         let settings = ApiSettings::default();
-        api_of(Arc::new(board), stores, settings, &self.clock)
+        api_of(Arc::new(board), stores, settings, clock)
     }
 
     /// Returns the connections to Postgres. Panics if the board is in SQLite.

@@ -43,8 +43,8 @@ const SKIPPED: [&str; 3] = ["VALUES (", "DELETE FROM member", "SET post_count = 
 /// Searches with all columns of an index. Without these columns, a search would read all rows of a thread or a member.
 const SEARCHES: [&str; 12] = [
     "thread_by_activity (forum_id=? AND last_activity_at>?",
-    "post_by_order (thread_id=? AND ordered_at>?",
-    "post_by_author (author_id=? AND created_at>? AND created_at<?)",
+    "post_by_order (thread_id=? AND created_at>?",
+    "post_by_author (author_id=? AND written_at>? AND written_at<?)",
     "member_edit_by_time (member_id=? AND edited_at>? AND edited_at<?)",
     "poll_option_by_position (poll_id=?",
     "subscription_by_time (member_id=? AND created_at<?",

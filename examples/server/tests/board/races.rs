@@ -1,12 +1,13 @@
-//! Commands that run at the same time on two nodes that share a Postgres.
+//! Commands that run at the same time on two nodes that share a database: in most tests a Postgres.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use forum_api::Language;
+use forum_api::runtime::{Clock, ManualClock};
 use forum_api::store::postgres::deadpool_postgres::Client;
 use forum_api::test_util::TestApi;
 use serde_json::{Value, json};
@@ -14,12 +15,15 @@ use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::interval;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Storage};
 use crate::board::access::groups::{Group, Groups};
 use crate::board::db::{bind, bind_owned};
 use crate::board::{accounts, settings};
 use crate::demo::{Demo, body, field_values, number, posts_path, status_and_code};
 use crate::postgres::run_with_postgres;
+
+/// Number of writes while a client polls.
+const WRITES: usize = 240;
 
 /// A request of a member.
 #[derive(Clone)]
@@ -50,6 +54,7 @@ fn delete(member: i64, path: impl Into<String>) -> Request {
 struct TwoNodes {
     demo: Demo,
     other: TestApi,
+    clock_of_other: Arc<ManualClock>,
     /// Members without content.
     members: Vec<i64>,
 }
@@ -57,6 +62,11 @@ struct TwoNodes {
 impl TwoNodes {
     async fn new() -> Arc<Self> {
         let storage = Backend::Postgres.create_storage().await;
+        Self::in_storage(storage, Duration::ZERO).await
+    }
+
+    /// The clock of the other node is behind by `lag`.
+    async fn in_storage(storage: Storage, lag: Duration) -> Arc<Self> {
         storage.add_endpoint().await;
         let demo = Demo::in_storage(storage, Language::English).await;
         demo.set(settings::POST_INTERVAL.key, "0").await;
@@ -75,9 +85,11 @@ impl TwoNodes {
             })
             .await
             .unwrap();
+        let clock_of_other = Arc::new(ManualClock::new(demo.clock.now().saturating_sub(lag)));
         Arc::new(Self {
             members,
-            other: demo.another_node(),
+            other: demo.another_node(&clock_of_other),
+            clock_of_other,
             demo,
         })
     }
@@ -96,11 +108,108 @@ impl TwoNodes {
             loop {
                 ticks.tick().await;
                 nodes.demo.clock.advance(ticks.period());
+                nodes.clock_of_other.advance(ticks.period());
             }
         });
         let answers: BTreeMap<_, _> = sent.join_all().await.into_iter().collect();
         clock.abort();
         answers.into_values().collect()
+    }
+
+    /// Sends all requests, and polls the list `path` with `since` as the document of the API describes. Returns the
+    /// responses and the polled items by id and time.
+    async fn send_and_poll(
+        self: &Arc<Self>,
+        requests: Vec<Request>,
+        path: &str,
+        [id, time]: [&str; 2],
+    ) -> (Vec<Value>, BTreeSet<[String; 2]>) {
+        let nodes = self.clone();
+        let sent = tokio::spawn(async move {
+            let mut responses = Vec::new();
+            for requests in requests.chunks(nodes.members.len()) {
+                responses.extend(nodes.send_all(requests.to_vec()).await);
+            }
+            responses
+        });
+        let mut seen = BTreeSet::new();
+        let mut since = String::from("2026-01-01T00:00:00.000Z");
+        let mut is_last = false;
+        while !is_last {
+            is_last = sent.is_finished();
+            let query = format!("{path}?limit=100&since={since}");
+            for page in self.demo.pages("admin", &query).await {
+                for item in page["items"].as_array().unwrap() {
+                    let [id, time] = [id, time].map(|field| item[field].as_str().unwrap());
+                    since = since.max(time.into());
+                    seen.insert([id, time].map(String::from));
+                }
+            }
+        }
+        let responses = sent.await.unwrap().into_iter().map(|(status, item)| {
+            assert_eq!(status, 201, "{item}");
+            item
+        });
+        (responses.collect(), seen)
+    }
+
+    /// Asserts that a client that polls receives each post of a thread, each thread of a forum, and each last activity of
+    /// the threads of a forum, while many members write.
+    async fn assert_polls_miss_nothing(self: &Arc<Self>) {
+        self.demo.set(settings::POSTS_PER_HOUR.key, "1000").await;
+        let repeated = |paths: &[String], new: &Value| -> Vec<Request> {
+            let members = self.members.iter().cycle().take(WRITES);
+            let paths = paths.iter().cycle();
+            let requests = members.zip(paths);
+            requests
+                .map(|(member, path)| post(*member, path, new.clone()))
+                .collect()
+        };
+        let missed = |items: Vec<Value>, seen: &BTreeSet<[String; 2]>, [id, time]: [&str; 2]| {
+            let key =
+                |item: &Value| [id, time].map(|field| String::from(item[field].as_str().unwrap()));
+            let keys = items.iter().map(key);
+            keys.filter(|key| !seen.contains(key)).collect::<Vec<_>>()
+        };
+        let thread = self.thread(self.members[0], "Hot").await;
+        let fields = ["postId", "createdAt"];
+        let replies = repeated(std::slice::from_ref(&thread), &body("A reply"));
+        let (written, seen) = self.send_and_poll(replies, &thread, fields).await;
+        assert_eq!(
+            missed(written, &seen, fields),
+            [] as [[String; 2]; 0],
+            "posts of a thread"
+        );
+
+        let general = self.demo.threads_path("General").await;
+        let fields = ["threadId", "lastActivityAt"];
+        let new = json!({ "title": "One of many", "body": "x" });
+        let threads = repeated(std::slice::from_ref(&general), &new);
+        let (written, seen) = self.send_and_poll(threads, &general, fields).await;
+        let paths: Vec<String> = written.iter().take(40).map(posts_path).collect();
+        assert_eq!(
+            missed(written, &seen, fields),
+            [] as [[String; 2]; 0],
+            "threads of a forum"
+        );
+
+        let replies = repeated(&paths, &body("A reply"));
+        let (written, seen) = self.send_and_poll(replies, &general, fields).await;
+        let mut last = BTreeMap::new();
+        for reply in written {
+            let [thread, time] =
+                ["threadId", "createdAt"].map(|field| reply[field].as_str().unwrap().to_owned());
+            let newest = last.entry(thread).or_insert_with(String::new);
+            *newest = time.max(newest.clone());
+        }
+        let unseen = last
+            .into_iter()
+            .filter(|(thread, time)| !seen.contains(&[thread.clone(), time.clone()]));
+        assert_eq!(
+            unseen.collect::<Vec<_>>(),
+            [] as [(String, String); 0],
+            "last activity of threads"
+        );
     }
 
     async fn send(&self, node: usize, request: &Request) -> (u16, Value) {
@@ -192,6 +301,23 @@ async fn wait_for_lock<T>(client: &Client, statement: &str, response: &JoinHandl
         let renew = "SELECT pg_stat_clear_snapshot()";
         client.query(renew, &[]).await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn polls_with_since_miss_nothing_on_sqlite() {
+    let storage = Backend::Memory.create_storage().await;
+    let nodes = TwoNodes::in_storage(storage, Duration::ZERO).await;
+    nodes.assert_polls_miss_nothing().await;
+}
+
+#[test]
+fn polls_with_since_miss_nothing_on_nodes_with_different_clocks() {
+    run_with_postgres(async {
+        let storage = Backend::Postgres.create_storage().await;
+        let nodes = TwoNodes::in_storage(storage, Duration::from_secs(5)).await;
+        nodes.assert_polls_miss_nothing().await;
+        nodes.assert_counters().await;
+    });
 }
 
 #[test]

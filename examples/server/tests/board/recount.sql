@@ -11,7 +11,7 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT id, author_id, created_at FROM post
     WHERE post.thread_id = thread.id AND (post.state = 'visible' OR post.id = thread.first_post_id)
-    ORDER BY ordered_at DESC, id DESC LIMIT 1
+    ORDER BY created_at DESC, id DESC LIMIT 1
 ) AS last
 WHERE (thread.reply_count, thread.last_number, thread.last_number, thread.last_post_id, thread.last_activity_at)
     <> (counted.replies, counted.last_number, counted.numbers, last.id, last.created_at)
@@ -21,7 +21,7 @@ UNION ALL
 
 SELECT 'order of thread ' || thread_id
 FROM (
-    SELECT thread_id, number, lag(number) OVER (PARTITION BY thread_id ORDER BY ordered_at, id) AS earlier FROM post
+    SELECT thread_id, number, lag(number) OVER (PARTITION BY thread_id ORDER BY created_at, id) AS earlier FROM post
 ) AS post
 WHERE number <= earlier
 
@@ -40,7 +40,7 @@ UNION ALL
 
 SELECT 'member ' || member.id
 FROM member
-WHERE (post_count, reputation, unread_count) <> (
+WHERE (post_count, reputation, unread_count, inbox_used) <> (
     (
         SELECT count(*)
         FROM post JOIN thread ON thread.id = post.thread_id JOIN forum ON forum.id = thread.forum_id
@@ -51,6 +51,10 @@ WHERE (post_count, reputation, unread_count) <> (
     (
         SELECT count(*) FROM message_copy
         WHERE message_copy.owner_id = member.id AND folder = 'inbox' AND read_at IS NULL
+    ),
+    (
+        SELECT count(*) FROM message_copy JOIN message ON message.id = message_copy.message_id
+        WHERE message_copy.owner_id = member.id AND folder = 'inbox' AND read_at IS NULL AND NOT is_receipt
     )
 )
 

@@ -80,7 +80,7 @@ async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order(
     let path = demo.tea_posts_path().await;
     let thread = path.split('/').nth(2).unwrap();
     let insert = format!(
-        "INSERT INTO post (thread_id, number, state, created_at, ordered_at, body, body_html, body_words)
+        "INSERT INTO post (thread_id, number, state, created_at, written_at, body, body_html, body_words)
         WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 3100)
         SELECT {thread}, 1000 + n, 'visible', n, n, '', '', CASE WHEN n <= 2000 THEN 'nettle' ELSE 'clover' END FROM new"
     );

@@ -45,7 +45,7 @@ const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
         [12, 2],
     ),
     ("POST", "/threads/16/posts", r#"{"body":"x"}"#, [10, 2]),
-    ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, [9, 3]),
+    ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, [10, 3]),
     ("DELETE", "/threads/16/posts/{}", "", [13, 4]),
     (
         "POST",

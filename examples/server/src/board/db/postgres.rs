@@ -22,8 +22,8 @@
 //!    order of its posts.
 //! 2. members. The lock covers the ban, the groups, the flood limits, the inbox and the counters of the member. A
 //!    command locks its own member and all others whose rows it changes.
-//! 3. forums. The lock covers the counters of the forum. Many commands change the same forum. Each of them therefore
-//!    locks the forum last, after it has written the events, and holds the lock for one statement and the commit.
+//! 3. forums. The lock covers the counters of the forum and the time of its newest post. Many commands change the same
+//!    forum. Each of them therefore locks the forum last, and holds the lock for one round trip at most.
 //!
 //! Two transactions that keep this order do not wait for each other in a cycle. Three rare commands do not keep it:
 //! hiding or showing a thread locks the authors of its replies after the member of the command, starting a thread locks
@@ -34,12 +34,16 @@
 //!
 //! # Order of writes
 //!
-//! - In one thread, posts commit in the order of their numbers, of `ordered_at` and of their ids, because the lock of the
-//!   thread is held until the commit. A reader that has seen a post has seen all earlier ones.
-//! - In different threads, posts get their ids and times when their writes begin, and can commit in another order: a
-//!   post can become visible after a post with a higher id. Lists by time or id use keyset pages. They return each item
-//!   once that exists during the whole listing. An item that commits while a client reads may be before or after the
-//!   client's position.
+//! - In one thread, posts commit in the order of their numbers, their times and their ids, because the lock of the thread
+//!   is held until the commit. A reader that has seen a post has seen all earlier ones.
+//! - In one forum, threads and replies commit in the order of their times: a time is not earlier than `forum.newest_at`.
+//!   A command reads this column without a lock, and locks the forum in its last round trip. If a later post was committed
+//!   meanwhile, the transaction fails and runs again, and then locks the forum before it reads the column. A client that
+//!   polls with `since` therefore misses nothing, also if a clock is set back or the clocks of nodes differ.
+//! - In different threads, posts get their ids when their writes begin, and can commit in another order: a post can
+//!   become visible after a post with a higher id. Lists by time or id use keyset pages. They return each item once that
+//!   exists during the whole listing. An item that commits while a client reads may be before or after the client's
+//!   position.
 //! - Events are numbered when they are written. The outbox finds pending events by their state, so an event that commits
 //!   late is fanned out late and not missed.
 //!
@@ -198,12 +202,12 @@ impl PostgresDatabase {
         let mut attempt = 1;
         loop {
             let failure = Failure::new();
-            let written = self.write_once(change.clone(), &failure).await;
+            let written = self.write_once(change.clone(), &failure, attempt > 1).await;
             let has_conflict = failure.get().is_some_and(|code| CONFLICTS.contains(code));
             if written.is_ok() || !has_conflict || attempt == ATTEMPTS {
                 return written;
             }
-            tracing::debug!(attempt, "transaction ended by a deadlock; running it again");
+            tracing::debug!(attempt, "transaction ended by a conflict; running it again");
             attempt += 1;
         }
     }
@@ -212,23 +216,26 @@ impl PostgresDatabase {
         &self,
         change: impl Change<T>,
         failure: &Failure,
+        is_repeated: bool,
     ) -> host::BoardResult<T> {
         let overloaded = |_| BackendError::new(OverloadedError::new(RETRY_AFTER));
         let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
         let closed = |_| DbError::Invalid("writes are closed");
         let _permit = permit.map_err(overloaded)?.map_err(closed)?;
-        self.transaction(change, failure).await
+        self.transaction(change, failure, is_repeated).await
     }
 
     async fn transaction<T>(
         &self,
         change: impl Change<T>,
         failure: &Failure,
+        is_repeated: bool,
     ) -> host::BoardResult<T> {
         let client = self.pool.get().await.map_err(DbError::from)?;
         let statements = client.statement_cache.clone();
         let run = async {
-            let tx = PostgresTransaction::of(&client, statements, failure, None);
+            let mut tx = PostgresTransaction::of(&client, statements, failure, None);
+            tx.is_repeated = is_repeated;
             let connection = Connection::postgres(Postgres::Transaction(&tx));
             let tx = &tx;
             let transaction = &Transaction::of(connection);
@@ -297,6 +304,8 @@ pub struct PostgresTransaction<'a> {
     /// True if this value ends the transaction.
     is_open: AtomicBool,
     failure: &'a Failure,
+    /// True if an earlier attempt ended with a conflict.
+    is_repeated: bool,
     /// The transaction that [`PostgresDatabase::write_after`] begins and ends; `None` for commands.
     inner: Option<&'a tokio_postgres::Transaction<'a>>,
 }
@@ -327,6 +336,7 @@ impl<'a> PostgresTransaction<'a> {
             deferred: Mutex::default(),
             is_open: AtomicBool::new(inner.is_none()),
             failure,
+            is_repeated: false,
             inner,
         }
     }
@@ -573,6 +583,14 @@ impl Postgres<'_> {
         }
         copy.finish().await?;
         Ok(())
+    }
+
+    /// Returns whether the transaction runs again after a conflict.
+    pub const fn is_repeated(&self) -> bool {
+        match self {
+            Self::Transaction(transaction) => transaction.is_repeated,
+            Self::Connection(_) => false,
+        }
     }
 
     /// The transaction of a migration.

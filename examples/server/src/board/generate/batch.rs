@@ -37,7 +37,6 @@ struct GeneratedPost {
     number: i64,
     author: Option<i64>,
     at: Timestamp,
-    ordered_at: Timestamp,
     body: String,
     html: String,
     words: String,
@@ -81,7 +80,6 @@ impl Batch {
             number: 0,
             author,
             at,
-            ordered_at: at,
             html: markdown::render_blocking(&body),
             words: fold_words(&body),
             body,
@@ -130,7 +128,7 @@ impl Batch {
             ("author_id", Type::INT8),
             ("state", Type::TEXT),
             ("created_at", Type::INT8),
-            ("ordered_at", Type::INT8),
+            ("written_at", Type::INT8),
             ("body", Type::TEXT),
             ("body_html", Type::TEXT),
             ("body_words", Type::TEXT),
@@ -142,13 +140,12 @@ impl Batch {
                 number,
                 author,
                 at,
-                ordered_at,
                 body,
                 html,
                 words,
             } = post;
             [
-                id, thread, number, author, visible, at, ordered_at, body, html, words,
+                id, thread, number, author, visible, at, at, body, html, words,
             ]
         });
         tx.insert_rows("post", &columns, posts).await?;
@@ -156,31 +153,24 @@ impl Batch {
         count(tx, self.last_post, on_profiles).await
     }
 
-    /// Sets the number and the order of each post in its thread.
+    /// Sets the number of each post in its thread.
     async fn number(&mut self, connection: &Connection<'_>) -> DbResult<()> {
         let threads: Vec<i64> = self.posts.iter().map(|post| post.thread).collect();
         let find = connection.dialect(
-            "SELECT id, last_number, (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id) FROM thread
-             WHERE id IN (SELECT value FROM json_each(?1))",
-            "SELECT id, last_number, (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id) FROM thread
+            "SELECT id, last_number FROM thread WHERE id IN (SELECT value FROM json_each(?1))",
+            "SELECT id, last_number FROM thread
              WHERE id IN (SELECT CAST(value AS BIGINT) FROM jsonb_array_elements_text(CAST(?1 AS TEXT)::jsonb))",
         );
         let threads = bind![json(&threads)];
-        let mut last: HashMap<i64, (i64, Option<Timestamp>)> = connection
-            .all(find, threads, |row| {
-                let thread: i64 = row.value()?;
-                let (number, ordered_at): (i64, Option<Timestamp>) = (row.value()?, row.value()?);
-                Ok((thread, (number, ordered_at)))
-            })
+        let mut last: HashMap<i64, i64> = connection
+            .all(find, threads, |row| Ok((row.value()?, row.value()?)))
             .await?
             .into_iter()
             .collect();
         for post in &mut self.posts {
-            let (number, ordered_at) = last.entry(post.thread).or_default();
+            let number = last.entry(post.thread).or_default();
             *number += 1;
             post.number = *number;
-            post.ordered_at = ordered_at.map_or(post.at, |last| last.max(post.at));
-            *ordered_at = Some(post.ordered_at);
         }
         Ok(())
     }
@@ -224,7 +214,7 @@ const COUNT_IN_FORUMS: &str = "
     UPDATE forum SET
         thread_count = thread_count + added.threads,
         post_count = post_count + added.posts,
-        last_activity_at = added.newest
+        last_activity_at = added.newest, newest_at = added.newest
     FROM (
         SELECT
             thread.forum_id, sum(CASE WHEN post.number = 1 THEN 1 ELSE 0 END) AS threads,

@@ -190,8 +190,12 @@ async fn mark_read(
         UPDATE message_copy SET read_at = :now WHERE id = :copy AND owner_id = :owner AND read_at IS NULL
         RETURNING message_id";
     if let Some(message) = tx.first(update, parameters, |row| row.value()).await? {
-        let count = "UPDATE member SET unread_count = unread_count - 1 WHERE id = ?1";
-        tx.execute(count, bind![owner]).await?;
+        let count = "
+            UPDATE member SET
+                unread_count = unread_count - 1,
+                inbox_used = inbox_used - (SELECT CASE WHEN is_receipt THEN 0 ELSE 1 END FROM message WHERE id = ?2)
+            WHERE id = ?1";
+        tx.execute(count, bind![owner, message]).await?;
         send_receipt(tx, owner, message, now, texts).await?;
     }
     Ok(())

@@ -238,7 +238,7 @@ pub async fn deliver(
     message: MessageInsert<'_>,
     recipients: &[i64],
 ) -> db::DbResult<i64> {
-    let text = text(tx, message).await?;
+    let text = text(tx, message, false).await?;
     receive(tx, message, text, recipients, true).await?;
     let parameters = bind! {
         ":text": text, ":sender": message.sender, ":folder": stored(Folder::Sent),
@@ -252,24 +252,28 @@ pub async fn deliver(
     .await
 }
 
-/// Delivers a message that does not count for the quota and has no sender's copy.
+/// Delivers a receipt, which does not count for the quota and has no sender's copy.
 pub async fn notify(
     tx: &Transaction<'_>,
     message: MessageInsert<'_>,
     recipient: i64,
 ) -> db::DbResult<()> {
-    let text = text(tx, message).await?;
+    let text = text(tx, message, true).await?;
     receive(tx, message, text, &[recipient], false).await
 }
 
-async fn text(tx: &Transaction<'_>, message: MessageInsert<'_>) -> db::DbResult<i64> {
+async fn text(
+    tx: &Transaction<'_>,
+    message: MessageInsert<'_>,
+    is_receipt: bool,
+) -> db::DbResult<i64> {
     let parameters = bind! {
         ":sender": message.sender, ":subject": message.subject, ":body": message.body,
-        ":html": message.html, ":receipt": message.receipt_requested,
+        ":html": message.html, ":requested": message.receipt_requested, ":is_receipt": is_receipt,
     };
     tx.insert(
-        "INSERT INTO message (sender_id, subject, body, body_html, receipt_requested)
-         VALUES (:sender, :subject, :body, :html, :receipt) RETURNING id",
+        "INSERT INTO message (sender_id, subject, body, body_html, receipt_requested, is_receipt)
+         VALUES (:sender, :subject, :body, :html, :requested, :is_receipt) RETURNING id",
         parameters,
     )
     .await

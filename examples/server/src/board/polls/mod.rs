@@ -76,6 +76,9 @@ pub async fn edit(
         let largest_vote = largest_vote(tx, poll).await?;
         poll_rules::check_writers_edit(&found.poll, &draft, largest_vote, texts)?;
     }
+    if poll_rules::is_unchanged(&found.poll, &draft) {
+        return Ok(found.into_in_forum());
+    }
     let most = settings.of(&EDITS_PER_HOUR);
     edit_limit::charge(tx, actor, events.now, most, texts).await?;
     update(tx, poll, &draft).await?;

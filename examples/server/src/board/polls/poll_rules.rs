@@ -211,6 +211,14 @@ pub fn check_newcomers_edit(
         .ok_or_else(|| BoardError::forbidden(texts.poll_needs_approval))
 }
 
+/// Returns whether an edit leaves the poll as it is.
+pub fn is_unchanged(poll: &Poll, draft: &PollDraft<'_>) -> bool {
+    has_same_texts(poll, draft)
+        && draft.max_choices == i64::from(poll.max_choices)
+        && draft.can_change_vote == poll.can_change_vote
+        && draft.closes_at == poll.closes_at
+}
+
 fn has_same_texts(poll: &Poll, draft: &PollDraft<'_>) -> bool {
     let same_options = draft.options.as_ref().is_none_or(|options| {
         let current = poll

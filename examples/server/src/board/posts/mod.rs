@@ -27,7 +27,7 @@ use crate::board::events::{
 use crate::board::reference_board::Command;
 use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, SettingValues, TITLE_MAX};
 use crate::board::texts::Texts;
-use crate::board::{rules, search, subscriptions, threads};
+use crate::board::{locks, rules, search, subscriptions, threads};
 use edit_rules::{EditWindow, PostChange, PostFacts};
 use markdown::BodyHtml;
 use post_insert::{PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
@@ -61,11 +61,10 @@ pub(super) const JOINS: &str = "
 pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
     let posts = format!(
         "post.thread_id = thread.id AND {}
-            AND (post.ordered_at, post.id) > (SELECT time, id FROM start)
-            AND post.created_at > :since",
+            AND (post.created_at, post.id) > (SELECT time, id FROM start)",
         sees_post("post")
     );
-    let order = "ORDER BY post.ordered_at, post.id LIMIT :rows";
+    let order = "ORDER BY post.created_at, post.id LIMIT :rows";
     [
         format!("post ON {posts}"),
         format!("LATERAL (SELECT * FROM post WHERE {posts} {order}) AS post ON TRUE"),
@@ -75,7 +74,7 @@ pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
             "WITH start (time, id) AS (
                 SELECT :time, :id
                 UNION ALL
-                SELECT ordered_at, id - 1 FROM post WHERE id = :from AND thread_id = :thread
+                SELECT created_at, id - 1 FROM post WHERE id = :from AND thread_id = :thread
                 ORDER BY 1 DESC, 2 DESC LIMIT 1
             )
             SELECT
@@ -83,7 +82,7 @@ pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
                 CASE WHEN :from IS NOT NULL THEN EXISTS (
                     SELECT 1 FROM post AS first WHERE first.id = :from AND first.thread_id = thread.id AND {}
                 ) ELSE TRUE END,
-                post.ordered_at, {COLUMNS}
+                {COLUMNS}
             FROM thread
             LEFT JOIN {posts}
             {JOINS}
@@ -102,8 +101,7 @@ pub async fn list(
     list: &List<PostFilter>,
     now: Timestamp,
 ) -> BoardResult<InForum<Page<Post>>> {
-    // A post is not ordered before the time of its creation.
-    let since = list.filter.since.map(|time| [time.as_millis(), i64::MAX]);
+    let since = list.filter.since.map(|time| [time.as_millis(), NO_POST]);
     let [time, id] = list.after_ints()?.max(since).unwrap_or([i64::MIN; 2]);
     let from = list
         .filter
@@ -113,7 +111,6 @@ pub async fn list(
     let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":thread": thread, ":time": time, ":id": id, ":from": from,
-        ":since": list.filter.since.map_or(i64::MIN, Timestamp::as_millis),
         ":source": list.filter.body.has_source(), ":html": list.filter.body.has_html(),
         ":rows": list.limit.plus_one(), ":window": EDIT_WINDOW.key,
     };
@@ -141,8 +138,6 @@ struct PageReader<'a> {
     /// Whether the caller sees the post `from`, if it is given.
     sees_from: bool,
     posts: Vec<Post>,
-    /// Place of the last of `posts` in the order of posts.
-    last: Option<Timestamp>,
     /// Upper bound of the bytes of the texts of `posts` in JSON. The bytes are counted only if the bound exceeds
     /// `max_bytes`.
     max_size: usize,
@@ -162,7 +157,6 @@ impl<'a> PageReader<'a> {
             view: None,
             sees_from: false,
             posts: Vec::with_capacity(list.limit.get()),
-            last: None,
             max_size: 0,
             size: 0,
             counted: 0,
@@ -186,7 +180,6 @@ impl<'a> PageReader<'a> {
                 self.view.insert(view)
             }
         };
-        self.last = row.value()?;
         if let Some(post) = view.post(row)? {
             self.max_size += CONTROL_LENGTH * texts(&post).map(str::len).sum::<usize>();
             self.posts.push(post);
@@ -214,8 +207,8 @@ impl<'a> PageReader<'a> {
             ));
         }
         let items = self.posts;
-        let last = self.last.zip(items.last()).filter(|_| self.has_more);
-        let next = last.map(|(time, post)| PageKey::from_time_and_id(time, &post.post_id));
+        let last = items.last().filter(|_| self.has_more);
+        let next = last.map(|post| PageKey::from_time_and_id(post.created_at, &post.post_id));
         Ok(InForum::new(view.forum.into(), Page { items, next }))
     }
 }
@@ -402,16 +395,20 @@ impl ReplyContext {
         let query = tx.dialect(sqlite.as_str(), postgres.as_str());
         let times = TimesParams::new(Some(member), now);
         let parameters = times.with(bind! { ":thread": thread, ":actor": member });
-        tx.first(query, &parameters, |row| {
+        let context = tx.first(query, &parameters, |row| {
             Ok(Self {
                 scope: EventScope::read(row)?,
                 slot: PostSlot::read(row)?,
                 settings: SettingValues::read(row)?,
                 times: PostTimes::read(row)?,
             })
-        })
-        .await?
-        .ok_or(BoardError::PathNotFound)
+        });
+        // The last statement before the writes, because other posts in the forum can wait for its lock.
+        let newest = locks::newest_in_forum(tx, None, Some(thread));
+        let (context, newest) = tokio::try_join!(biased; context, newest)?;
+        let context = context.ok_or(BoardError::PathNotFound)?;
+        let slot = context.slot.after(newest);
+        Ok(Self { slot, ..context })
     }
 }
 
@@ -428,7 +425,7 @@ fn context_query(post_id: &str, settings: &str) -> String {
     )
 }
 
-/// Writes a reply. It follows all posts of its thread in order, even if a clock was ahead.
+/// Writes a reply. It is later than all posts of its thread, even if a clock was ahead.
 pub async fn reply(
     (tx, events, actor, texts): Command<'_>,
     ReplyContext {
@@ -467,16 +464,16 @@ pub async fn reply(
         counts: view.access.counts,
         in_reply_to: in_reply_to.transpose()?,
     };
-    post_insert::reply(tx, &slot, new)?;
+    post_insert::reply(tx, view.forum, &slot, new)?;
     if reply.subscribe {
         subscriptions::add_thread(tx, actor, view.forum, slot.thread, now).await?;
     }
     let post = PublicPost::new(new_post(&slot, scope.actor.clone(), new)?, answered);
     let seen = view.show(post.clone());
     if new.state == ContentState::Visible {
+        events.now = post.post.created_at;
         scope.add_reply(post);
         events.record(DomainEvent::Post(REPLIED, scope.into()));
-        events.count_reply(slot.counted_reply(view.forum, now));
     }
     Ok(InForum::new(ForumId::from(view.forum), seen))
 }
@@ -488,7 +485,7 @@ fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) -> Boa
         slot.thread.into(),
         slot.number()?,
         new.state,
-        new.at,
+        slot.created_at(new.at),
     );
     post.author = author;
     post.body = Some(new.body.into());
@@ -522,6 +519,7 @@ async fn answered_post(
 }
 
 /// Changes the body of a post, and the title of its thread. The post awaits approval if posts by its editor await approval.
+/// An edit with the current values changes nothing.
 pub async fn edit(
     (tx, events, actor, texts): Command<'_>,
     (thread, post): (i64, i64),
@@ -546,10 +544,25 @@ pub async fn edit(
     if let Some(reason) = &edit.reason {
         rules::check_reason(reason, settings.of(&TITLE_MAX), texts)?;
     }
+    let current = item.event_scope(tx, actor.member).await?;
+    let title = title.filter(|title| *title != current.thread.title);
+    let current_body = current
+        .post
+        .as_ref()
+        .and_then(|post| post.post.body.as_ref());
+    let body = edit
+        .body
+        .as_ref()
+        .filter(|body| current_body != Some(*body));
+    if title.is_none() && body.is_none() {
+        let unchanged = post_for(&current, actor, window, events.now)?;
+        return Ok(InForum::new(ForumId::from(item.at.forum), unchanged));
+    }
     edit_limit::charge(tx, actor, events.now, settings.of(&EDITS_PER_HOUR), texts).await?;
     if let Some(title) = title {
         threads::rename(tx, item.at.thread, title).await?;
     }
+    let html = html.filter(|_| body.is_some());
     let update = "
         UPDATE post SET
             body = coalesce(:body, body), body_html = coalesce(:html, body_html),
@@ -558,9 +571,9 @@ pub async fn edit(
         WHERE id = :post";
     let state = rules::edited_state(item.state, actor.groups);
     let parameters = bind! {
-        ":post": post, ":state": stored(state), ":body": edit.body,
+        ":post": post, ":state": stored(state), ":body": body,
         ":html": html.as_ref().map(|html| html.as_str(texts)).transpose()?,
-        ":words": edit.body.as_deref().map(search::fold_words),
+        ":words": body.map(|body| search::fold_words(body)),
         ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };
     tx.execute(update, parameters).await?;

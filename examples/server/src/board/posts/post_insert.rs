@@ -22,6 +22,7 @@ pub struct PostInsert<'a> {
     pub body: &'a str,
     pub html: &'a str,
     pub state: ContentState,
+    /// Time of the clock.
     pub at: Timestamp,
     /// `true` if the post counts on its author's profile while it is visible.
     pub counts: bool,
@@ -31,11 +32,11 @@ pub struct PostInsert<'a> {
 
 const POST: &str = "
     INSERT INTO post (
-        id, thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words,
+        id, thread_id, number, author_id, state, created_at, written_at, body, body_html, body_words,
         published, in_reply_to
     )
     VALUES (
-        :post, :thread, :number, :author, :state, :at, :ordered_at, :body, :html, :words, :published, :in_reply_to
+        :post, :thread, :number, :author, :state, :at, :written_at, :body, :html, :words, :published, :in_reply_to
     )";
 
 /// Counts posts on their author's profile.
@@ -47,7 +48,7 @@ impl PostInsert<'_> {
         let is_counted = self.counts && self.state == ContentState::Visible;
         bind_owned! {
             ":post": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
-            ":state": stored(self.state), ":at": self.at, ":ordered_at": self.at.max(slot.earliest),
+            ":state": stored(self.state), ":at": slot.created_at(self.at), ":written_at": self.at,
             ":body": self.body.to_owned(), ":html": self.html.to_owned(), ":words": search::fold_words(self.body),
             ":published": self.state == ContentState::Visible, ":in_reply_to": self.in_reply_to,
             ":by": i64::from(is_counted),
@@ -61,9 +62,8 @@ pub struct PostSlot {
     pub post: i64,
     pub thread: i64,
     number: i64,
-    /// The post is not ordered before this time, even if the clock of an earlier post's node was ahead.
+    /// The post is not dated before this time, even if the clock of an earlier post's node was ahead.
     earliest: Timestamp,
-    last_activity: Timestamp,
 }
 
 impl PostSlot {
@@ -74,15 +74,14 @@ impl PostSlot {
     ];
 
     /// The other columns that [`read`](Self::read) expects: the place after the last post of a thread.
-    pub const COLUMNS: &str = "thread.id, thread.last_number + 1, thread.last_activity_at,
-        (SELECT ordered_at FROM post WHERE thread_id = thread.id ORDER BY ordered_at DESC, id DESC LIMIT 1)";
+    pub const COLUMNS: &str = "thread.id, thread.last_number + 1,
+        (SELECT max(created_at) + 1 FROM post WHERE thread_id = thread.id)";
 
     pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
         Ok(Self {
             post: row.value()?,
             thread: row.value()?,
             number: row.value()?,
-            last_activity: row.value()?,
             earliest: row.value()?,
         })
     }
@@ -96,31 +95,26 @@ impl PostSlot {
         let [sqlite, postgres] = &*QUERIES;
         let query = tx.dialect(sqlite.as_str(), postgres.as_str());
         let slot = tx.first(query, bind![thread], Self::read).await?;
-        slot.ok_or(BoardError::PathNotFound)
+        let slot = slot.ok_or(BoardError::PathNotFound)?;
+        Ok(slot.after(locks::newest_in_forum(tx, None, Some(thread)).await?))
+    }
+
+    /// Dates the post not before `newest`, the time of the newest thread or reply in the forum.
+    pub fn after(self, newest: Option<Timestamp>) -> Self {
+        let earliest = newest.map_or(self.earliest, |newest| newest.max(self.earliest));
+        Self { earliest, ..self }
+    }
+
+    /// Returns the time of creation of a post that is written `at` this time of the clock: later than the times of all
+    /// posts of its thread, and not earlier than the times of the threads and replies of its forum.
+    pub fn created_at(&self, at: Timestamp) -> Timestamp {
+        at.max(self.earliest)
     }
 
     pub fn number(&self) -> DbResult<u64> {
         let number = u64::try_from(self.number);
         number.map_err(|_| DbError::Invalid("a number is negative"))
     }
-
-    /// Describes a visible reply in this place, so that its forum can count it.
-    pub fn counted_reply(&self, forum: i64, at: Timestamp) -> CountedReply {
-        CountedReply {
-            forum,
-            at,
-            is_earlier: at < self.last_activity,
-        }
-    }
-}
-
-/// A visible reply that its forum counts.
-#[derive(Clone, Copy, Debug)]
-pub struct CountedReply {
-    forum: i64,
-    at: Timestamp,
-    /// `true` if the last activity of its thread was later, because a clock was ahead.
-    is_earlier: bool,
 }
 
 /// Adds a thread with its first post and returns both ids.
@@ -144,9 +138,11 @@ pub async fn thread(
         FROM nextval(pg_get_serial_sequence('post', 'id')) AS post
         RETURNING id, first_post_id",
     );
+    let newest = locks::newest_in_forum(tx, Some(forum), None).await?;
+    let at = newest.map_or(first.at, |newest| newest.max(first.at));
     let parameters = bind! {
         ":forum": forum, ":title": title, ":words": search::fold_words(title),
-        ":author": first.author, ":state": stored(first.state), ":at": first.at,
+        ":author": first.author, ":state": stored(first.state), ":at": at,
     };
     let (thread, post) = tx
         .one(insert, parameters, |row| Ok((row.value()?, row.value()?)))
@@ -155,18 +151,38 @@ pub async fn thread(
         post,
         thread,
         number: 1,
-        earliest: first.at,
-        last_activity: first.at,
+        earliest: at,
     };
     tx.defer_all(&[POST, PROFILE], first.parameters(&slot))?;
-    if first.state == ContentState::Visible {
-        count_in_forum(tx, forum, 1, 1).await?;
-    }
+    let counted = i64::from(first.state == ContentState::Visible);
+    count_new(tx, forum, [counted, counted], at)?;
     Ok((thread, post))
 }
 
-/// Adds a reply to a visible thread as its last post. The caller must count the reply in the forum.
-pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> DbResult<()> {
+/// Counts new threads and posts, which were written at the same time, in their forum.
+fn count_new(
+    tx: &Transaction<'_>,
+    forum: i64,
+    [threads, posts]: [i64; 2],
+    at: Timestamp,
+) -> DbResult<()> {
+    let update = "
+        UPDATE forum SET
+            thread_count = thread_count + :threads, post_count = post_count + :posts, newest_at = :at,
+            last_activity_at = CASE :posts WHEN 0 THEN last_activity_at ELSE :at END
+        WHERE id = :forum";
+    let parameters =
+        bind_owned! { ":forum": forum, ":threads": threads, ":posts": posts, ":at": at };
+    tx.defer(update, parameters)
+}
+
+/// Adds a reply to a visible thread of `forum` as its last post.
+pub fn reply(
+    tx: &Transaction<'_>,
+    forum: i64,
+    slot: &PostSlot,
+    reply: PostInsert<'_>,
+) -> DbResult<()> {
     const NUMBER: &str = "UPDATE thread SET last_number = :number WHERE id = :thread";
     const VISIBLE: &str = "
         UPDATE thread SET
@@ -177,7 +193,9 @@ pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> Db
         ContentState::Visible => &[POST, PROFILE, VISIBLE],
         _ => &[POST, PROFILE, NUMBER],
     };
-    tx.defer_all(statements, reply.parameters(slot))
+    tx.defer_all(statements, reply.parameters(slot))?;
+    let counted = i64::from(reply.state == ContentState::Visible);
+    count_new(tx, forum, [0, counted], slot.created_at(reply.at))
 }
 
 /// The change of the counters when a post becomes visible or stops being visible.
@@ -190,23 +208,6 @@ pub struct CounterDelta {
     pub on_profiles: bool,
 }
 
-/// Counts a new reply in its forum. Locks the forum until the transaction ends.
-pub async fn count_reply_in_forum(tx: &Transaction<'_>, reply: CountedReply) -> DbResult<()> {
-    let update = "
-        UPDATE forum SET
-            post_count = post_count + 1,
-            last_activity_at = CASE WHEN last_activity_at > :at THEN last_activity_at ELSE :at END
-        WHERE id = :forum";
-    if reply.is_earlier {
-        count_in_forum(tx, reply.forum, 0, 1).await
-    } else {
-        tx.defer(
-            update,
-            bind_owned! { ":forum": reply.forum, ":at": reply.at },
-        )
-    }
-}
-
 /// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile.
 pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> DbResult<()> {
     let update = "
@@ -215,7 +216,7 @@ pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> DbResult<
             (last_post_id, last_author_id, last_activity_at) = (
                 SELECT id, author_id, created_at FROM post
                 WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
-                ORDER BY ordered_at DESC, id DESC LIMIT 1
+                ORDER BY created_at DESC, id DESC LIMIT 1
             )
         WHERE id = :thread RETURNING forum_id, state = 'visible'";
     let parameters = bind! { ":thread": reply.thread, ":by": reply.by };
@@ -341,10 +342,10 @@ impl TimesParams {
 /// Query of the columns of [`PostTimes`]. Reads at most as many posts as the hourly limit allows.
 pub(super) const TIMES: &str = "
     SELECT
-        (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :until),
-        (SELECT created_at FROM post
-         WHERE author_id = :member AND created_at > :since AND created_at <= :until
-         ORDER BY created_at DESC LIMIT 1
+        (SELECT max(written_at) FROM post WHERE author_id = :member AND written_at <= :until),
+        (SELECT written_at FROM post
+         WHERE author_id = :member AND written_at > :since AND written_at <= :until
+         ORDER BY written_at DESC LIMIT 1
          OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)";
 
 impl PostTimes {

@@ -109,7 +109,7 @@ mod tests {
             ),
             (
                 SQLITE,
-                "478db7125be39ed667a0206b04bd3bf8e8ad7ad93828af8a77132c95321d45b4",
+                "028466f5c44055beced54a7f7115fa083f0a56548ae5489dfd92a7bfdb4c00d4",
             ),
         ] {
             let checksums = migrations.all.iter().map(Migration::checksum);

@@ -341,7 +341,7 @@ mod tests {
         }
         let add = "
             WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
-            INSERT INTO post (id, thread_id, number, state, created_at, ordered_at, body, body_html, body_words)
+            INSERT INTO post (id, thread_id, number, state, created_at, written_at, body, body_html, body_words)
             SELECT n, iif(n % ?2 = 0, 2, 1), n + 1, 'visible', n, n, '', '', 'tea' FROM number";
         board.execute(add, [posts, every]).unwrap();
         board

@@ -26,7 +26,7 @@ CREATE TABLE member (
     last_seen_at BIGINT,
     post_count BIGINT NOT NULL DEFAULT 0,
     reputation BIGINT NOT NULL DEFAULT 0,
-    -- Number of unread messages in the inbox, and of its messages that count against the quota: all but receipts.
+    -- Number of unread messages in the inbox, and of those that count against the quota: all but receipts.
     unread_count BIGINT NOT NULL DEFAULT 0,
     inbox_used BIGINT NOT NULL DEFAULT 0
 );
@@ -45,8 +45,20 @@ CREATE TABLE forum (
     reply_groups TEXT,
     thread_count BIGINT NOT NULL DEFAULT 0,
     post_count BIGINT NOT NULL DEFAULT 0,
-    last_activity_at BIGINT
+    last_activity_at BIGINT,
+    -- Time of the newest thread or reply, also after its deletion. No later one has an earlier time.
+    newest_at BIGINT NOT NULL DEFAULT 0
 );
+
+-- Two posts of a forum can be written at the same time. The one that would be committed after a later one is written again.
+CREATE FUNCTION refuse_earlier_post () RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'a later post was committed' USING ERRCODE = 'serialization_failure';
+END
+$$;
+
+CREATE TRIGGER order_of_posts BEFORE UPDATE OF newest_at ON forum
+FOR EACH ROW WHEN (new.newest_at < old.newest_at) EXECUTE FUNCTION refuse_earlier_post();
 
 CREATE TABLE forum_moderator (
     forum_id BIGINT NOT NULL REFERENCES forum ON DELETE CASCADE,
@@ -109,10 +121,10 @@ CREATE TABLE post (
     number BIGINT NOT NULL,
     author_id BIGINT REFERENCES member ON DELETE SET NULL,
     state TEXT NOT NULL,
+    -- Orders the posts of a thread. Later than the time of the previous post, even if a clock was ahead then.
     created_at BIGINT NOT NULL,
-    -- Orders the posts of a thread: the time of creation, or the latest one of an earlier post if that is later, because
-    -- its node's clock was ahead.
-    ordered_at BIGINT NOT NULL,
+    -- Time of the clock when the post was written. Limits of posts per hour use it.
+    written_at BIGINT NOT NULL,
     edited_at BIGINT,
     edited_by BIGINT REFERENCES member ON DELETE SET NULL,
     version BIGINT NOT NULL DEFAULT 1,
@@ -129,8 +141,8 @@ CREATE TABLE post (
     body_words TEXT NOT NULL
 );
 
-CREATE INDEX post_by_order ON post (thread_id, ordered_at, id);
-CREATE INDEX post_by_author ON post (author_id, created_at);
+CREATE INDEX post_by_order ON post (thread_id, created_at, id);
+CREATE INDEX post_by_author ON post (author_id, written_at);
 CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
 -- Counts the posts of each author in a thread that is deleted or restored.
 CREATE INDEX post_by_writer ON post (thread_id, author_id) WHERE state = 'visible';
@@ -230,7 +242,8 @@ CREATE TABLE message (
     subject TEXT NOT NULL,
     body TEXT NOT NULL,
     body_html TEXT NOT NULL,
-    receipt_requested BOOLEAN NOT NULL
+    receipt_requested BOOLEAN NOT NULL,
+    is_receipt BOOLEAN NOT NULL DEFAULT FALSE
 );
 
 -- Copy of a message for one party. Copies in inboxes belong to the recipients.

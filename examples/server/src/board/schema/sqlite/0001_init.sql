@@ -18,7 +18,7 @@ CREATE TABLE member (
     last_seen_at INTEGER,
     post_count INTEGER NOT NULL DEFAULT 0,
     reputation INTEGER NOT NULL DEFAULT 0,
-    -- Number of unread messages in the inbox, and of its messages that count against the quota: all but receipts.
+    -- Number of unread messages in the inbox, and of those that count against the quota: all but receipts.
     unread_count INTEGER NOT NULL DEFAULT 0,
     inbox_used INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -37,7 +37,9 @@ CREATE TABLE forum (
     reply_groups TEXT,
     thread_count INTEGER NOT NULL DEFAULT 0,
     post_count INTEGER NOT NULL DEFAULT 0,
-    last_activity_at INTEGER
+    last_activity_at INTEGER,
+    -- Time of the newest thread or reply, also after its deletion. No later one has an earlier time.
+    newest_at INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE forum_moderator (
@@ -109,10 +111,10 @@ CREATE TABLE post (
     number INTEGER NOT NULL,
     author_id INTEGER REFERENCES member ON DELETE SET NULL,
     state TEXT NOT NULL,
+    -- Orders the posts of a thread. Later than the time of the previous post, even if a clock was ahead then.
     created_at INTEGER NOT NULL,
-    -- Orders the posts of a thread: the time of creation, or the latest one of an earlier post if that is later, because
-    -- its node's clock was ahead.
-    ordered_at INTEGER NOT NULL,
+    -- Time of the clock when the post was written. Limits of posts per hour use it.
+    written_at INTEGER NOT NULL,
     edited_at INTEGER,
     edited_by INTEGER REFERENCES member ON DELETE SET NULL,
     version INTEGER NOT NULL DEFAULT 1,
@@ -130,8 +132,8 @@ CREATE TABLE post (
     body_words TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX post_by_order ON post (thread_id, ordered_at, id);
-CREATE INDEX post_by_author ON post (author_id, created_at);
+CREATE INDEX post_by_order ON post (thread_id, created_at, id);
+CREATE INDEX post_by_author ON post (author_id, written_at);
 -- Counts the posts of each author in a thread that is deleted or restored.
 CREATE INDEX post_by_writer ON post (thread_id, author_id) WHERE state = 'visible';
 CREATE INDEX post_unpublished ON post (thread_id) WHERE NOT published;
@@ -231,7 +233,8 @@ CREATE TABLE message (
     subject TEXT NOT NULL,
     body TEXT NOT NULL,
     body_html TEXT NOT NULL,
-    receipt_requested INTEGER NOT NULL
+    receipt_requested INTEGER NOT NULL,
+    is_receipt INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
 -- Copy of a message for one party. Copies in inboxes belong to the recipients.
