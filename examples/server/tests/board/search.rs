@@ -289,7 +289,7 @@ async fn texts_of_each_length_around_the_cut_are_stored_and_found() {
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let threads = demo.threads_path("General").await;
     let count = async |word: &str| {
-        hits(&demo, "guest", &format!("q={word}")).await["items"]
+        hits(&demo, "bob", &format!("q={word}")).await["items"]
             .as_array()
             .unwrap()
             .len()

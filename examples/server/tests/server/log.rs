@@ -249,6 +249,9 @@ fn errors_of_each_table_are_logged_without_values() {
     let alice = server.token("alice");
     let session = cookie(&sign_in(&server, "admin", server.password()));
     server.remove_post_limits();
+    for key in ["message.per_hour", "message.inbox_quota"] {
+        server.run_ok(&format!("setting {key} 1000000"));
+    }
     server.run_ok("webhook add --allow-private-webhooks --url http://127.0.0.1:1/x");
     let directory = &server.directory;
     let tables = if directory.is_in_postgres() {
