@@ -230,7 +230,7 @@ mod tests {
         let port = server.local_addr().unwrap().port();
         let respond = async {
             let (mut stream, _) = server.accept().await.unwrap();
-            stream.read(&mut [0; 512]).await.unwrap();
+            assert!(stream.read(&mut [0; 512]).await.unwrap() > 0);
             stream.write_all(&response).await.unwrap();
         };
         let url = format!("postgres://forum@127.0.0.1:{port}/forum");
