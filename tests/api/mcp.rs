@@ -72,6 +72,20 @@ impl Agent {
         self.request("tools/call", params).await
     }
 
+    /// Calls a tool with arguments that are sent as they are.
+    async fn call_json(
+        &self,
+        name: &str,
+        arguments: &str,
+        headers: &[(&str, &str)],
+    ) -> TestResponse {
+        let params = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
+        let message =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        let headers = [&[("content-type", "application/json")], headers].concat();
+        self.send("POST", &headers, &message).await
+    }
+
     async fn tools(&self) -> Vec<Value> {
         let mut response = self.request("tools/list", json!({})).await.json();
         serde_json::from_value(response["result"]["tools"].take()).unwrap()
@@ -305,12 +319,7 @@ async fn a_repeated_key_takes_effect_once() {
     let server = Server::new();
     let token = server.token("alice").await;
     let agent = Agent::new(&server, Some(&token));
-    let call = |body: &str| {
-        let body = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"createPost","arguments":{body}}}}}"#
-        );
-        async { agent.post(&{ body }).await }
-    };
+    let call = async |arguments: &str| agent.call_json("createPost", arguments, &[]).await;
     let first =
         call(r#"{"threadId":"open-1","body":"Green.","subscribe":false,"idempotencyKey":"k"}"#)
             .await;
@@ -326,14 +335,8 @@ async fn a_repeated_key_takes_effect_once() {
     assert_eq!(code(&invalid).as_deref(), Some("bad_request"));
 
     let by_header = async |key: &str, arguments: &str| {
-        let body = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"createPost","arguments":{arguments}}}}}"#
-        );
-        let headers = [
-            ("content-type", "application/json"),
-            ("idempotency-key", key),
-        ];
-        agent.send("POST", &headers, &body).await
+        let key = ("idempotency-key", key);
+        agent.call_json("createPost", arguments, &[key]).await
     };
     let reply = r#"{"threadId":"open-1","body":"Green.","subscribe":false}"#;
     let replayed = by_header("k", reply).await;
@@ -626,10 +629,9 @@ async fn whole_numbers_have_each_form_of_json_schema() {
     let token = server.token("alice").await;
     let agent = Agent::new(&server, Some(&token));
     let call = async |name: &str, arguments: &str| {
-        let body = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{{{arguments}}}}}}}"#
-        );
-        agent.post(&body).await
+        agent
+            .call_json(name, &format!("{{{arguments}}}"), &[])
+            .await
     };
     for number in ["2", "2.0", "2e0", "0.2E1", "20e-1"] {
         let found = call(
