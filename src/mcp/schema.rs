@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use crate::api::openapi::strip_null;
-use crate::model::NULL_REMOVES;
+use crate::model::field_update::NULL_REMOVES;
 
 /// Path of the schemas in the OpenAPI document.
 const COMPONENTS: &str = "#/components/schemas/";

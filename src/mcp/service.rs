@@ -28,9 +28,8 @@ use crate::build_error::BuildError;
 use crate::host::{BoxError, Caller};
 use crate::http_util::{BodyError, ResponseBody, ResponseFuture, read_body};
 use crate::model::PAGE_BYTES;
-use crate::operation::{
-    ApiError, ApiResponse, AuthFailure, CachePolicy, has_half_pair, require_json,
-};
+use crate::operation::extract::value::{has_half_pair, require_json};
+use crate::operation::{ApiError, ApiResponse, AuthFailure, CachePolicy};
 
 /// Route of requests that call no tool, in logs and metrics.
 const ROUTE: &str = "mcp";
@@ -294,9 +293,10 @@ impl Server {
         let params = params.ok_or_else(|| {
             let has_half_pair =
                 params_json.is_some_and(|json| has_half_pair(json.get().as_bytes()));
-            invalid(match has_half_pair {
-                true => message::HALF_PAIR.into(),
-                false => "`params` has a value of the wrong type".into(),
+            invalid(if has_half_pair {
+                message::HALF_PAIR.into()
+            } else {
+                "`params` has a value of the wrong type".into()
             })
         })?;
         let era = protocol::check_version(&head.headers, method, &params)

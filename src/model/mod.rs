@@ -35,7 +35,7 @@ mod date_range;
 mod error_code;
 mod expected;
 mod extra;
-mod field_update;
+pub(crate) mod field_update;
 mod forum;
 mod id;
 pub(crate) mod json_text;
@@ -64,7 +64,6 @@ pub use error_code::{ErrorBody, ErrorCode, ErrorObject};
 pub(crate) use expected::Expected;
 pub use extra::{BodyExtra, Extra, ExtraError};
 pub use field_update::FieldUpdate;
-pub(crate) use field_update::NULL_REMOVES;
 pub use forum::{Forum, ForumList, ListForumsParams};
 pub(crate) use id::check_id;
 pub use id::{

@@ -98,9 +98,10 @@ impl<'a> InputValue<'a> {
     /// Parses a JSON body.
     pub(crate) fn from_json(body: &'a [u8]) -> Result<Self, InputError> {
         serde_json::from_slice(body).map_err(|_| {
-            let expected = match has_half_pair(body) {
-                true => Expected::WHOLE_SURROGATE_PAIRS,
-                false => Expected::JSON,
+            let expected = if has_half_pair(body) {
+                Expected::WHOLE_SURROGATE_PAIRS
+            } else {
+                Expected::JSON
             };
             InputError::expected("body", expected)
         })
