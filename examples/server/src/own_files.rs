@@ -1,5 +1,5 @@
-//! Checks of the server's files that are symbolic links. Whoever may write to the directory of a file can put a link in
-//! its place, which a command of another user would follow.
+//! Checks of the server's files that are symbolic links. A user who may write to the directory of a file can put a link
+//! in its place, which a command of another user would follow.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
