@@ -156,11 +156,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "58f2cdb28f6990cff0583d1202d4aeec27f72c428d907812c348e849bce7b9ce",
+                "9952054a92e63c5b9a2c5ba62d372c0080c27e5caaa10be1e12dc5d50061c3e9",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "4cbf5387a89559ff410e5ff9e8894f7ec18c7d1cc565db5aaeb1f5183565f196",
+                "4ec2f6bae0c668e9e046eb933adba2de7b5b04577924d943e5d30228c28463f5",
             ),
         ] {
             let name = "unchanged";

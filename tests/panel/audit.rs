@@ -64,8 +64,9 @@ async fn the_page_of_an_entry_has_all_details_and_names() {
         "{}",
         added.body
     );
+    let url = URL.replace('&', "&amp;");
     assert!(
-        added.contains(&format!("title=\"{}\"", escaped(URL))),
+        added.contains(&format!("title=\"{url}\"")),
         "{}",
         added.body
     );

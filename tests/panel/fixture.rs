@@ -46,7 +46,7 @@ pub const REQUEST_HEADERS: &str = "x-forum-event: ping\nx-forum-signature: sha25
 pub const RESPONSE_HEADERS: &str = "server: <script>\n";
 
 /// URL of the endpoint, with markup.
-pub const URL: &str = "https://93.184.215.14/?<script>";
+pub const URL: &str = "https://93.184.215.14/?a&b";
 
 /// Usernames of the members with ids from 1. A session's cookie is a username and a number.
 pub const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];

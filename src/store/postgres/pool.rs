@@ -14,12 +14,9 @@ use tokio_postgres::{Config, Error};
 
 use super::error::PostgresError;
 use super::hosts::{Hosts, urls_of_hosts};
-use super::session::begin_session;
+use super::session::{CONNECT_TIMEOUT, begin_session};
 use super::tls::TlsMode;
 use crate::lock::lock;
-
-/// Timeout of the wait for a free connection, for a new one to the only host, and for its first response.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Timeout of a new connection to one of several hosts.
 const HOST_TIMEOUT: Duration = Duration::from_secs(2);

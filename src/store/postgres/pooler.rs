@@ -8,8 +8,7 @@ use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 
 use super::error::PostgresError;
-use super::pool::CONNECT_TIMEOUT;
-use super::session::NO_SESSION;
+use super::session::{CONNECT_TIMEOUT, NO_SESSION};
 
 /// Selects whether a pooler is between the program and Postgres: it sets the name of the application with a statement.
 const IS_POOLED: &str =

@@ -1,11 +1,15 @@
 //! Settings of a new connection.
 
+use std::time::Duration;
+
 use deadpool_postgres::{ClientWrapper, HookError};
 use tokio::time::timeout;
 use tokio_postgres::SimpleQueryMessage;
 
 use super::error::PostgresError;
-use super::pool::CONNECT_TIMEOUT;
+
+/// Timeout of the wait for a free connection, for a new one to the only host, and for its first response.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sets what the library needs for a new connection, whatever the defaults of the database and the role are. Limits that
 /// the address sets stay. These are not start-up options, which PgBouncer refuses.

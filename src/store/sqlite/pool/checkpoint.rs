@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, Result};
 
 use super::connection::{self, BUSY_TIMEOUT};
-use super::{DatabasePath, DatabaseSettings, SqliteError, thread_pool};
+use super::thread::start;
+use super::{DatabasePath, DatabaseSettings, SqliteError};
 
 /// Size in bytes from which the log is truncated.
 const LIMIT: u64 = 8 * 1024 * 1024;
@@ -64,7 +65,7 @@ impl Checkpoint {
         let connection = connection::reader(path, settings)?;
         let (requests, requested) = sync_channel(1);
         let (copied, results) = sync_channel(1);
-        let thread = thread_pool::start("forum-api checkpoint", move || {
+        let thread = start("forum-api checkpoint", move || {
             for () in requested {
                 drop(copied.send(copy(&connection)));
             }

@@ -8,6 +8,7 @@ mod error;
 mod job_queue;
 mod reader;
 mod settings;
+mod thread;
 mod thread_pool;
 mod write_scheduler;
 mod writer;

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use rusqlite::{Connection, Savepoint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -11,6 +11,7 @@ use super::checkpoint::Checkpoint;
 use super::error::Cause;
 use super::job_queue::{Bounds, JobQueue, JobSender, queue};
 use super::reader::{self, Read};
+use super::thread::start;
 use super::write_scheduler::QueuedWrite;
 use super::writer::{self, Write};
 use super::{DatabasePath, DatabaseSettings, SqliteError, connection};
@@ -168,12 +169,4 @@ fn start_writer(
         drop(working);
     })?;
     Ok(running)
-}
-
-pub(super) fn start(
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> Result<JoinHandle<()>, SqliteError> {
-    let thread = thread::Builder::new().name(name.into()).spawn(work);
-    thread.map_err(|error| Cause::Thread(error).into())
 }

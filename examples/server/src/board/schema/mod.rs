@@ -105,11 +105,11 @@ mod tests {
         for (migrations, checksum) in [
             (
                 POSTGRES,
-                "a8fc2afd75620c850ffa5f08e1cdfdaecec60fbdd36da42cf8927dc8b02f7380",
+                "e56a152a25a718e12f747c87ddeb1a993a0346cd4ce90b8d04733f6d24c2b1dc",
             ),
             (
                 SQLITE,
-                "028466f5c44055beced54a7f7115fa083f0a56548ae5489dfd92a7bfdb4c00d4",
+                "fcf5c9f155cc2222a31d9ead0f8cf10095dbd85f58b38f854836f816bf65e5e0",
             ),
         ] {
             let checksums = migrations.all.iter().map(Migration::checksum);
