@@ -64,8 +64,9 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 /// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
 ///
 /// Each new connection sets the limits of statements and transactions, removes those of locks and idle sessions, and sets
-/// the default isolation level to `READ COMMITTED`, so that the defaults of the database and the role have no effect. It is
-/// refused if the encoding of the database is not UTF8.
+/// the default isolation level to `READ COMMITTED`, so that the defaults of the database and the role have no effect. It also
+/// sets `plan_cache_mode` to `force_generic_plan`, unless `options` of the address set it: a prepared statement is planned
+/// once and not for each value of its parameters. The connection is refused if the encoding of the database is not UTF8.
 ///
 /// An operation that found no connection, and a read whose connection broke or did not respond, fail with an
 /// [`OverloadedError`](crate::host::OverloadedError) as the source: the response is 503 with `retry-after`.
