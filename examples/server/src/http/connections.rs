@@ -33,6 +33,9 @@ const MAX_HEAD_LEN: usize = 32 * 1024;
 /// Time between a failed attempt to accept a connection and the next.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
+/// Maximum number of connections that wait to be accepted, with tokio's default.
+const BACKLOG: usize = 1024;
+
 /// Time for which a connection without a request stays open when the process stops. A client that has just opened it is
 /// sending its first request.
 const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
@@ -92,9 +95,13 @@ impl Connections {
         let Ok(listener) = listener.into_std() else {
             return;
         };
-        while let Some(slot) = self.slots.try_free()
-            && let Ok((stream, peer)) = listener.accept()
-        {
+        for _ in 0..BACKLOG {
+            let Some(slot) = self.slots.try_free() else {
+                return;
+            };
+            let Ok((stream, peer)) = listener.accept() else {
+                return;
+            };
             if stream.set_nonblocking(true).is_ok()
                 && let Ok(stream) = TcpStream::from_std(stream)
             {

@@ -101,9 +101,11 @@ pub(crate) fn describe_error(error: &Error) -> String {
         Error::SqliteFailure(failure, Some(message)) => {
             describe_failure(failure, message, &["no such table: "])
         }
-        Error::SqlInputError { error, msg, .. } => {
-            describe_failure(error, msg, &["no such table: ", "no such column: "])
-        }
+        Error::SqlInputError { error, msg, .. } => describe_failure(
+            error,
+            msg,
+            &["no such table: ", "no such column: ", "table "],
+        ),
         Error::FromSqlConversionFailure(index, kind, error) => match error.downcast_ref() {
             Some(error) => ColumnError::to_string(error),
             None => format!("a value of column {index} with the type {kind} is malformed"),

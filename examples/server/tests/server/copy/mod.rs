@@ -18,12 +18,13 @@ const SOURCE: &str = "sqlite:forum.db";
 const BACK: &str = "sqlite:back.db";
 
 /// Tables that are not copied, in either database.
-const LEFT_OUT: [&str; 5] = [
+const LEFT_OUT: [&str; 6] = [
     "access_version",
     "board_migrations",
     "forum_api_migrations",
     "post_text",
     "session",
+    "sign_in_prefix",
 ];
 
 /// The tables of a SQLite board that are copied.
