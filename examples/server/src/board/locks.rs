@@ -110,8 +110,9 @@ pub async fn forum(tx: &Transaction<'_>, id: i64) -> db::DbResult<()> {
     }
 }
 
-/// Returns the time of the newest thread or reply in a forum, or in the forum of a thread. Locks the forum if the
-/// transaction runs again: a first attempt would hold the lock while it computes, and conflicts are rare.
+/// Returns the time of the newest thread or reply in a forum, or in the forum of a thread. Locks the forum only if
+/// the transaction runs again after a conflict: conflicts are rare, and a lock in each first attempt would block other
+/// commands of the forum for longer.
 pub async fn newest_in_forum(
     tx: &Transaction<'_>,
     forum: Option<i64>,

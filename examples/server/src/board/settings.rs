@@ -25,7 +25,7 @@ pub struct Setting<T> {
 const MAX_LENGTH: u32 = 1_000_000;
 /// Largest interval in seconds: a year.
 const MAX_SECONDS: u32 = 31_536_000;
-/// Largest limit on a number per hour, per day or per inbox, and on points.
+/// Largest limit of a number per hour, per day or per inbox, and of points.
 const MAX_LIMIT: u32 = 1_000_000;
 /// Largest number of items that one command writes or reads at once.
 const MAX_ITEMS: u32 = 1_000;

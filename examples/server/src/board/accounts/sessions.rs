@@ -100,7 +100,8 @@ pub async fn begin(
 /// Maximum number of address prefixes that are remembered for a member.
 const MAX_PREFIXES: i64 = 16;
 
-/// Remembers that a member has signed in from an address prefix, in place of the one whose last use is the oldest.
+/// Records that a member has signed in from an address prefix. Beyond the maximum, removes the prefix whose last use is
+/// the oldest.
 pub async fn remember_prefix(
     tx: &Transaction<'_>,
     member: i64,

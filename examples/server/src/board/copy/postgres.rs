@@ -30,8 +30,9 @@ const WRITE_IN_BULK: &str = "
     SET LOCAL board.together = on;
     SET LOCAL maintenance_work_mem = '32MB'";
 
-/// Waits until no other copy writes the target. The transaction of a copy that was killed ends within a second: Postgres on
-/// Linux checks during a statement whether the client is connected. A copy that runs exceeds the timeout.
+/// Waits up to 5 s until no other copy writes the target. The transaction of a killed copy ends within a second,
+/// because Postgres on Linux then checks during a statement whether the client is connected. A running copy exceeds the
+/// timeout.
 const LOCK_TARGET: &str = "
     DO $$ BEGIN
         PERFORM set_config('client_connection_check_interval', '100ms', TRUE);

@@ -175,8 +175,8 @@ impl BoardDatabase {
         }
     }
 
-    /// Checks with a small write that the database accepts writes. Also fails if less than 4 MiB are free on its disk: a
-    /// small write can then succeed although other writes fail.
+    /// Checks with a write that the database accepts writes. Also fails if less than 4 MiB are free on its disk,
+    /// because a small write can then succeed although other writes fail.
     pub async fn check_writable(&self) -> BoardResult<()> {
         match self {
             Self::Sqlite(database) => {

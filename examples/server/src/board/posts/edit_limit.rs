@@ -1,4 +1,4 @@
-//! Limits how often a member edits posts and polls.
+//! Limit of a member's edits of posts and polls per hour.
 
 use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
@@ -9,7 +9,7 @@ use crate::board::db::{Transaction, bind, bind_owned};
 use crate::board::rules;
 use crate::board::texts::Texts;
 
-/// Counts an edit that changes something. The caller has locked the row of the member. Staff is exempt.
+/// Counts an edit that changes something, or refuses it. Staff is exempt. The caller must have locked the member's row.
 pub async fn charge(
     tx: &Transaction<'_>,
     actor: &Actor,

@@ -130,7 +130,7 @@ pub async fn list(
 struct PageReader<'a> {
     actor: &'a Actor,
     limit: PageLimit,
-    /// Size in bytes of the texts of a page, after which the page ends.
+    /// Size of the texts of a page in bytes after which the page ends.
     max_bytes: usize,
     now: Timestamp,
     /// The thread; `None` before the first row.

@@ -22,7 +22,7 @@ pub struct PostInsert<'a> {
     pub body: &'a str,
     pub html: &'a str,
     pub state: ContentState,
-    /// Time of the clock.
+    /// Time of the clock. The time of creation can be later.
     pub at: Timestamp,
     /// `true` if the post counts on its author's profile while it is visible.
     pub counts: bool,
@@ -62,7 +62,8 @@ pub struct PostSlot {
     pub post: i64,
     pub thread: i64,
     number: i64,
-    /// The post is not dated before this time, even if the clock of an earlier post's node was ahead.
+    /// Lower bound of the time of creation. It is later than the clock if the clock of an earlier post's node was
+    /// ahead.
     earliest: Timestamp,
 }
 
@@ -105,8 +106,8 @@ impl PostSlot {
         Self { earliest, ..self }
     }
 
-    /// Returns the time of creation of a post that is written `at` this time of the clock: later than the times of all
-    /// posts of its thread, and not earlier than the times of the threads and replies of its forum.
+    /// Returns the time of creation of a post, at least the clock's time `at`. It is later than the times of all posts
+    /// of the thread, and not earlier than the times of the threads and replies of the forum.
     pub fn created_at(&self, at: Timestamp) -> Timestamp {
         at.max(self.earliest)
     }
@@ -159,7 +160,7 @@ pub async fn thread(
     Ok((thread, post))
 }
 
-/// Counts new threads and posts, which were written at the same time, in their forum.
+/// Counts new threads and posts with the same time in their forum.
 fn count_new(
     tx: &Transaction<'_>,
     forum: i64,

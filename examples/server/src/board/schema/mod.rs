@@ -105,11 +105,11 @@ mod tests {
         for (migrations, checksum) in [
             (
                 POSTGRES,
-                "e56a152a25a718e12f747c87ddeb1a993a0346cd4ce90b8d04733f6d24c2b1dc",
+                "7c1e1216f3ffd88cb48e2969885e5f9db72a6e75d0524348cc282114214c3327",
             ),
             (
                 SQLITE,
-                "fcf5c9f155cc2222a31d9ead0f8cf10095dbd85f58b38f854836f816bf65e5e0",
+                "922686496ece3bdf759270e61de258719a2b86c2b3279848a850eb2ced993020",
             ),
         ] {
             let checksums = migrations.all.iter().map(Migration::checksum);

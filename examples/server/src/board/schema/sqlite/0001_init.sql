@@ -38,7 +38,7 @@ CREATE TABLE forum (
     thread_count INTEGER NOT NULL DEFAULT 0,
     post_count INTEGER NOT NULL DEFAULT 0,
     last_activity_at INTEGER,
-    -- Time of the newest thread or reply, also after its deletion. No later one has an earlier time.
+    -- Time of the newest thread or reply, also after its deletion. A new thread or reply has at least this time.
     newest_at INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
@@ -111,7 +111,7 @@ CREATE TABLE post (
     number INTEGER NOT NULL,
     author_id INTEGER REFERENCES member ON DELETE SET NULL,
     state TEXT NOT NULL,
-    -- Orders the posts of a thread. Later than the time of the previous post, even if a clock was ahead then.
+    -- Orders the posts of a thread. Later than the time of the previous post, even if a clock was ahead for that post.
     created_at INTEGER NOT NULL,
     -- Time of the clock when the post was written. Limits of posts per hour use it.
     written_at INTEGER NOT NULL,
@@ -140,7 +140,7 @@ CREATE INDEX post_unpublished ON post (thread_id) WHERE NOT published;
 -- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids.
 CREATE INDEX post_by_age ON post (created_at);
 
--- Edits of posts and polls in the last hour before the member's latest edit.
+-- Edits of posts and polls by a member in the hour before the member's latest edit.
 CREATE TABLE member_edit (
     id INTEGER PRIMARY KEY,
     member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
