@@ -154,7 +154,7 @@ fn checked_path(database: &str) -> BoardResult<Option<&str>> {
 /// run a command as root before the server starts.
 ///
 /// # Errors
-/// If the file is a link or has several names: it can belong to another program.
+/// If the file is a symbolic link or has several hard links, because it can then belong to another program.
 fn open(path: &Path, database: &str) -> io::Result<File> {
     let database = Path::new(database).metadata().ok();
     let mut options = OpenOptions::new();
@@ -175,7 +175,7 @@ fn open(path: &Path, database: &str) -> io::Result<File> {
             Err(_) => {}
         }
         match options.create_new(false).open(path) {
-            // Another process has removed the file meanwhile.
+            // Another process has removed the file in the meantime.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             opened => {
                 let file = opened?;

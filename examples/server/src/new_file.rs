@@ -45,7 +45,7 @@ impl NewFile {
         })
     }
 
-    /// Writes to the file, whatever has its temporary name now.
+    /// Writes to the open file, even if another file has its temporary name now.
     pub fn write(&mut self, content: &[u8]) -> io::Result<()> {
         self.file.write_all(content)
     }

@@ -1,5 +1,5 @@
-//! Checks of the server's files that are symbolic links. A user who may write to the directory of a file can put a link
-//! in its place, which a command of another user would follow.
+//! Checks of symbolic links in place of the server's files. A user with write access to the directory of a file can
+//! replace the file by a link. A command that runs as another user must not follow this link.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -10,7 +10,7 @@ use forum_api::host::{BoardError, BoardResult};
 
 use crate::new_file::beside;
 
-/// Beginning of each SQLite database that is not empty.
+/// First bytes of each SQLite database that is not empty.
 pub const SQLITE_HEADER: &[u8; 16] = b"SQLite format 3\0";
 
 /// Suffixes of the files beside a database that are never links.
@@ -27,8 +27,8 @@ const BESIDE: [&str; 10] = [
     ".before-restore-journal",
 ];
 
-/// Checks a file that can be a link: a link must lead to a regular file of its own owner. Passes if nothing has this
-/// name.
+/// Checks a file that can be a link. The target of a link must be a regular file with the owner of the link. Succeeds
+/// if the file does not exist.
 pub fn check_link(path: &Path) -> io::Result<()> {
     let link = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -48,7 +48,7 @@ pub fn check_link(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Checks the file of a SQLite database, which a link must name, and the files beside it.
+/// Checks the file of a SQLite database and the files beside it. A link must lead to a SQLite database.
 ///
 /// # Errors
 /// If a file is a link that the server does not follow.
@@ -79,7 +79,7 @@ pub fn check_database(path: &Path) -> BoardResult<()> {
     Ok(())
 }
 
-/// Returns whether a file begins like a SQLite database.
+/// Returns whether a file begins with [`SQLITE_HEADER`].
 pub fn begins_as_sqlite(path: &Path) -> io::Result<bool> {
     let mut header = [0; SQLITE_HEADER.len()];
     match File::open(path)?.read_exact(&mut header) {

@@ -53,7 +53,7 @@ impl Shutdown {
 
     /// Waits for the end of the drain delay.
     pub async fn requested(mut self) {
-        // An error means that the sender is gone, which happens only after the last phase.
+        // An error means that the sender was dropped, which happens only after the last phase.
         let _ = self.phase.wait_for(|phase| *phase == Phase::Stopping).await;
     }
 

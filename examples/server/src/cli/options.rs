@@ -91,10 +91,10 @@ pub struct ServeArgs {
     /// Time limit of a request to the API
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub request_timeout: Duration,
-    /// Time limit for a client to send a request head, and to read the next part of a response; for a whole response a client has this time and the time that it takes at 16 KiB per second
+    /// Time limit for a client to send a request head, and to read the next part of a response; the limit for a whole response is this time plus its time at 16 KiB per second
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub client_timeout: Duration,
-    /// Time between SIGTERM and the end of the listener, in which /ready is 503 and each response ends its connection; a second signal ends it
+    /// Time after SIGTERM in which requests are still served, /ready is 503 and each response closes its connection; a second signal ends it early
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = delay)]
     pub drain_delay: Duration,
     /// Origin allowed to call the API from a browser, or * for any; repeatable

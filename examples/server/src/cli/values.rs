@@ -88,8 +88,8 @@ pub fn base_url(text: &str) -> Result<String, &'static str> {
     fits.then(|| url.into()).ok_or(expected)
 }
 
-/// Parses an origin as a browser sends it, or `*`. A browser compares the whole text, so that another form of an origin,
-/// such as one with a pattern or with the port of its scheme, matches no page.
+/// Parses an origin in the form in which a browser sends it, or `*`. A browser compares the whole text: an origin in
+/// another form, such as with a pattern or with the default port of its scheme, would never match.
 pub fn origin(text: &str) -> Result<HeaderValue, &'static str> {
     if text.len() > 1 && text.contains('*') {
         return Err("expected a whole origin without a pattern, one for each subdomain, or *");

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Rate in bytes per second at which a client can read responses of any size: twice that of a link of 64 kbit/s.
+/// Lowest rate in bytes per second at which a client may read a response: twice the rate of a link of 64 kbit/s.
 const LEAST_RATE: u32 = 16 * 1024;
 
 /// Maximum number of bytes of an unread request body that are discarded before the connection is closed: twice the
@@ -29,7 +29,7 @@ struct Progress {
     timeout: Duration,
     /// Start of the response; `None` before the first one.
     begun: Option<Instant>,
-    /// Size in bytes, or less if it is unknown.
+    /// Size in bytes; a lower bound if the size is unknown.
     len: u64,
     written: u64,
     /// Start of the current wait for the client.
@@ -39,8 +39,8 @@ struct Progress {
 }
 
 impl CurrentResponse {
-    /// Creates the state of a connection. A client may read nothing for `timeout`, and take this time and the time at
-    /// [`LEAST_RATE`] for a response.
+    /// Creates the state of a connection. A client may read nothing for at most `timeout`. For a whole response it has
+    /// this time and the time that the response takes at [`LEAST_RATE`].
     pub fn new(timeout: Duration) -> Self {
         Self(Arc::new(Mutex::new(Progress {
             timeout,
@@ -52,8 +52,9 @@ impl CurrentResponse {
         })))
     }
 
-    /// Begins a response of `len` bytes. If the client may be sending the body of its request, the connection is closed
-    /// after the response, and then the end waits for this body, so that the client can read the response.
+    /// Begins a response of `len` bytes. With `has_unread_body` the client may still be sending the body of its
+    /// request. The connection then discards this body after the response and before it closes, so that the client can
+    /// read the response.
     pub fn begin(&self, len: u64, has_unread_body: bool) {
         self.with(|progress| {
             progress.begun = Some(Instant::now());
@@ -96,7 +97,7 @@ pub struct ClientStream {
     response: CurrentResponse,
     /// End of the current wait.
     timer: Option<Pin<Box<Sleep>>>,
-    /// Number of bytes that were discarded before the connection is closed.
+    /// Number of bytes that were discarded so far.
     discarded: usize,
 }
 
@@ -212,8 +213,8 @@ mod tests {
 
     const TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// Reads a response of `len` bytes in parts of `part` bytes, one each `interval` seconds. Returns the second at which
-    /// the client is disconnected; `None` if it reads the whole response.
+    /// Reads a response of `len` bytes in parts of `part` bytes, one each `interval` seconds. Returns the second at
+    /// which the client is disconnected; `None` if it reads the whole response.
     fn disconnected_at(len: u64, part: usize, interval: u64, is_known: bool) -> Option<u64> {
         let start = Instant::now();
         let response = CurrentResponse::new(TIMEOUT);

@@ -33,11 +33,11 @@ const MAX_HEAD_LEN: usize = 32 * 1024;
 /// Time between a failed attempt to accept a connection and the next.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Maximum number of connections that wait to be accepted, with tokio's default.
+/// Maximum number of connections that wait to be accepted: tokio's default.
 const BACKLOG: usize = 1024;
 
-/// Time for which a connection without a request stays open when the process stops. A client that has just opened it is
-/// sending its first request.
+/// Time for which a new connection stays open when the process stops, because its client may be sending the first
+/// request.
 const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Limits of the connections.
@@ -163,7 +163,7 @@ impl Connection {
                 .max_buf_size(MAX_HEAD_LEN)
                 .serve_connection(TokioIo::new(stream), service)
         );
-        // A client that breaks the connection or violates HTTP gets no further response, so errors are ignored.
+        // Errors are ignored: a client that breaks the connection or violates HTTP gets no further response.
         tokio::select! {
             _ = connection.as_mut() => return,
             () = self.shutdown.clone().requested() => {}
@@ -182,7 +182,7 @@ impl Connection {
     /// Responds to a request. Discards the rest of a short body. If the connection ends with the response, the response
     /// has `connection: close`.
     async fn respond(&self, request: Request<Incoming>) -> Result<Response, Infallible> {
-        // The client sends such a body only if it is read, so a body that was refused is not read here either.
+        // With `expect`, the client sends the body only if the server reads it. A refused body is therefore not read.
         let waits = request.headers().contains_key(EXPECT);
         let (head, body) = request.into_parts();
         let body = (!body.is_end_stream()).then(|| RequestBody::new(body));

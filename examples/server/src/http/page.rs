@@ -16,8 +16,8 @@ pub const READER_SCRIPT: &str = "/reader.js";
 /// Path of the style sheet that the start page has in addition to that of the panel.
 pub const READER_STYLE: &str = "/reader.css";
 
-/// Policy of the start page: a script and requests, both only of this origin. It shows no image of this origin, because
-/// the address in a post could be a request to the API, which would spend the budget of the reader's address.
+/// Policy of the start page. It allows scripts and requests of this origin only. It shows no image of this origin,
+/// because the address in a post could be a request to the API, which would spend the budget of the reader's address.
 const READER_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
     form-action 'self'; frame-ancestors 'none'; base-uri 'none'",

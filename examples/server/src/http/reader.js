@@ -67,7 +67,8 @@ function element(name, attributes, ...children) {
     return created
 }
 
-/// Returns a path whose segments can be any values. A browser removes the segments `.` and `..` even if they are encoded.
+/// Returns a path with encoded values as segments. Fails for `.` and `..`, which a browser removes even if they are
+/// encoded.
 function encoded(parts, ...values) {
     if (values.some((value) => value === "." || value === "..")) throw new Error("This address is invalid.")
     return String.raw({ raw: parts }, ...values.map(encodeURIComponent))

@@ -1,4 +1,4 @@
-//! Request bodies whose rest is discarded when the response is known.
+//! Request bodies whose unread rest is discarded before the response is sent.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,17 +13,17 @@ use tokio::time::timeout;
 /// Maximum number of discarded bytes.
 const MAX_DISCARDED_LEN: u32 = 64 * 1024;
 
-/// Time in which the discarded bytes arrive.
+/// Timeout of the discarded bytes.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A request body that stays readable when the service drops its clone.
+/// A request body. It stays readable after the service drops its clone.
 #[derive(Clone, Debug)]
 pub struct RequestBody(Arc<Mutex<Reading>>);
 
 #[derive(Debug)]
 struct Reading {
     body: Incoming,
-    /// Whether the body was valid, once it has ended.
+    /// `true` if the whole body was read, `false` after an error; `None` before the end.
     ended: Option<bool>,
 }
 
@@ -32,7 +32,8 @@ impl RequestBody {
         Self(Arc::new(Mutex::new(Reading { body, ended: None })))
     }
 
-    /// Reads what the service did not read, within [`MAX_DISCARDED_LEN`] and [`DISCARD_TIMEOUT`].
+    /// Reads and discards the bytes that the service did not read, within [`MAX_DISCARDED_LEN`] and
+    /// [`DISCARD_TIMEOUT`].
     pub async fn discard(&self) {
         if self.size_hint().lower() > MAX_DISCARDED_LEN.into() || self.is_complete() {
             return;

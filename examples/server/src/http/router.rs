@@ -67,7 +67,7 @@ pub struct Monitor {
     pub metrics: Metrics,
     /// Serves `/health` and `/ready`.
     pub readiness: Readiness,
-    /// A server that drains is not ready.
+    /// Not ready during the drain delay.
     pub shutdown: Shutdown,
 }
 

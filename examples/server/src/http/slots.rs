@@ -1,4 +1,4 @@
-//! The number of open connections, of the listener and of one address.
+//! Limits of open connections: of a listener and of one client address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -19,9 +19,9 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 /// Maximum numbers of open connections.
 #[derive(Clone, Debug)]
 pub struct MaxConnections {
-    /// Of the listener. Further ones wait in its backlog.
+    /// Maximum of the listener. Further connections wait in its backlog.
     pub all: usize,
-    /// Of an address. Further ones are closed. 0 is no limit.
+    /// Maximum of an address. Further connections are closed. 0 is no limit.
     pub per_address: usize,
     /// Addresses without a limit.
     pub trusted_proxies: Vec<IpNet>,
@@ -32,7 +32,7 @@ pub struct MaxConnections {
 pub struct Slots {
     max: MaxConnections,
     free: Arc<Semaphore>,
-    /// Tokens of the addresses; each connection of an address holds its token.
+    /// Counters: the strong references to an address's token, one for each connection.
     open: HashMap<IpAddr, Weak<()>>,
     warned: Warned,
     warned_of_address: Warned,
@@ -66,7 +66,7 @@ impl Slots {
         Arc::clone(&self.free).try_acquire_owned().ok()
     }
 
-    /// Returns the token of a new connection of an address; `None` if the address has too many.
+    /// Returns the token of a new connection of an address; `None` if the address has reached its limit.
     pub fn of_address(&mut self, address: IpAddr) -> Option<Arc<()>> {
         let address = address.to_canonical();
         let is_trusted = |net: &IpNet| net.contains(&address);
@@ -100,7 +100,7 @@ impl Slots {
 struct Warned(Option<Instant>);
 
 impl Warned {
-    /// Returns whether the last warning was [`WARNING_INTERVAL`] ago. The next one is then counted from now on.
+    /// Returns whether the last warning was at least [`WARNING_INTERVAL`] ago. If so, begins the next interval.
     fn is_due(&mut self) -> bool {
         let is_due = self
             .0

@@ -7,11 +7,11 @@ use serde_json::Value;
 /// Maximum length of a line in bytes, with its line feed.
 const MAX_LENGTH: usize = 8 * 1024;
 
-/// Ends a cut line: resets the color of a terminal.
+/// End of a cut line with colors: resets the color of a terminal.
 const RESET: &str = "\u{1b}[0m";
 
-/// Returns a line of at most [`MAX_LENGTH`] bytes. Cuts the end of a longer line. In JSON cuts the longest texts instead,
-/// so that the line stays JSON.
+/// Returns a line of at most [`MAX_LENGTH`] bytes. Cuts the end of a longer line. If the line is JSON, cuts its longest
+/// texts instead, so that the line stays valid.
 pub fn limit(line: &[u8]) -> Cow<'_, [u8]> {
     if line.len() <= MAX_LENGTH {
         return Cow::Borrowed(line);
@@ -35,7 +35,7 @@ pub fn limit(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(text.into_bytes())
 }
 
-/// Cuts each text of a JSON value.
+/// Cuts each text of a JSON value to `max` bytes.
 fn cut_texts(value: &mut Value, max: usize) {
     match value {
         Value::String(text) => cut(text, max),
@@ -45,7 +45,7 @@ fn cut_texts(value: &mut Value, max: usize) {
     }
 }
 
-/// Cuts a text of more than `max` bytes before a character, and marks the cut.
+/// Cuts a text of more than `max` bytes at a character boundary, and marks the cut with `…`.
 fn cut(text: &mut String, max: usize) {
     if text.len() > max {
         let end = (0..=max).rev().find(|end| text.is_char_boundary(*end));

@@ -54,7 +54,7 @@ const MAX_QUEUED_PER_NETWORK: usize = 16;
 /// Length of the address of a network in bits, for IPv4 and IPv6.
 const NETWORK_LEN: (u8, u8) = (16, 48);
 
-/// Pause after a failed attempt with a name whose attempts take turns.
+/// Pause after a failed attempt with a name whose attempts are checked one at a time.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Maximum number of concurrent password checks of signed-in administrators.

@@ -1,6 +1,6 @@
 //! Limits of failed sign-ins: per name and address prefix, and per address prefix. Failures of a name from all
-//! addresses do not lock it, so a member cannot be locked out from another network: its attempts take
-//! [turns](super::turns).
+//! addresses do not lock it, so that no other network can lock a member out. Instead, attempts with this name are
+//! checked [one at a time](super::turns).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,14 +25,14 @@ const BY_PREFIX: Budget = Budget {
     window: WINDOW,
 };
 
-/// Failures of a name from all addresses. The number of units is larger than the number of checks in this time, so that
-/// each attempt is counted and can be refunded.
+/// Failures of a name from all addresses. The number of units exceeds the number of possible checks in the window, so
+/// that each attempt is counted and can be refunded.
 const OF_NAME: Budget = Budget {
     units: 1_000_000,
     window: Duration::from_secs(60 * 60),
 };
 
-/// Failures of a name from all addresses, after which its attempts take turns.
+/// Number of failures of a name from all addresses from which its attempts are checked one at a time.
 const MAX_FAILURES: u32 = 200;
 
 /// Failed sign-ins, counted in the store of the API's rate limits: bounded, and shared by the nodes that share a Redis.
@@ -62,7 +62,7 @@ impl Throttle {
         Ok(None)
     }
 
-    /// Returns whether so many sign-ins of the attempt's name failed that its attempts take turns. Charges nothing.
+    /// Returns whether attempts with this name are checked one at a time, after [`MAX_FAILURES`]. Charges nothing.
     pub async fn takes_turns(&self, attempt: &Attempt, now: Timestamp) -> BackendResult<bool> {
         let of_name = self.0.charge(&attempt.name, 0, OF_NAME, now).await?;
         Ok(of_name.limit - of_name.remaining >= MAX_FAILURES)

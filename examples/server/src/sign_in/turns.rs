@@ -1,4 +1,4 @@
-//! Turns of sign-ins with a name that is being guessed: one attempt at a time is checked.
+//! Queues of sign-in attempts, by name. One attempt with a name is checked at a time.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use forum_api::rate_limit::RateLimitKey;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Maximum number of attempts that wait for their turn with one name. Each network has one of them, so that a network
-/// does not keep others out.
+/// Maximum number of attempts with one name that are checked or wait. Each network has at most one of them, so that a
+/// network does not exclude others.
 const MAX_WAITING: usize = 32;
 
-/// The waiting attempts, by name. A name without a waiting attempt uses no memory.
+/// The queued attempts, by name. A name without an attempt uses no memory.
 #[derive(Debug, Default)]
 pub struct Turns(Mutex<HashMap<RateLimitKey, Waiting>>);
 
@@ -21,14 +21,14 @@ struct Waiting {
     turn: Arc<Semaphore>,
 }
 
-/// The turn of an attempt. Dropping it begins the next turn.
+/// Permission to check an attempt. Dropping it permits the next attempt with the name.
 #[derive(Debug)]
 pub struct Turn {
     _place: PlaceInLine,
     _permit: OwnedSemaphorePermit,
 }
 
-/// A place in the line of a name. Dropping it frees the place.
+/// A position in the queue of a name. Dropping it releases the position.
 #[derive(Debug)]
 struct PlaceInLine {
     turns: Arc<Turns>,
@@ -37,8 +37,8 @@ struct PlaceInLine {
 }
 
 impl Turns {
-    /// Waits for the turn of an attempt. The attempts have their turns in the order of their calls. Returns `None` if the
-    /// line is full, or contains an attempt of the network.
+    /// Waits until the attempt may be checked. Attempts with a name are checked in the order of their calls. Returns
+    /// `None` if the queue of the name is full, or contains an attempt of the network.
     pub async fn wait(
         self: &Arc<Self>,
         name: RateLimitKey,
@@ -114,7 +114,7 @@ mod tests {
         for one in &mut waiting {
             assert!(one.as_mut().now_or_never().is_none());
         }
-        assert!(turns.wait(name, None).await.is_none(), "the line is full");
+        assert!(turns.wait(name, None).await.is_none(), "the queue is full");
         // A client that leaves frees its place.
         drop(waiting.remove(5));
         let mut last = Box::pin(turns.wait(name, None));

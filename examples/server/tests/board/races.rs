@@ -153,8 +153,8 @@ impl TwoNodes {
         (responses.collect(), seen)
     }
 
-    /// Asserts that a client that polls receives each post of a thread, each thread of a forum, and each last activity of
-    /// the threads of a forum, while many members write.
+    /// Asserts that a client that polls receives each post of a thread, each thread of a forum, and each last activity
+    /// of the threads of a forum, while many members write.
     async fn assert_polls_miss_nothing(self: &Arc<Self>) {
         self.demo.set(settings::POSTS_PER_HOUR.key, "1000").await;
         let repeated = |paths: &[String], new: &Value| -> Vec<Request> {

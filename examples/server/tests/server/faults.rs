@@ -1,5 +1,5 @@
-//! Faults of the database under a running server: writes of SQLite return a 500, or a 503 if they did not run, without a
-//! reason, reads succeed, and no acknowledged write is lost.
+//! Faults of the database under a running server: writes of SQLite return a 500, or a 503 if they did not run, without
+//! a reason, reads succeed, and no acknowledged write is lost.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

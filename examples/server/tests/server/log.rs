@@ -200,8 +200,8 @@ fn the_log_holds_no_secret_in_either_format() {
     }
 }
 
-/// Views with the names of the tables, whose rows cannot be read or written: the errors quote [`MARK`] and, on Postgres,
-/// the row.
+/// Views with the names of the tables, whose rows cannot be read or written: the errors quote [`MARK`] and, on
+/// Postgres, the row.
 fn poison(directory: &ServerDirectory, table: &str) {
     let kept = format!("ALTER TABLE {table} RENAME TO {table}_kept");
     if directory.is_in_postgres() {
