@@ -7,7 +7,8 @@ use crate::audit::{AuditAction, AuditEntry};
 use crate::error::{BackendResult, ParseError};
 use crate::model::{AuditEntryId, Timestamp, UserId};
 
-/// Stored entry of the audit log. A key-value store serializes the record. Later versions of the library deserialize it.
+/// Stored entry of the audit log. A key-value store serializes the record. Later versions of the library deserialize
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "[String; 10]", into = "[String; 10]")]
 pub struct AuditRecord {

@@ -194,10 +194,10 @@ pub trait IdempotencyStore: Send + Sync + 'static {
     /// Records the result of the first run. Changes nothing if the key was released or reserved again.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails. The client receives the command's response, and
-    /// the library repeats the call in the background, up to 300 times with a pause of a second. Until a call succeeds,
-    /// a repeated request gets [`BeginOutcome::InProgress`], and after [`IdempotencyRecord::LEASE`]
-    /// [`BeginOutcome::OutcomeUnknown`].
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The client receives the response of the command.
+    /// The library repeats the call in the background, up to 300 times, once a second. Until a call succeeds, the
+    /// outcome of a repeated request is [`BeginOutcome::InProgress`], and from [`IdempotencyRecord::LEASE`] after the
+    /// start [`BeginOutcome::OutcomeUnknown`].
     async fn complete(
         &self,
         reservation: &Reservation,

@@ -46,9 +46,9 @@ impl PostgresError {
         Cause::NotRun(reason.to_string(), OverloadedError::new(RETRY_AFTER)).into()
     }
 
-    /// Returns the error of an operation that has no effect if it fails: a read, or a transaction whose `COMMIT` was not
-    /// sent. If the connection failed, the result has an [`OverloadedError`] as its source, so that the response is a 503
-    /// with `retry-after` and the client repeats the request.
+    /// Returns the error of an operation that has no effect if it fails: a read, or a transaction whose `COMMIT` was
+    /// not sent. If the connection failed, the result has an [`OverloadedError`] as its source, so that the response is
+    /// a 503 with `retry-after` and the client repeats the request.
     #[must_use]
     pub fn without_effect(self) -> Self {
         match &self.0 {
@@ -58,8 +58,8 @@ impl PostgresError {
     }
 }
 
-/// Returns `true` if the connection broke, or the server ended it or accepts no writes (SQLSTATE classes 08 and 57P, and
-/// 25006).
+/// Returns `true` if the connection broke, or the server ended it or accepts no writes (SQLSTATE classes 08 and 57P,
+/// and 25006).
 fn is_connection_error(error: &tokio_postgres::Error) -> bool {
     let is_io = error
         .source()
@@ -72,8 +72,8 @@ fn is_connection_error(error: &tokio_postgres::Error) -> bool {
             .any(|lost| code.starts_with(lost))
 }
 
-/// Codes and classes of errors of Postgres whose messages contain no values of rows and parameters, but names of tables,
-/// columns and constraints, or of files, users, databases and statements.
+/// Codes and classes of errors of Postgres whose messages contain no values of rows and parameters. They can contain
+/// names of tables, columns, constraints, files, users, databases and statements.
 const WITHOUT_VALUES: [&str; 20] = [
     "08",    // connection
     "23",    // constraint: the row is in the detail
@@ -110,15 +110,15 @@ pub(crate) fn describe_error(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// Returns whether the source of an error of the driver has a text without values. The conversion of a value can fail with
-/// any error.
+/// Returns whether the text of a driver error's source contains no values. If the conversion of a value fails, the
+/// source can be an error of any type.
 fn has_no_values(kind: &str, source: &(dyn Error + 'static)) -> bool {
     let is_conversion =
         kind.starts_with("error serializing") || kind.starts_with("error deserializing");
     !is_conversion || source.is::<WrongType>() || source.is::<WasNull>()
 }
 
-/// Returns message and code if the message contains no values; otherwise the code and the names of the objects.
+/// Returns the message and the code if the message contains no values, otherwise the code and the names of objects.
 pub(crate) fn describe_db_error(error: &DbError) -> String {
     let code = error.code().code();
     let routine = error.routine();

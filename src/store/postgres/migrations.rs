@@ -12,12 +12,13 @@ use crate::store::{Migrations, SchemaStatus};
 /// Migrations of the library's tables.
 pub const MIGRATIONS: Migrations = migrations!("migrations": "0001_init");
 
-/// Selects settings that a host's own pool may not provide.
+/// Selects the settings that can differ in a host's own pool.
 const SESSION: &str =
     "SELECT current_setting('server_encoding'), current_setting('default_transaction_isolation')";
 
-/// Checks the [pooler](check_pooler), and creates or migrates the library's tables, in the connection's current schema (the first existing one of its
-/// `search_path`). Several nodes can call it at the same time. Its statements have no timeout.
+/// Checks the [pooler](check_pooler), and creates or migrates the library's tables in the connection's current schema
+/// (the first existing one of its `search_path`). Several nodes can call it at the same time. Its statements have no
+/// timeout.
 ///
 /// # Errors
 /// [`PostgresError`] if Postgres is unreachable, the pooler or the database cannot be used, a migration fails, or the
@@ -46,8 +47,8 @@ pub async fn schema_status(pool: &Pool) -> Result<SchemaStatus, PostgresError> {
 ///
 /// # Errors
 /// [`PostgresError`] if the encoding of the database is not UTF8, the default isolation level of the connection is not
-/// `READ COMMITTED`, a migration fails, or the applied migrations do not match the program's. On an error, roll back the
-/// transaction.
+/// `READ COMMITTED`, a migration fails, or the applied migrations do not match the program's. On an error, roll back
+/// the transaction.
 pub async fn apply_migrations(
     transaction: &Transaction<'_>,
     migrations: &Migrations,

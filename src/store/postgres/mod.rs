@@ -28,16 +28,17 @@
 //!
 //! Each operation is one statement, prepared once for each connection, in its own transaction at the isolation level
 //! `READ COMMITTED`, the default of a connection of [`connect`]; [`migrate`] refuses a pool with another default. No
-//! statement holds a lock while it waits for the program. Statements do not deadlock, and a node can crash at any time. At the log level `TRACE` each statement is logged without its parameters.
+//! statement holds a lock while it waits for the program. Statements do not deadlock, and a node can crash at any time.
+//! At the log level `TRACE` each statement is logged without its parameters.
 //!
 //! # PgBouncer
 //!
 //! The library runs behind PgBouncer 1.21 or later in transaction mode, with `max_prepared_statements` above 0, and in
-//! session mode with a `pool_size` of at least the sum of the connections of all processes. [`check_pooler`], which
-//! [`migrate`] calls, refuses others. [`connect`] sends no start-up options of its own, and sets its limits with a
-//! statement. In transaction mode this statement reaches only one of the shared sessions: limit all statements with a
-//! default of the role (`ALTER ROLE forum SET statement_timeout = '10s'`), or each transaction with `SET LOCAL`.
-//! [`migrate`] works through PgBouncer, because its lock ends with its transaction.
+//! session mode with a `pool_size` of at least the sum of the connections of all processes. [`migrate`] calls
+//! [`check_pooler`], which refuses other configurations. [`connect`] sends no start-up options of its own, and sets its
+//! limits with a statement. In transaction mode this statement reaches only one of the shared sessions: limit all
+//! statements with a default of the role (`ALTER ROLE forum SET statement_timeout = '10s'`), or each transaction with
+//! `SET LOCAL`. [`migrate`] works through PgBouncer, because its lock ends with its transaction.
 //!
 //! # Tables
 //!

@@ -63,13 +63,14 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 /// | for the result of a read | 15 s | |
 /// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
 ///
-/// Each new connection sets the limits of statements and transactions, removes those of locks and idle sessions, and sets
-/// the default isolation level to `READ COMMITTED`, so that the defaults of the database and the role have no effect. It also
-/// sets `plan_cache_mode` to `force_generic_plan`, unless `options` of the address set it: a prepared statement is planned
-/// once and not for each value of its parameters. The connection is refused if the encoding of the database is not UTF8.
+/// Each new connection sets the limits of statements and transactions, removes those of locks and idle sessions, and
+/// sets the default isolation level to `READ COMMITTED`, so that the defaults of the database and the role have no
+/// effect. It also sets `plan_cache_mode` to `force_generic_plan`, unless `options` of the address set it: a prepared
+/// statement is planned once and not for each value of its parameters. The connection is refused if the encoding of the
+/// database is not UTF8.
 ///
-/// An operation that found no connection, and a read whose connection broke or did not respond, fail with an
-/// [`OverloadedError`](crate::host::OverloadedError) as the source: the response is 503 with `retry-after`.
+/// If no connection is available, or the connection of a read breaks or does not respond, the source of the error is an
+/// [`OverloadedError`](crate::host::OverloadedError), and the response is 503 with `retry-after`.
 ///
 /// A node needs 10 to 20 connections in addition to the connections of the board. The total for all nodes must be below
 /// the server's `max_connections`.
@@ -202,7 +203,7 @@ fn config(url: &str, tls: SslMode, has_standbys: bool) -> Result<Config, Postgre
     Ok(config)
 }
 
-/// Changes a table, and needs 4 MiB on the disk: the pages exceed `work_mem`.
+/// Changes a table, and writes a temporary file of 4 MiB, because the pages exceed `work_mem`.
 const PROBE: &str = "
     UPDATE forum_api_migrations SET step = step;
     SET LOCAL work_mem = '64kB';
@@ -221,8 +222,8 @@ pub fn close_if_lost(client: Client, code: &SqlState) {
     }
 }
 
-/// Waits for an operation that has no effect if it fails ([`PostgresError::without_effect`]), and drops it after 15 s: a
-/// connection can be cut off without an error.
+/// Waits up to 15 s for an operation that has no effect if it fails ([`PostgresError::without_effect`]), and then drops
+/// it. A connection can stop responding without an error.
 ///
 /// # Errors
 /// The errors of `operation`. After the timeout, a [`PostgresError`] with an
@@ -235,8 +236,8 @@ pub async fn limit_wait<T, E: From<PostgresError>>(
     result.unwrap_or_else(no_response)
 }
 
-/// Checks that the database accepts writes: changes the library's table of migrations, writes 4 MiB to a temporary file on
-/// the disk of the database, and rolls back. A small write can succeed on a full disk.
+/// Checks that the database accepts writes: changes the library's table of migrations, writes 4 MiB to a temporary file
+/// on the disk of the database, and rolls back. A small write can succeed on a full disk.
 ///
 /// # Errors
 /// [`PostgresError`] if Postgres is unreachable, the database is read-only or full, or the library's tables do not exist.

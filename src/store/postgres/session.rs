@@ -11,15 +11,16 @@ use super::error::PostgresError;
 /// Timeout of the wait for a free connection, for a new one to the only host, and for its first response.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Sets what the library needs for a new connection, whatever the defaults of the database and the role are. Limits that
-/// the address sets stay. These are not start-up options, which PgBouncer refuses.
+/// Settings that the library needs, in place of the defaults of the database and the role. Keeps limits that the
+/// address sets. A statement sets them, because PgBouncer refuses start-up options.
 const BEGIN_SESSION: &str = include_str!("sql/begin_session.sql");
 
 /// Error of a connection whose first statement gets no response.
-pub(super) const NO_SESSION: &str = "a new connection to Postgres does not respond within 5 s; a pooler such as PgBouncer in session \
-                          mode needs a pool_size of at least the sum of the connections of all processes";
+pub(super) const NO_SESSION: &str = "a new connection to Postgres does not respond within 5 s; a pooler such as \
+                                     PgBouncer in session mode needs a pool_size of at least the sum of the \
+                                     connections of all processes";
 
-/// Limits the statement that follows, which would otherwise have the default of the database or the role.
+/// Limits [`BEGIN_SESSION`], which would otherwise have the default limit of the database or the role.
 const LIMIT: &str = "SET statement_timeout = '10s';";
 
 /// Prepares a new connection for the statements of the library. `has_limit` is true if the address limits statements.
@@ -57,6 +58,7 @@ pub(super) fn check_isolation(isolation: &str) -> Result<(), PostgresError> {
         return Ok(());
     }
     Err(PostgresError::unusable(format_args!(
-        "the default isolation level of the connection is {isolation}; set default_transaction_isolation to 'read committed'"
+        "the default isolation level of the connection is {isolation}; set default_transaction_isolation to \
+         'read committed'"
     )))
 }

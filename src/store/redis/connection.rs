@@ -171,8 +171,8 @@ impl ReconnectingConnection {
     }
 }
 
-/// Returns the text of an error. A text of the server ends before its first quotation mark: the error of an unknown command
-/// quotes the arguments, such as the password of `HELLO`.
+/// Returns an error with the same text. Cuts the text of a server's error before its first quotation mark, because the
+/// error of an unknown command quotes the arguments, such as the password of `HELLO`.
 fn without_arguments(error: RedisError) -> BackendError {
     let text = error.to_string();
     let end = error

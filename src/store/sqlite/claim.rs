@@ -75,8 +75,9 @@ pub(super) fn find_claimable(
 }
 
 /// Selects up to `limit` due deliveries, the oldest due first. `impaired` contains the pending deliveries of endpoints
-/// whose last attempt failed or was slow, and `pending` those of the other endpoints. All endpoints have capacity. Returns the keys
-/// of the selected deliveries, and the due time of the next pending delivery, or `None` if there is no other delivery.
+/// whose last attempt failed or was slow, and `pending` those of the other endpoints. All endpoints have capacity.
+/// Returns the keys of the selected deliveries, and the due time of the next pending delivery, or `None` if there is no
+/// other delivery.
 fn pick<K: Ord>(
     request: &ClaimRequest,
     mut pending: Vec<(Timestamp, K)>,

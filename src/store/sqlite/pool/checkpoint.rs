@@ -1,9 +1,9 @@
 //! Truncation of the write-ahead log.
 //!
-//! A thread copies the log into the database while writes continue. It never waits for a read, and copies as much as the
-//! running reads allow. When little remains to be copied, the writer truncates the log, and for that waits for the
-//! running reads for a short time. Reads that begin in the meantime use only the database file. No write waits while a
-//! read transaction, for example of another program, needs a long part of the log.
+//! A thread copies the log into the database while writes continue. It does not wait for reads, and copies the part
+//! that no running read needs. If at most [`SHORT_REST`] pages remain, the writer truncates the log, and for that waits
+//! up to [`MAX_WAIT`] for the running reads. Reads that begin during this wait use only the database file. If more
+//! pages remain, for example because of a long read transaction of another program, the log grows and no write waits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use super::{DatabasePath, DatabaseSettings, SqliteError};
 /// Size in bytes from which the log is truncated.
 const LIMIT: u64 = 8 * 1024 * 1024;
 
-/// Size in bytes from which a failure is logged, and again each time that the size has doubled.
+/// Size in bytes from which a failure is logged. It is logged again each time that the size has doubled.
 const WARNING_LIMIT: u64 = 4 * LIMIT;
 
-/// Number of pages that the writer copies itself when it truncates the log.
+/// Maximum number of pages that the writer copies itself when it truncates the log.
 const SHORT_REST: i64 = 1000;
 
 /// Maximum number of copies before a truncation. Each copies what was written during the previous one. If writes are
@@ -33,7 +33,7 @@ const MAX_COPIES: usize = 4;
 /// Timeout of the writer's wait for running reads.
 const MAX_WAIT: Duration = Duration::from_millis(50);
 
-/// Time after a failure until the next attempt. It follows earlier if the log has grown by another [`LIMIT`].
+/// Time from a failure to the next attempt, unless the log grows by another [`LIMIT`] before.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Write-ahead log of one database, as the writer sees it.
@@ -42,7 +42,7 @@ pub(super) struct Checkpoint {
     log: PathBuf,
     /// Requests of copies, at most one at a time.
     requests: SyncSender<()>,
-    /// `true` for each copy after which the writer can truncate the log.
+    /// Results of copies: `true` if the writer can truncate the log.
     results: Receiver<Result<bool>>,
     is_copying: bool,
     next_attempt_at: Instant,
@@ -128,8 +128,8 @@ fn size(log: &Path) -> u64 {
     fs::metadata(log).map_or(0, |metadata| metadata.len())
 }
 
-/// Copies the log into the database, and truncates it unless a read or a write uses it now. Returns `false` if a read
-/// transaction needs more than a [`SHORT_REST`] of it.
+/// Copies the log into the database, and truncates the log if no read or write uses it. Returns `false` if a read
+/// transaction needs more than [`SHORT_REST`] pages of the log.
 fn copy(connection: &Connection) -> Result<bool> {
     let mut copied_before = 0;
     for _ in 0..MAX_COPIES {

@@ -30,8 +30,8 @@ const PRAGMAS: &str = "
     PRAGMA foreign_keys = ON;
 ";
 
-/// Journals of savepoints are in memory: in a file they take a third of the time of a write. Commits do not copy the log
-/// into the database ([`checkpoint`](super::checkpoint)).
+/// Journals of savepoints are in memory, because in a file they take a third of the time of a write. Commits do not
+/// copy the log into the database ([`checkpoint`](super::checkpoint)).
 const WRITER_PRAGMAS: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0";
 
 /// Opens a connection for writes.

@@ -15,8 +15,8 @@ use crate::store::sql::ColumnError;
 /// Time after which a caller may repeat an operation that was not run.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Error of a [`Database`](super::Database). `Display` and `Debug` return one sentence without the statement and without
-/// values.
+/// Error of a [`Database`](super::Database). `Display` and `Debug` return one sentence without the statement and
+/// without values.
 ///
 /// The operations of a transaction that fails share one error, which is cheap to clone.
 #[derive(Clone, thiserror::Error)]
@@ -94,8 +94,8 @@ impl fmt::Debug for Cause {
     }
 }
 
-/// Returns the error as one sentence, without the SQL statement and without values. Of a conversion it names the column
-/// only.
+/// Returns the error as one sentence, without the SQL statement and without values. The sentence of a failed conversion
+/// names only the column.
 pub(crate) fn describe_error(error: &Error) -> String {
     match error {
         Error::SqliteFailure(failure, Some(message)) => {
@@ -133,12 +133,12 @@ pub(crate) fn describe_error(error: &Error) -> String {
     }
 }
 
-/// Returns the message of an error of SQLite if it cannot quote values, and otherwise the text of its code. `allowed` are
-/// the beginnings of allowed messages of the general code `SQLITE_ERROR`, which triggers, functions and virtual tables use
-/// as well: the full-text index quotes queries.
+/// Returns the message of an error of SQLite if the message cannot quote values, and otherwise the text of the error's
+/// code. Messages of the general code `SQLITE_ERROR` can quote values, for example queries of the full-text index:
+/// `allowed` are the beginnings of those that cannot.
 pub(crate) fn describe_failure(failure: &ffi::Error, message: &str, allowed: &[&str]) -> String {
     let has_no_values = match failure.code {
-        // The message names the constraint, or the table and the column. The message of a trigger is any text.
+        // These messages name the constraint, or the table and the column. The message of a trigger can be any text.
         ErrorCode::ConstraintViolation => matches!(
             failure.extended_code,
             ffi::SQLITE_CONSTRAINT_CHECK

@@ -95,7 +95,7 @@ fn run(mut transaction: Transaction<'_>, scheduler: &mut WriteScheduler<'_>) {
     }
 }
 
-/// Fails all waiting operations, so that none of them waits again. Operations that arrive later belong to another group.
+/// Fails all queued operations, because each of them would otherwise wait for the timeout again.
 fn fail(error: &SqliteError, scheduler: &mut WriteScheduler<'_>) {
     let waiting: Vec<_> = iter::from_fn(|| scheduler.next(false)).collect();
     for write in waiting {
