@@ -310,8 +310,8 @@ fn every_test_that_a_script_skips_exists() {
     }
 }
 
-/// Each line of `tests/reserved_words.txt` is a reserved word of Postgres 18 with its `catcode`; `T` can name a function.
-/// Keywords of SQL are in upper case, so that each word in lower case is a name.
+/// Each line of `tests/reserved_words.txt` is a reserved word of Postgres 18 with its `catcode`; `T` can name a
+/// function. Keywords of SQL are in upper case, so that each word in lower case is a name.
 #[test]
 fn no_name_in_sql_is_reserved_by_postgres() {
     let list = read("tests/reserved_words.txt");
