@@ -15,7 +15,8 @@ use crate::webhook::{EventKind, Topic};
 #[cfg(feature = "webhooks")]
 use crate::webhook::{PlaintextCipher, SecretCipher};
 
-/// Clock, random source, runtime, surface, scopes, topics, public origin, overlap of `since` and secret cipher of a board.
+/// Clock, random source, runtime, surface, scopes, topics, public origin, overlap of `since` and secret cipher of a
+/// board.
 ///
 /// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that all of
 /// them use the same settings. Each of them also accepts a [`Runtime`] instead of an `Environment`, and then uses the
@@ -215,14 +216,14 @@ impl Environment {
         }
     }
 
-    /// Sets the duration that the library subtracts from the filter `since` of lists of posts and threads before it calls
-    /// the board. Default: 0.
+    /// Sets the duration that the library subtracts from the filter `since` of lists of posts and threads before it
+    /// calls the board. Default: 0.
     ///
-    /// A client that polls sets `since` to the newest time that it has seen, and skips the items that it has. It misses a
-    /// change with an earlier time that becomes visible later. A board whose times can go back in the order in which
-    /// changes become visible, for example because a transaction sets its times when it begins, sets an overlap that is
-    /// longer than a change can take to become visible, including the difference between the clocks of its nodes. A
-    /// client then receives the items of this duration again.
+    /// A client that polls sets `since` to the newest time that it has seen, and skips the items that it has. It misses
+    /// a change with an earlier time that becomes visible later, for example because its transaction took longer. A
+    /// board on which this can happen sets an overlap. The overlap is longer than the longest time from reading the
+    /// clock until the change is visible, plus the difference between the clocks of the nodes. Each response of a list
+    /// with `since` then repeats the items of this duration.
     ///
     /// ```
     /// # #[cfg(feature = "tokio")] {

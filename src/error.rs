@@ -186,8 +186,8 @@ macro_rules! impl_serde_str {
 
 pub(crate) use {impl_as_str, impl_from_str, impl_serde_str};
 
-/// Error of an operation that the backend did not run, and that the client can repeat: for example the queue is full, the
-/// database is locked, or no connection to it could be opened.
+/// Error of an operation that the backend did not run, and that the client can repeat. Examples of causes are a full
+/// queue, a locked database, or a connection that could not be opened.
 ///
 /// The API looks for this error in the chain of [`source`](std::error::Error::source) of a [`BackendError`] and of
 /// [`BoardError::Internal`](crate::host::BoardError::Internal), and returns 503 `internal_error` with `retry-after`
@@ -196,8 +196,8 @@ pub(crate) use {impl_as_str, impl_from_str, impl_serde_str};
 /// of the request stays usable, so a command that returns this error must not have changed anything.
 ///
 /// The errors of [`sqlite::Database`](crate::store::sqlite::Database) and of the pool of
-/// [`postgres::connect`](crate::store::postgres::connect) contain it where an operation did not run. A command that has
-/// changed something before must therefore not return the error of a later operation as it is.
+/// [`postgres::connect`](crate::store::postgres::connect) contain it where an operation did not run. If a
+/// command has already changed something, it must not return such an error of a later operation as its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the operation was not run")]
 #[non_exhaustive]

@@ -10,11 +10,10 @@ const MAX_LENGTH: usize = 2_000;
 
 /// Displays an error and its sources, separated by colons, for the log. Cuts a long text.
 ///
-/// Omits a source whose text is contained in the text of an outer error. For an error of a database driver, shows the
-/// sentence without values, as [`IntoBackendError`](crate::error::IntoBackendError) does, also where the text of an outer
-/// error contains the driver's text. Escapes characters that are not [printable](is_printable): a host's error can contain
-/// text that a member wrote, and this text must not be able to add a line to the log, or to change the order of its
-/// letters.
+/// Omits a source whose text is contained in the text of an outer error. Replaces the text of an error of a database
+/// driver by a sentence without values, as [`IntoBackendError`](crate::error::IntoBackendError) does, also inside the
+/// text of an outer error. Escapes characters that are not [printable](is_printable): a host's error can contain text
+/// of a member, which must not add a line to the log or reverse its letters.
 pub(crate) struct ErrorChain<'a>(pub(crate) &'a (dyn Error + 'static));
 
 impl fmt::Display for ErrorChain<'_> {

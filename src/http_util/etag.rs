@@ -22,8 +22,8 @@ impl EntityTag {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// Returns `true` if `if-none-match` lists this tag or is `*`. Compares weakly (RFC 9110, section 13.1.2). Other tags
-    /// of the list can contain commas and bytes that are not ASCII.
+    /// Returns `true` if `if-none-match` lists this tag or is `*`. Compares weakly (RFC 9110, section 13.1.2). Other
+    /// tags of the list can contain commas and bytes that are not ASCII.
     pub(crate) fn matches(&self, headers: &HeaderMap) -> bool {
         let lines = headers.get_all(IF_NONE_MATCH).iter();
         lines.map(HeaderValue::as_bytes).any(|line| {

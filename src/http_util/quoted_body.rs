@@ -1,10 +1,10 @@
-//! Body that contains a JSON document twice, of which one copy is in memory.
+//! Response body that contains a JSON document twice, with one copy in memory.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Number of bytes that are quoted at once.
+/// Number of bytes of the document in one part of the string.
 const CHUNK_LEN: usize = 2048;
 
 /// Parts of a body, in order.
@@ -15,7 +15,8 @@ pub(crate) struct QuotedBody(VecDeque<Part>);
 pub(crate) enum Part {
     /// Bytes that are sent as they are.
     Plain(Bytes),
-    /// A JSON document that is sent as the content of a JSON string. A part of the string is created when it is sent.
+    /// A JSON document that is sent as the content of a JSON string. Each part of the string is created when it is
+    /// sent.
     Quoted(Bytes),
 }
 
@@ -51,8 +52,8 @@ fn is_escaped(byte: u8) -> bool {
     byte == b'"' || byte == b'\\'
 }
 
-/// Returns a part of a JSON document as part of a JSON string. A control character of a document is white space between
-/// its tokens, and becomes a blank.
+/// Returns a part of a JSON document as part of a JSON string. Control characters in a JSON document are white space
+/// between tokens; each becomes a space.
 fn quote(json: &[u8]) -> Bytes {
     let mut quoted = Vec::with_capacity(json.len() + json.len() / 8);
     for byte in json {

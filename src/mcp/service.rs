@@ -34,10 +34,10 @@ use crate::operation::{ApiError, ApiResponse, AuthFailure, CachePolicy};
 /// Route of requests that call no tool, in logs and metrics.
 const ROUTE: &str = "mcp";
 
-/// Maximum length of a message without the body of the API's request, in bytes. Also that of a message of a guest.
+/// Maximum length in bytes of a guest's message, and of a message without the body of the API's request.
 const MAX_ENVELOPE: usize = 64 * 1024;
 
-/// Bytes of the texts of a page after which the page ends. The result of a call contains each text twice.
+/// Size of the texts of a page in bytes after which the page ends: half, because a result contains each text twice.
 const RESULT_PAGE_BYTES: usize = PAGE_BYTES / 2;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -77,8 +77,8 @@ impl McpServer {
         })))
     }
 
-    /// Also accepts requests of pages of these origins, such as `https://agent.example`, or of any origin for `*`. A CORS
-    /// layer of the host must allow them as well.
+    /// Also accepts requests of pages of these origins, such as `https://agent.example`, or of any origin for `*`. A
+    /// CORS layer of the host must allow them as well.
     #[must_use]
     pub fn allow_origins(self, origins: impl IntoIterator<Item = HeaderValue>) -> Self {
         let mut server = Server::clone(&self.0);
@@ -138,8 +138,8 @@ enum Work {
 impl Server {
     /// Runs the steps of a request. Its head is authenticated and charged before the body is read.
     ///
-    /// If the message calls a tool, `call_head` becomes the head of the request to the API, and `called` id and form of the
-    /// message.
+    /// If the message calls a tool, `call_head` becomes the head of the request to the API, and `called` the id and the
+    /// era of the message.
     async fn run<'h, B>(
         &self,
         context: &mut RequestContext<'h>,
@@ -260,7 +260,7 @@ impl Server {
         match (message.method.as_deref(), message.id) {
             _ if message.jsonrpc != "2.0" => invalid("`jsonrpc` is not \"2.0\""),
             (None, _) => invalid("`method` is missing"),
-            // A notification changes nothing here: the server has no sessions.
+            // A notification has no effect, because the server has no sessions.
             (Some(_), None) => Work::Respond(StatusCode::ACCEPTED, Bytes::new()),
             (Some(_), Some(_)) if !has_valid_id => invalid("`id` is neither a string nor a number"),
             (Some(method), Some(id)) => {

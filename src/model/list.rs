@@ -17,8 +17,8 @@ pub struct List<F> {
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
     pub after: Option<PageKey>,
-    /// Size of the texts of a page in bytes, after which a list of long texts ends the page before its limit. 1 MiB, or
-    /// 512 KiB for a tool of the Model Context Protocol, whose result contains each text twice.
+    /// Size of the texts of a page in bytes after which the page ends before its limit. 1 MiB; 512 KiB for a tool of
+    /// the Model Context Protocol, whose result contains each text twice.
     pub max_bytes: usize,
 }
 

@@ -50,8 +50,8 @@ pub(crate) fn is_invisible(c: char) -> bool {
     c.is_whitespace() || c.is_control() || is_unseen
 }
 
-/// Returns `true` if a terminal or a log line can show the character: a character of a single-line text that is visible,
-/// white space, or selects the glyph of another character.
+/// Returns `true` if a terminal or a log line can show the character. Such a character can be part of a single-line
+/// text, and is visible, white space, or a character that selects the glyph of another one.
 pub(crate) fn is_printable(c: char) -> bool {
     let selects_glyph = matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
     is_single_line_char(c) && (c.is_whitespace() || selects_glyph || !is_invisible(c))

@@ -1,4 +1,4 @@
-//! Fields that are null, in bodies ([protocol](crate::guide::protocol), section 5.5).
+//! Null fields of request bodies ([protocol](crate::guide::protocol), section 5.5).
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::extract::error::InputError;
 use super::extract::value::{InputValue, reject_repeated};
 
-/// Removes the fields that are null, so that they are omitted. Keeps required fields, and fields whose schema has null.
+/// Removes the null fields of a body. Keeps unknown and required fields, and fields whose schema allows null.
 ///
 /// # Errors
-/// [`InputError`] if the name of a field is repeated: the removal must not hide it.
+/// [`InputError`] if the name of a field is repeated: the removal must not hide the repetition.
 pub(super) fn remove<T: JsonSchema>(body: &mut InputValue<'_>) -> Result<(), InputError> {
     if !has_null(body) {
         return Ok(());
@@ -61,7 +61,7 @@ fn property<'a>(name: &str, schema: &'a Value) -> Option<&'a Value> {
     schema.get("properties")?.get(name)
 }
 
-/// Returns `true` for a field that is unknown, required, or can be null.
+/// Returns `true` for a field that is unknown or required, or whose schema allows null.
 fn needs_null(name: &str, schema: &Value) -> bool {
     let is_null = |value: &Value| *value == "null";
     let required = schema.get("required").and_then(Value::as_array);

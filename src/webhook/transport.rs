@@ -98,8 +98,8 @@ impl ReceiverResponse {
     }
 }
 
-/// Replaces characters that are not [printable](is_printable), other than tab, line feed and carriage return, so that the
-/// text is safe for terminals and databases, and truncates it to `limit` bytes at a character boundary.
+/// Replaces characters that are not [printable](is_printable), other than tab, line feed and carriage return, so that
+/// the text is safe for terminals and databases, and truncates it to `limit` bytes at a character boundary.
 #[cfg(feature = "webhooks")]
 pub(crate) fn storable(text: &str, limit: usize) -> String {
     let is_unprintable =

@@ -33,7 +33,7 @@ board_rules! {
         Ok(())
     }
 
-    /// An edit whose values the post has already changes nothing: the version and `editedAt` stay the same.
+    /// An edit with the current text changes nothing: the version and `editedAt` stay the same.
     async fn an_edit_with_the_current_text_changes_nothing(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let edited = alice.edit(&reply, "New words").await.expect_ok()?;

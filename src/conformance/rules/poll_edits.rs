@@ -56,7 +56,7 @@ board_rules! {
         check_eq!(poll.fetch(&poll.bob).await?.question, "Which tea?")
     }
 
-    /// An edit whose values the poll has already changes nothing, and its version stays the same.
+    /// An edit with the current values of the poll changes nothing; the version stays the same.
     async fn an_edit_with_the_current_values_changes_nothing(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let before = poll.fetch(&poll.alice).await?;

@@ -38,7 +38,8 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), InputError> {
     Err(InputError::expected("content-type", Expected::JSON_TYPE))
 }
 
-/// Returns `true` if a string of a JSON text contains half of a surrogate pair, such as `\ud83d` without a second half.
+/// Returns `true` if a string of a JSON text contains half of a surrogate pair, such as `\ud83d` without its second
+/// half.
 pub(crate) fn has_half_pair(json: &[u8]) -> bool {
     let mut rest = json;
     let mut is_first_half = false;

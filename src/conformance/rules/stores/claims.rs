@@ -116,7 +116,7 @@ store_rules! {
     }
 
     /// A claim returns at most `max_impaired` deliveries for endpoints whose last attempt failed or took longer than a
-    /// second, the oldest due first, and `next_due_at` ignores the others of these endpoints.
+    /// second, the oldest due first. `next_due_at` ignores the other deliveries for these endpoints.
     async fn a_claim_respects_the_limit_of_failing_and_slow_endpoints(fixture: &StoreFixture) -> TestResult {
         let [first, second, other] = fixture.add_endpoints().await?;
         for (number, endpoint, state, duration_ms) in [

@@ -140,8 +140,8 @@ store_rules! {
         check_eq!(endpoints.is_subscribed(&part).await?, false)
     }
 
-    /// An endpoint is failing from its first failed attempt until an attempt succeeds, and slow if the last attempt took
-    /// longer than a second. Its version does not change.
+    /// An endpoint is failing from its first failed attempt until an attempt succeeds, and slow if the last attempt
+    /// took longer than a second. Its version does not change.
     async fn an_endpoint_fails_until_an_attempt_succeeds(fixture: &StoreFixture) -> TestResult {
         let [endpoint, other] = fixture.add_endpoints().await?;
         for (number, state, duration_ms, now, expected) in [
