@@ -475,7 +475,7 @@ fn markdown_files() -> Vec<String> {
     found
 }
 
-/// rustdoc checks the links of the guide to items, and a reader the anchors.
+/// Links to files. rustdoc checks the links of the guide to items. No test checks anchors.
 #[test]
 fn the_links_of_documents_have_targets() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

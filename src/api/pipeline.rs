@@ -215,7 +215,7 @@ impl ApiInner {
         Ok(caller)
     }
 
-    /// Runs steps 4 to 10 for an operation, the variables of its path, and the bytes of texts after which a page ends.
+    /// Runs steps 4 to 10. A page ends after `page_bytes` bytes of texts.
     pub(crate) async fn call(
         self: &Arc<Self>,
         context: &mut RequestContext<'_>,

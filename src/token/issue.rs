@@ -87,8 +87,8 @@ pub enum IssueError {
     /// only the scopes of the specification.
     #[error("unknown scope \"{0}\"")]
     UnknownScope(Scope),
-    /// The label has more than 100 characters, is not a [single-line text](is_single_line), or is not empty and
-    /// [blank](is_blank).
+    /// The label has more than 100 characters, is not a [single-line text](is_single_line), or consists of
+    /// characters that are all [invisible](is_blank).
     #[error(
         "the label must have at most 100 characters, not only invisible ones, and no control characters, line breaks or \
          bidirectional overrides"

@@ -39,7 +39,9 @@ pub fn check_link(path: &Path) -> io::Result<()> {
     }
     let refused = |reason| Err(io::Error::new(ErrorKind::InvalidInput, reason));
     match path.metadata() {
-        Ok(target) if !target.is_file() => refused("it is a symbolic link to no regular file"),
+        Ok(target) if !target.is_file() => {
+            refused("it is a symbolic link, but not to a regular file")
+        }
         Ok(target) if target.uid() != link.uid() => {
             refused("it is a symbolic link to a file of another owner")
         }
@@ -67,7 +69,10 @@ pub fn check_database(path: &Path) -> BoardResult<()> {
     // SQLite follows a link as well: its log is beside the file, not beside the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.into());
     if path.is_symlink() && !begins_as_sqlite(&target).unwrap_or(false) {
-        return refused(path, "it is a symbolic link to no SQLite database".into());
+        return refused(
+            path,
+            "it is a symbolic link, but not to a SQLite database".into(),
+        );
     }
     for suffix in BESIDE {
         for file in [beside(path, suffix), beside(&target, suffix)] {
@@ -104,11 +109,11 @@ mod tests {
             ("target", None),
             (
                 "directory",
-                Some("it is a symbolic link to no regular file"),
+                Some("it is a symbolic link, but not to a regular file"),
             ),
             (
                 "/dev/null",
-                Some("it is a symbolic link to no regular file"),
+                Some("it is a symbolic link, but not to a regular file"),
             ),
             (
                 "missing",

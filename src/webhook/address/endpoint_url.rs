@@ -143,7 +143,7 @@ impl EndpointUrl {
         }
     }
 
-    /// Returns the URL as requests use it: without the spellings that the parser normalises.
+    /// Returns the URL in the form that requests use, as the parser normalises it.
     pub fn as_str(&self) -> &str {
         self.url.as_str()
     }

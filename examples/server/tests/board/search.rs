@@ -230,7 +230,7 @@ const TITLE_CUT: usize = 50_000;
 /// Number of characters of a body that Postgres indexes.
 const BODY_CUT: usize = 100_000;
 
-/// Texts end at the last word that ends within the limit, or within the first word.
+/// The index contains a text up to the last word that ends within the limit. A longer first word is cut.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_is_cut_for_the_index_ends_at_a_word() {
     let storage = Backend::Postgres.create_storage().await;

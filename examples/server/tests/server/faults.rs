@@ -26,7 +26,7 @@ fn succeeds(program: &str, arguments: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// A directory on a small disk, which is unmounted with this value.
+/// A directory on a small disk. Dropping the value unmounts the disk.
 struct SmallDisk(ServerDirectory);
 
 impl SmallDisk {
