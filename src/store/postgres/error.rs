@@ -15,6 +15,11 @@ use crate::store::sql::ColumnError;
 /// Time after which a client may repeat an operation that did not run.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// Error of a connection whose first statement gets no response.
+pub(super) const NO_SESSION: &str = "a new connection to Postgres does not respond within 5 s; a pooler such as \
+                                     PgBouncer in session mode needs a pool_size of at least the sum of the \
+                                     connections of all processes";
+
 /// Error of Postgres or of the connection to it. `Display` and `Debug` return one sentence without values.
 #[derive(thiserror::Error)]
 #[error(transparent)]
@@ -182,6 +187,9 @@ impl From<PoolError> for PostgresError {
         match error {
             PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
                 Self::not_run(describe_error(&error))
+            }
+            PoolError::PostCreateHook(HookError::Message(reason)) if reason == NO_SESSION => {
+                Self::not_run(reason)
             }
             PoolError::PostCreateHook(HookError::Message(reason)) => Self::unusable(reason),
             PoolError::Timeout(TimeoutType::Wait) => {

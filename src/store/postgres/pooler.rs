@@ -7,8 +7,8 @@ use tokio::time::timeout;
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 
-use super::error::PostgresError;
-use super::session::{CONNECT_TIMEOUT, NO_SESSION};
+use super::error::{NO_SESSION, PostgresError};
+use super::session::CONNECT_TIMEOUT;
 
 /// Selects whether a pooler is between the program and Postgres. A pooler sets the application name with a statement;
 /// without a pooler it is a start-up option.

@@ -6,7 +6,7 @@ use deadpool_postgres::{ClientWrapper, HookError};
 use tokio::time::timeout;
 use tokio_postgres::SimpleQueryMessage;
 
-use super::error::PostgresError;
+use super::error::{NO_SESSION, PostgresError};
 
 /// Timeout of the wait for a free connection, for a new one to the only host, and for its first response.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -14,11 +14,6 @@ pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Settings that the library needs, in place of the defaults of the database and the role. Keeps limits that the
 /// address sets. A statement sets them, because PgBouncer refuses start-up options.
 const BEGIN_SESSION: &str = include_str!("sql/begin_session.sql");
-
-/// Error of a connection whose first statement gets no response.
-pub(super) const NO_SESSION: &str = "a new connection to Postgres does not respond within 5 s; a pooler such as \
-                                     PgBouncer in session mode needs a pool_size of at least the sum of the \
-                                     connections of all processes";
 
 /// Limits [`BEGIN_SESSION`], which would otherwise have the default limit of the database or the role.
 const LIMIT: &str = "SET statement_timeout = '10s';";
