@@ -52,29 +52,28 @@ impl PostgresError {
     }
 
     /// Returns the error of an operation that has no effect if it fails: a read, or a transaction whose `COMMIT` was
-    /// not sent. If the connection failed, the result has an [`OverloadedError`] as its source, so that the response is
+    /// not sent. If the connection failed or a time limit ended the statement, the result has an [`OverloadedError`] as its source, so that the response is
     /// a 503 with `retry-after` and the client repeats the request.
     #[must_use]
     pub fn without_effect(self) -> Self {
         match &self.0 {
-            Cause::Postgres(error) if is_connection_error(error) => Self::not_run(self),
+            Cause::Postgres(error) if is_temporary(error) => Self::not_run(self),
             _ => self,
         }
     }
 }
 
-/// Returns `true` if the connection broke, or the server ended it or accepts no writes (SQLSTATE classes 08 and 57P,
-/// and 25006).
-fn is_connection_error(error: &tokio_postgres::Error) -> bool {
+/// SQLSTATE codes and classes of failures after which the same statement can succeed: connection, timeout of a statement or
+/// a lock, shutdown, too many connections, and a server that accepts no writes.
+const TEMPORARY: [&str; 5] = ["08", "57", "55P03", "53300", "25006"];
+
+/// Returns `true` if the connection broke, or the server reported one of the [`TEMPORARY`] failures.
+fn is_temporary(error: &tokio_postgres::Error) -> bool {
     let is_io = error
         .source()
         .is_some_and(|source| source.is::<io::Error>());
     let code = error.code().map_or("", SqlState::code);
-    is_io
-        || error.is_closed()
-        || ["08", "57P", "25006"]
-            .iter()
-            .any(|lost| code.starts_with(lost))
+    is_io || error.is_closed() || TEMPORARY.iter().any(|class| code.starts_with(class))
 }
 
 /// Codes and classes of errors of Postgres whose messages contain no values of rows and parameters. They can contain

@@ -531,21 +531,20 @@ pub async fn edit(
     let may = (PostChange::Edit, window, events.now);
     let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
     rules::check_version(edit.expected_version, item.version, texts)?;
-    if let Some(body) = &edit.body {
-        rules::check_body(body, settings.of(&BODY_MAX), texts)?;
+    if edit.title.is_some() && !item.first {
+        return Err(BoardError::validation("title", texts.title_of_reply));
     }
-    let title = match &edit.title {
-        Some(_) if !item.first => {
-            return Err(BoardError::validation("title", texts.title_of_reply));
-        }
-        Some(title) => Some(rules::check_title(title, settings.of(&TITLE_MAX), texts)?),
-        None => None,
-    };
     if let Some(reason) = &edit.reason {
         rules::check_reason(reason, settings.of(&TITLE_MAX), texts)?;
     }
     let current = item.event_scope(tx, actor.member).await?;
-    let title = title.filter(|title| *title != current.thread.title);
+    let new_title = edit
+        .title
+        .as_ref()
+        .filter(|title| title.trim() != current.thread.title);
+    let title = new_title
+        .map(|title| rules::check_title(title, settings.of(&TITLE_MAX), texts))
+        .transpose()?;
     let current_body = current
         .post
         .as_ref()
@@ -554,6 +553,9 @@ pub async fn edit(
         .body
         .as_ref()
         .filter(|body| current_body != Some(*body));
+    if let Some(body) = body {
+        rules::check_body(body, settings.of(&BODY_MAX), texts)?;
+    }
     if title.is_none() && body.is_none() {
         let unchanged = post_for(&current, actor, window, events.now)?;
         return Ok(InForum::new(ForumId::from(item.at.forum), unchanged));
