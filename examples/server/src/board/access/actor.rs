@@ -7,8 +7,9 @@ use forum_api::token::{Lookup, TokenRecord};
 use super::board_rules::{BoardRules, BoardRulesCache};
 use super::groups::{Group, Groups};
 use super::permissions::{ForumPermissions, of_forum};
-use crate::board::db::{Connection, DbResult, LogPosition, RowReader, Transaction, bind, position};
-use crate::board::search::json;
+use crate::board::db::{
+    Connection, DbResult, LogPosition, RowReader, Transaction, bind, json, position,
+};
 use crate::board::settings::BODY_MAX;
 use crate::board::texts::Texts;
 

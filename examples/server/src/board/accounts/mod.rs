@@ -11,7 +11,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Member, OwnAccount, Timestamp, UserId, UserRef};
 
 use crate::board::access::groups::{Group, Groups};
-use crate::board::db::{self, Connection, RowReader, Transaction, bind};
+use crate::board::db::{self, Connection, RowReader, Transaction, bind, json};
 
 /// Adds a member and returns the id. Names are unique without regard to case.
 pub async fn add(
@@ -71,9 +71,8 @@ pub async fn names(
         SELECT id, username FROM member
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     let ids: Vec<_> = members.iter().flat_map(UserId::to_i64).collect();
-    let array = serde_json::json!(ids).to_string();
     let names = connection
-        .all(find, bind![array], |row| Ok((row.id()?, row.value()?)))
+        .all(find, bind![json(&ids)], |row| Ok((row.id()?, row.value()?)))
         .await;
     Ok(names?.into_iter().collect())
 }

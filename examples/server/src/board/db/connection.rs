@@ -2,55 +2,37 @@
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::ops::Deref;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use forum_api::host::BoardResult;
 use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
 use tokio_postgres::{Row, types};
 
-use super::postgres::{MISMATCH, Postgres};
+use super::named_params::{Bound, MISMATCH, OwnedBound, Param};
+use super::postgres_transaction::Postgres;
 use super::{DbError, DbResult, RowReader};
 
-/// A value that both databases accept as a parameter.
-pub trait Param: rusqlite::ToSql + types::ToSql + Sync {}
+/// Future of a query or a command.
+pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = BoardResult<T>> + Send + 'a>>;
 
-impl<T: rusqlite::ToSql + types::ToSql + Sync> Param for T {}
+pub trait Query<T>: for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send {}
 
-/// The name and the value of a parameter.
-pub type Bound<'a> = (&'a str, &'a (dyn Param + Sync));
-
-/// The parameters of a statement: by name, as in `bind! { ":thread": thread }`, or in the order of `?1`, `?2` and so on,
-/// as in `bind![thread, post]`.
-#[macro_export]
-macro_rules! bind {
-    ($($name:literal: $value:expr),* $(,)?) => {
-        &[$(($name, &$value as &(dyn $crate::board::db::Param + Sync))),*]
-    };
-    ($first:expr $(,)?) => {
-        $crate::bind! { "?1": $first }
-    };
-    ($first:expr, $second:expr $(,)?) => {
-        $crate::bind! { "?1": $first, "?2": $second }
-    };
-    ($first:expr, $second:expr, $third:expr $(,)?) => {
-        $crate::bind! { "?1": $first, "?2": $second, "?3": $third }
-    };
+impl<T, F> Query<T> for F where
+    F: for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send
+{
 }
 
-pub use bind;
-
-/// The name and the value of a parameter of a deferred statement.
-pub type OwnedBound = (&'static str, Box<dyn Param + Send + Sync>);
-
-/// The parameters of a deferred statement: `bind_owned! { ":thread": thread }`.
-#[macro_export]
-macro_rules! bind_owned {
-    ($($name:literal: $value:expr),* $(,)?) => {
-        vec![$(($name, Box::new($value) as Box<dyn $crate::board::db::Param + Send + Sync>)),*]
-    };
+pub trait Change<T>:
+    for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, T> + Send
+{
 }
 
-pub use bind_owned;
+impl<T, F> Change<T> for F where
+    F: for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, T> + Send
+{
+}
 
 #[derive(Debug)]
 pub struct Connection<'a> {

@@ -1,7 +1,6 @@
 //! Handle of a database.
 
 use std::path::Path;
-use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use deadpool_postgres::Pool;
@@ -9,31 +8,14 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 
-use super::postgres::{COMMIT_WITHOUT_SYNC, PostgresDatabase, Statements, WITHOUT_TIMEOUT};
-use super::{Connection, DbError, DbResult, LogPosition, Transaction};
+use super::postgres::{COMMIT_WITHOUT_SYNC, PostgresDatabase, WITHOUT_TIMEOUT};
+use super::{
+    Change, Connection, DbError, DbResult, LogPosition, Query, Statements, Transaction,
+    TransactionFuture,
+};
 
 /// Free space in bytes below which a disk counts as full.
 const MIN_FREE_SPACE: u64 = 4 * 1024 * 1024;
-
-/// Future of a query or a command.
-pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = BoardResult<T>> + Send + 'a>>;
-
-pub trait Query<T>: for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send {}
-
-impl<T, F> Query<T> for F where
-    F: for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send
-{
-}
-
-pub trait Change<T>:
-    for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, T> + Send
-{
-}
-
-impl<T, F> Change<T> for F where
-    F: for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, T> + Send
-{
-}
 
 /// A database. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -1,7 +1,59 @@
-//! Translates statements with named parameters to the numbered parameters of Postgres.
+//! Parameters of statements, and their translation to the numbered parameters of Postgres.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use tokio_postgres::types;
+
+use super::DbError;
+
+/// A value that both databases accept as a parameter.
+pub trait Param: rusqlite::ToSql + types::ToSql + Sync {}
+
+impl<T: rusqlite::ToSql + types::ToSql + Sync> Param for T {}
+
+/// The name and the value of a parameter.
+pub type Bound<'a> = (&'a str, &'a (dyn Param + Sync));
+
+/// The parameters of a statement: by name, as in `bind! { ":thread": thread }`, or in the order of `?1`, `?2` and so on,
+/// as in `bind![thread, post]`.
+#[macro_export]
+macro_rules! bind {
+    ($($name:literal: $value:expr),* $(,)?) => {
+        &[$(($name, &$value as &(dyn $crate::board::db::Param + Sync))),*]
+    };
+    ($first:expr $(,)?) => {
+        $crate::bind! { "?1": $first }
+    };
+    ($first:expr, $second:expr $(,)?) => {
+        $crate::bind! { "?1": $first, "?2": $second }
+    };
+    ($first:expr, $second:expr, $third:expr $(,)?) => {
+        $crate::bind! { "?1": $first, "?2": $second, "?3": $third }
+    };
+}
+
+pub use bind;
+
+/// The name and the value of a parameter of a deferred statement.
+pub type OwnedBound = (&'static str, Box<dyn Param + Send + Sync>);
+
+/// The parameters of a deferred statement: `bind_owned! { ":thread": thread }`.
+#[macro_export]
+macro_rules! bind_owned {
+    ($($name:literal: $value:expr),* $(,)?) => {
+        vec![$(($name, Box::new($value) as Box<dyn $crate::board::db::Param + Send + Sync>)),*]
+    };
+}
+
+pub use bind_owned;
+
+/// Formats ids as a JSON list.
+pub fn json(ids: &[i64]) -> String {
+    serde_json::json!(ids).to_string()
+}
+
+pub(super) const MISMATCH: DbError = DbError::Invalid("the parameters do not match the statement");
 
 /// A statement for Postgres.
 #[derive(Debug)]

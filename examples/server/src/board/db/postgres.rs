@@ -34,17 +34,16 @@
 //!
 //! # Order of writes
 //!
-//! - In one thread, posts commit in the order of their numbers, their times and their ids, because the lock of the
-//!   thread is held until the commit. A reader that has seen a post has seen all earlier ones.
-//! - In one forum, threads and replies commit in the order of their times, because no time is earlier than
-//!   `forum.newest_at`. A command reads this column without a lock, and locks the forum in its last round trip. If a
-//!   later post was committed in between, the transaction fails and runs again. The second attempt locks the forum
-//!   before it reads the column. A client that polls with `since` therefore misses nothing, even if a clock is set back
-//!   or the clocks of nodes differ.
+//! - In one thread, posts commit in the order of their numbers, their times and their ids, because the lock of the thread
+//!   is held until the commit. A reader that has seen a post has seen all earlier ones.
+//! - In one forum, threads and replies commit in the order of their times: a time is not earlier than `forum.newest_at`.
+//!   A command reads this column without a lock, and locks the forum in its last round trip. If a later post was committed
+//!   meanwhile, the transaction fails and runs again, and then locks the forum before it reads the column. A client that
+//!   polls with `since` therefore misses nothing, also if a clock is set back or the clocks of nodes differ.
 //! - In different threads, posts get their ids when their writes begin, and can commit in another order: a post can
-//!   become visible after a post with a higher id. Lists by time or id use keyset pages. Each item that exists
-//!   during the whole listing is returned once. An item that commits while a client reads may be before or after the
-//!   client's position.
+//!   become visible after a post with a higher id. Lists by time or id use keyset pages. They return each item once that
+//!   exists during the whole listing. An item that commits while a client reads may be before or after the client's
+//!   position.
 //! - Events are numbered when they are written. The outbox finds pending events by their state, so an event that commits
 //!   late is fanned out late and not missed.
 //!
@@ -63,31 +62,20 @@
 //! without a connection until the timeout of their request, and short reads use the rest.
 //! [`replicas`](super::replicas) describes the connections to replicas.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::future::poll_fn;
-use std::mem;
-use std::ops::ControlFlow;
-use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Client, Pool, StatementCache};
+use deadpool_postgres::{Client, Pool};
 use forum_api::host::{self, BackendError, OverloadedError};
-use forum_api::store::postgres::{self, PostgresError};
-use futures_util::TryStreamExt as _;
-use tokio::sync::{self, MutexGuard, Semaphore};
+use forum_api::store::postgres;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
-use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Row, Statement};
 
-use super::named_params::{NamedParams, named_params};
+use super::postgres_read::{Statements, limits, share};
+use super::postgres_transaction::{Failure, Postgres, PostgresTransaction};
 use super::replicas::Replicas;
-use super::{Bound, Change, Connection, DbError, DbResult, OwnedBound, Param, Query, Transaction};
+use super::{Change, Connection, DbError, Query, Transaction};
 
 /// Maximum number of attempts of a transaction that ends with a deadlock or a serialization failure. The failure of the
 /// last attempt is returned.
@@ -105,24 +93,10 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which a client may retry a write that found no connection.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Sets the limits of a transaction. Behind a pooler in transaction mode, the session can lack the limits of the
-/// connection.
-macro_rules! limits {
-    () => {
-        "SET LOCAL statement_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '20s'"
-    };
-}
-
 /// Begins the transaction of a command, with query plans that do not depend on parameter values. Commands find rows by
 /// keys. Planning a statement again for the values of each execution can take longer than the execution.
 const BEGIN: &str = concat!(
     "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; ",
-    limits!()
-);
-
-/// Begins a read of several statements.
-const BEGIN_READ: &str = concat!(
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ",
     limits!()
 );
 
@@ -140,36 +114,6 @@ pub struct PostgresDatabase {
     pub replicas: Replicas,
     writes: Arc<Semaphore>,
     searches: Arc<Semaphore>,
-}
-
-/// Number of statements of a query.
-#[derive(Clone, Copy, Debug)]
-pub enum Statements {
-    /// The statement runs outside of a transaction.
-    One,
-    /// All statements see the same data.
-    Several,
-}
-
-impl Statements {
-    /// Runs a query on a connection.
-    pub async fn run<T>(self, client: &Client, query: impl Query<T>) -> host::BoardResult<T> {
-        match self {
-            Self::One => {
-                let connection = Connection::postgres(Postgres::Connection(client));
-                query(&connection.for_one_statement()).await
-            }
-            Self::Several => {
-                let statements = client.statement_cache.clone();
-                let failure = Failure::new();
-                let tx = PostgresTransaction::of(client, statements, &failure, None);
-                let connection = Connection::postgres(Postgres::Transaction(&tx));
-                let begin = async { Ok(tx.execute_batch(BEGIN_READ).await?) };
-                let ((), read) = tokio::try_join!(biased; begin, query(&connection))?;
-                Ok(read)
-            }
-        }
-    }
 }
 
 impl PostgresDatabase {
@@ -277,369 +221,9 @@ impl PostgresDatabase {
     }
 }
 
-/// Limits the concurrent use of a pool to a part of its connections.
-pub(super) fn share(pool: &Pool, part: usize) -> Semaphore {
-    Semaphore::new((pool.status().max_size / part).max(1))
-}
-
 /// Returns the connection of a transaction to the pool, or closes it if its server is lost.
 fn release(client: Client, failure: &Failure) {
     if let Some(code) = failure.get() {
         postgres::close_if_lost(client, code);
     }
-}
-
-/// A connection to Postgres, inside or outside of a transaction.
-#[derive(Clone, Copy)]
-pub enum Postgres<'a> {
-    Connection(&'a Client),
-    Transaction(&'a PostgresTransaction<'a>),
-}
-
-/// A transaction. It is rolled back when it is dropped before `COMMIT` is sent.
-pub struct PostgresTransaction<'a> {
-    client: &'a tokio_postgres::Client,
-    statements: Arc<StatementCache>,
-    /// Held while a statement is prepared and sent.
-    turn: sync::Mutex<()>,
-    deferred: Mutex<Vec<Deferred>>,
-    /// True if this value ends the transaction.
-    is_open: AtomicBool,
-    failure: &'a Failure,
-    /// True if an earlier attempt ended with a conflict.
-    is_repeated: bool,
-    /// The transaction that [`PostgresDatabase::write_after`] begins and ends; `None` for commands.
-    inner: Option<&'a tokio_postgres::Transaction<'a>>,
-}
-
-/// The code of the statement that ended a transaction; empty if none did.
-type Failure = OnceLock<SqlState>;
-
-/// A statement and its values, in the order of their numbers.
-type Deferred = (String, Vec<Box<dyn ToSql + Send + Sync>>);
-
-impl fmt::Debug for PostgresTransaction<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PostgresTransaction")
-    }
-}
-
-impl<'a> PostgresTransaction<'a> {
-    fn of(
-        client: &'a tokio_postgres::Client,
-        statements: Arc<StatementCache>,
-        failure: &'a Failure,
-        inner: Option<&'a tokio_postgres::Transaction<'a>>,
-    ) -> Self {
-        Self {
-            client,
-            statements,
-            turn: sync::Mutex::default(),
-            deferred: Mutex::default(),
-            is_open: AtomicBool::new(inner.is_none()),
-            failure,
-            is_repeated: false,
-            inner,
-        }
-    }
-
-    async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<Vec<Row>> {
-        self.flush().await?;
-        let (turn, statement) = self.prepare(sql).await?;
-        self.receive(send(self.client.query(&statement, values), turn))
-            .await
-    }
-
-    async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
-        self.flush().await?;
-        let (turn, statement) = self.prepare(sql).await?;
-        self.receive(send(self.client.execute(&statement, values), turn))
-            .await
-    }
-
-    async fn execute_batch(&self, sql: &str) -> DbResult<()> {
-        self.flush().await?;
-        let turn = self.turn.lock().await;
-        self.receive(send(self.client.batch_execute(sql), turn))
-            .await
-    }
-
-    fn defer(&self, sql: String, values: Vec<Box<dyn ToSql + Send + Sync>>) {
-        self.deferred().push((sql, values));
-    }
-
-    /// Runs the deferred statements.
-    async fn flush(&self) -> DbResult<()> {
-        for sent in self.send_deferred().await? {
-            self.check(sent.result().await)?;
-        }
-        Ok(())
-    }
-
-    /// Sends the deferred statements and `COMMIT`, and then waits for the results.
-    async fn commit(&self) -> DbResult<()> {
-        let deferred = self.send_deferred().await?;
-        let commit = Sent::begin(self.client.batch_execute("COMMIT")).await;
-        self.is_open.store(false, Ordering::Relaxed);
-        for sent in deferred {
-            self.check(sent.result().await)?;
-        }
-        Ok(commit.result().await?)
-    }
-
-    async fn send_deferred(
-        &self,
-    ) -> DbResult<Vec<Sent<impl Future<Output = Result<u64, tokio_postgres::Error>>>>> {
-        let deferred = mem::take(&mut *self.deferred());
-        let mut sent = Vec::with_capacity(deferred.len());
-        for (sql, values) in deferred {
-            let (_turn, statement) = match self.prepare(&sql).await {
-                Ok(prepared) => prepared,
-                Err(error) => {
-                    // An earlier statement that failed is the cause, and decides whether the transaction runs again.
-                    for earlier in sent {
-                        self.check(Sent::result(earlier).await)?;
-                    }
-                    return Err(error);
-                }
-            };
-            let client = self.client;
-            let execute = async move { client.execute_raw(&statement, values).await };
-            sent.push(Sent::begin(execute).await);
-        }
-        Ok(sent)
-    }
-
-    fn deferred(&self) -> std::sync::MutexGuard<'_, Vec<Deferred>> {
-        self.deferred.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn prepare(&self, sql: &str) -> DbResult<(MutexGuard<'_, ()>, Statement)> {
-        let turn = self.turn.lock().await;
-        tracing::trace!(sql, "executing statement");
-        let statement = self
-            .receive(self.statements.prepare(self.client, sql))
-            .await?;
-        Ok((turn, statement))
-    }
-
-    /// Waits for a result before `COMMIT`. The wait is limited, except in a migration.
-    async fn receive<T>(
-        &self,
-        result: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> DbResult<T> {
-        let checked = async { self.check(result.await) };
-        match self.inner {
-            Some(_) => checked.await,
-            None => postgres::limit_wait(checked).await,
-        }
-    }
-
-    fn check<T>(&self, result: Result<T, tokio_postgres::Error>) -> DbResult<T> {
-        result.map_err(|error| {
-            let code = error.code();
-            // Statements that were sent after the failed one have this code.
-            let code = code.filter(|code| **code != SqlState::IN_FAILED_SQL_TRANSACTION);
-            if let Some(code) = code {
-                self.failure.get_or_init(|| code.clone());
-            }
-            // `COMMIT` was not sent, or Postgres reported the error and rolls back.
-            if self.is_open.load(Ordering::Relaxed) || error.as_db_error().is_some() {
-                PostgresError::from(error).without_effect().into()
-            } else {
-                error.into()
-            }
-        })
-    }
-}
-
-impl Drop for PostgresTransaction<'_> {
-    fn drop(&mut self) {
-        if self.is_open.load(Ordering::Relaxed) {
-            let rollback = pin!(self.client.batch_execute("ROLLBACK"));
-            // The first poll sends it.
-            let _ = rollback.poll(&mut Context::from_waker(Waker::noop()));
-        }
-    }
-}
-
-/// A statement that was sent.
-enum Sent<F: Future> {
-    Pending(Pin<Box<F>>),
-    Ready(F::Output),
-}
-
-impl<F: Future> Sent<F> {
-    /// Polls a statement once, which sends it.
-    async fn begin(statement: F) -> Self {
-        let mut statement = Box::pin(statement);
-        match poll_fn(|context| Poll::Ready(statement.as_mut().poll(context))).await {
-            Poll::Ready(output) => Self::Ready(output),
-            Poll::Pending => Self::Pending(statement),
-        }
-    }
-
-    async fn result(self) -> F::Output {
-        match self {
-            Self::Pending(statement) => statement.await,
-            Self::Ready(output) => output,
-        }
-    }
-}
-
-/// Sends a statement, lets other statements be sent, and waits for the result.
-async fn send<F: Future>(statement: F, turn: MutexGuard<'_, ()>) -> F::Output {
-    let sent = Sent::begin(statement).await;
-    drop(turn);
-    sent.result().await
-}
-
-impl Postgres<'_> {
-    /// Passes each row to `read` until it returns `Break`. Outside of a transaction, at most a few rows are in memory.
-    pub(super) async fn each_row(
-        &self,
-        sql: &'static str,
-        parameters: &[Bound<'_>],
-        mut read: impl FnMut(&Row) -> DbResult<ControlFlow<()>>,
-    ) -> DbResult<()> {
-        let statement = named_params(&[sql]);
-        let values = values(&statement, parameters)?;
-        let sql = &*statement.sql;
-        match self {
-            Self::Connection(client) => {
-                tracing::trace!(sql, "executing statement");
-                let no_effect = |error| PostgresError::from(error).without_effect();
-                let run = async {
-                    let statement = client.prepare_cached(sql).await.map_err(no_effect)?;
-                    let rows = client.query_raw(&statement, values).await;
-                    let mut rows = pin!(rows.map_err(no_effect)?);
-                    while let Some(row) = rows.try_next().await.map_err(no_effect)?
-                        && read(&row)?.is_continue()
-                    {}
-                    DbResult::Ok(())
-                };
-                postgres::limit_wait(run).await?;
-            }
-            Self::Transaction(transaction) => {
-                for row in transaction.query(sql, &values).await? {
-                    if read(&row)?.is_break() {
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) async fn execute(
-        &self,
-        sql: &'static str,
-        parameters: &[Bound<'_>],
-    ) -> DbResult<u64> {
-        let statement = named_params(&[sql]);
-        let values = values(&statement, parameters)?;
-        self.transaction()?.execute(&statement.sql, &values).await
-    }
-
-    pub(super) fn defer(
-        &self,
-        statements: &[&'static str],
-        parameters: Vec<OwnedBound>,
-    ) -> DbResult<()> {
-        let statement = named_params(statements);
-        let mut parameters: HashMap<_, _> = parameters.into_iter().collect();
-        let values = statement
-            .names
-            .iter()
-            .map(|name| Some(parameters.remove(&**name)? as Box<_>))
-            .collect::<Option<Vec<_>>>()
-            .filter(|_| parameters.is_empty())
-            .ok_or(MISMATCH)?;
-        self.transaction()?.defer(statement.sql.clone(), values);
-        Ok(())
-    }
-
-    pub(super) fn defer_texts(&self, sql: &str, parameters: Vec<String>) -> DbResult<()> {
-        let values = parameters.into_iter().map(|text| Box::new(text) as Box<_>);
-        self.transaction()?.defer(sql.into(), values.collect());
-        Ok(())
-    }
-
-    pub(super) async fn execute_batch(&self, sql: &str) -> DbResult<()> {
-        self.transaction()?.execute_batch(sql).await
-    }
-
-    pub(super) async fn copy_in<'b, const N: usize>(
-        &self,
-        copy: &str,
-        types: &[Type; N],
-        rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
-    ) -> DbResult<()> {
-        let transaction = self.transaction()?;
-        transaction.flush().await?;
-        let sink = transaction.check(transaction.client.copy_in(copy).await)?;
-        let mut copy = pin!(BinaryCopyInWriter::new(sink, types));
-        for row in rows {
-            let row = row.map(|value| value as &(dyn ToSql + Sync));
-            copy.as_mut().write(&row).await?;
-        }
-        copy.finish().await?;
-        Ok(())
-    }
-
-    /// Returns whether the transaction runs again after a conflict.
-    pub const fn is_repeated(&self) -> bool {
-        match self {
-            Self::Transaction(transaction) => transaction.is_repeated,
-            Self::Connection(_) => false,
-        }
-    }
-
-    /// The transaction of a migration.
-    pub const fn migration(&self) -> Option<&tokio_postgres::Transaction<'_>> {
-        match self {
-            Self::Transaction(transaction) => transaction.inner,
-            Self::Connection(_) => None,
-        }
-    }
-
-    pub fn client(&self) -> &tokio_postgres::Client {
-        match self {
-            Self::Connection(client) => client,
-            Self::Transaction(transaction) => transaction.client,
-        }
-    }
-
-    fn transaction(&self) -> DbResult<&PostgresTransaction<'_>> {
-        match self {
-            Self::Transaction(transaction) => Ok(transaction),
-            Self::Connection(_) => Err(DbError::Invalid("a statement needs a transaction")),
-        }
-    }
-}
-
-impl fmt::Debug for Postgres<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Postgres")
-    }
-}
-
-pub(super) const MISMATCH: DbError = DbError::Invalid("the parameters do not match the statement");
-
-/// Returns the values in the order of the statement's numbers.
-fn values<'a>(
-    statement: &NamedParams,
-    parameters: &[Bound<'a>],
-) -> DbResult<Vec<&'a (dyn ToSql + Sync)>> {
-    let value = |name: &String| {
-        let bound = parameters.iter().find(|(bound, _)| bound == name);
-        bound.map(|(_, value)| *value as &(dyn ToSql + Sync))
-    };
-    statement
-        .names
-        .iter()
-        .map(value)
-        .collect::<Option<Vec<_>>>()
-        .filter(|values| values.len() == parameters.len())
-        .ok_or(MISMATCH)
 }

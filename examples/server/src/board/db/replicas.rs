@@ -32,7 +32,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::types::PgLsn;
 
-use super::postgres::{Statements, share};
+use super::postgres_read::{Statements, share};
 use super::{DbError, DbResult, Query};
 
 /// Time that a request waits for a connection to a replica and for the position.

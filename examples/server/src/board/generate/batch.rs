@@ -6,9 +6,9 @@ use forum_api::model::{ContentState, Timestamp};
 use tokio_postgres::types::Type;
 
 use crate::board::access::visibility::between_commas;
-use crate::board::db::{Connection, DbResult, Param, Transaction, bind, stored};
+use crate::board::db::{Connection, DbResult, Param, Transaction, bind, json, stored};
 use crate::board::posts::markdown;
-use crate::board::search::{fold_words, json};
+use crate::board::search::fold_words;
 
 /// Content to write.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use forum_api::model::{SearchFilter, SearchHit, SearchHitKind, SearchQuery, Sear
 
 use super::index::words;
 use super::scan::Match;
-use crate::board::db::{self, Connection, RowReader, bind};
+use crate::board::db::{self, Connection, RowReader, bind, json};
 use crate::board::posts::markdown;
 
 const FIND: &str = "
@@ -47,11 +47,6 @@ pub async fn read(
         Ok(hit)
     };
     connection.all(FIND, bind![json(&posts)], hit).await
-}
-
-/// Formats ids as a JSON list.
-pub fn json(ids: &[i64]) -> String {
-    serde_json::json!(ids).to_string()
 }
 
 /// Maximum length of an excerpt in characters.

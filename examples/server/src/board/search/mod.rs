@@ -18,7 +18,6 @@ use forum_api::model::{
 use crate::board::access::actor::Actor;
 use crate::board::db::Connection;
 use filter::MatchCondition;
-pub use hits::json;
 pub use index::{fold_words, index_in_bulk, update_statistics};
 use scan::ScanDirection;
 

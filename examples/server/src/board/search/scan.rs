@@ -10,8 +10,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::{List, Page, PageKey, SearchFilter};
 
 use super::filter::MatchCondition;
-use super::hits::json;
-use crate::board::db::{self, Connection, Driver, RowReader, bind};
+use crate::board::db::{self, Connection, Driver, RowReader, bind, json};
 
 /// Order of a scan.
 #[derive(Clone, Copy, Debug)]
