@@ -1,7 +1,7 @@
 //! Posts: their HTML has only tags that Markdown creates, properly nested, without attributes or addresses that run
 //! code.
 
-use forum_server::board::posts::markdown as board;
+use forum_server::board::markdown as board;
 
 use html5gum::{StartTag, Token, Tokenizer};
 

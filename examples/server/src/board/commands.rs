@@ -17,8 +17,8 @@ use super::access::actor::Actor;
 use super::access::visibility::{self, ContentRef};
 use super::db::LogPosition;
 use super::locks::LockTarget;
+use super::markdown::BodyHtml;
 use super::posts::ReplyContext;
-use super::posts::markdown::BodyHtml;
 use super::{
     ReferenceBoard, accounts, forums, messages, polls, posts, ratings, search, subscriptions,
     threads,

@@ -13,10 +13,9 @@ use super::db::{Connection, Transaction};
 use super::forums::{self, ForumInsert};
 use super::messages::{self, MessageInsert};
 use super::polls::poll_rules::{PollChoice, PollDraft};
-use super::posts::markdown;
 use super::posts::post_insert::{self, PostInsert, PostSlot};
 use super::rules::{self, DAY, HOUR};
-use super::{accounts, polls};
+use super::{accounts, markdown, polls};
 
 /// Owner of the token for the example calls on a new board.
 #[derive(Clone, Copy, Debug)]

@@ -1,19 +1,22 @@
 //! The reference board: a small but real board over SQLite or Postgres.
 //!
-//! One file or folder for each resource holds its queries and commands. `access::permissions`, `rules`, `posts::edit_rules`,
+//! One file or folder for each resource holds its queries and commands. `access::permissions`, `rules`, `edit_rules`,
 //! `polls::poll_rules` and `settings` hold the rules. Every command runs in one transaction, which also records its events.
 
 pub mod access;
 pub mod accounts;
+mod authorizer;
 mod commands;
 pub mod copy;
 pub mod db;
 pub mod demo;
+mod edit_rules;
 mod events;
 pub mod forums;
 pub mod generate;
 pub mod listings;
 pub mod locks;
+pub mod markdown;
 mod messages;
 mod polls;
 pub mod posts;

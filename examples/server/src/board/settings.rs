@@ -8,7 +8,7 @@ use forum_api::async_trait;
 use serde_json::Value;
 
 use super::db::{Connection, DbError, DbResult, RowReader, Transaction, bind};
-use super::posts::edit_rules::EditWindow;
+use super::edit_rules::EditWindow;
 
 /// A setting of the board.
 #[derive(Debug)]

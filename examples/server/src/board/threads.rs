@@ -11,7 +11,7 @@ use super::access::actor::Actor;
 use super::access::visibility::{Visibility, sees_thread, sees_thread_of};
 use super::db::{self, Connection, RowReader, Transaction, bind};
 use super::events::{DomainEvent, EventScope, STARTED};
-use super::posts::markdown::BodyHtml;
+use super::markdown::BodyHtml;
 use super::posts::post_insert::{self, PostInsert, PostTimes};
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};

@@ -4,11 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use forum_api::host::BoardResult;
-
 use super::groups::Groups;
 use super::permissions::{AccessLists, ForumPermissions, ForumRules, access, of_forum, resolve};
-use crate::board::ReferenceBoard;
 use crate::board::db::{Connection, DbResult, RowReader};
 
 /// Returns one row for each moderator of each forum, one row for a forum without moderators, and one row for a board
@@ -91,25 +88,8 @@ impl BoardRulesCache {
         (rules.version == version).then(|| rules.clone())
     }
 
-    fn set(&self, rules: Arc<BoardRules>) {
+    pub fn set(&self, rules: Arc<BoardRules>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = rules;
-    }
-}
-
-impl ReferenceBoard {
-    /// Returns the rules of this version, or newer ones.
-    pub(super) async fn rules(&self, version: i64) -> BoardResult<Arc<BoardRules>> {
-        if let Some(rules) = self.rules.get(version) {
-            return Ok(rules);
-        }
-        let loaded = self
-            .read_short(|connection| {
-                Box::pin(async move { Ok(BoardRules::load(connection).await?) })
-            })
-            .await?;
-        let rules = Arc::new(loaded);
-        self.rules.set(rules.clone());
-        Ok(rules)
     }
 }
 

@@ -1,7 +1,6 @@
-//! Who may read and do what: groups, permissions, the access of a member, and the visibility of content.
+//! Who may read and do what: groups, permissions, the actor, and the visibility of content.
 
 pub mod actor;
-pub mod authorizer;
 pub mod board_rules;
 pub mod groups;
 pub mod permissions;

@@ -8,7 +8,6 @@ use forum_api::model::ContentState;
 use super::actor::Actor;
 use super::permissions::ForumPermissions;
 use crate::board::db::{Bound, Connection, bind};
-use crate::board::polls;
 
 /// Parameters of a query with the condition [`sees_thread`] or [`sees_post`].
 #[derive(Clone, Debug)]
@@ -121,7 +120,7 @@ pub async fn forum(
     let (thread, post) = match content {
         ContentRef::Thread(thread) => (thread, None),
         ContentRef::Post(thread, post) => (thread, Some(post)),
-        ContentRef::Poll(poll) => return polls::forum(connection, actor, poll).await,
+        ContentRef::Poll(poll) => return forum_of_poll(connection, actor, poll).await,
     };
     find(connection, actor, thread, post).await
 }
@@ -145,6 +144,22 @@ pub async fn find(
     });
     let visibility = Visibility::of(actor);
     let parameters = visibility.with(bind! { ":thread": thread, ":post": post });
+    connection
+        .first(&QUERY, &parameters, |row| row.value())
+        .await?
+        .ok_or(BoardError::PathNotFound)
+}
+
+/// Returns the forum of a visible poll.
+async fn forum_of_poll(connection: &Connection<'_>, actor: &Actor, poll: i64) -> BoardResult<i64> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        let sees = sees_thread();
+        format!(
+            "SELECT thread.forum_id FROM poll JOIN thread ON thread.id = poll.thread_id WHERE poll.id = :poll AND {sees}"
+        )
+    });
+    let visibility = Visibility::of(actor);
+    let parameters = visibility.with(bind! { ":poll": poll });
     connection
         .first(&QUERY, &parameters, |row| row.value())
         .await?

@@ -12,13 +12,16 @@ use forum_api::host::BoardResult;
 use forum_api::model::{Member, Timestamp};
 use serde_json::{Value, json};
 
-use super::sessions;
-use crate::board::ReferenceBoard;
-use crate::board::accounts;
-use crate::board::db::{Transaction, bind};
+use crate::board::db::{BoardDatabase, Transaction, bind};
 
-/// Time between two writes of [`ReferenceBoard::flush_last_used_periodically`].
+/// Time between two calls of [`LastUsedTimes::flush`].
 pub const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Shortest time between two stored values of `last_seen_at`.
+pub const SEEN_RESOLUTION: Duration = Duration::from_secs(5 * 60);
+
+/// Shortest time between two stored uses of a session.
+pub const SESSION_RESOLUTION: Duration = Duration::from_secs(60);
 
 /// Maximum number of times of each kind. Further ones are dropped until these are written.
 const MAX: usize = 10_000;
@@ -30,7 +33,8 @@ pub struct LastUsedTimes(Arc<Mutex<Pending>>);
 #[derive(Default)]
 struct Pending {
     seen: HashMap<i64, Timestamp>,
-    used: HashMap<sessions::Hash, Timestamp>,
+    /// By the hash of the session's id.
+    used: HashMap<[u8; 32], Timestamp>,
 }
 
 impl LastUsedTimes {
@@ -46,8 +50,35 @@ impl LastUsedTimes {
         Ok(())
     }
 
-    pub fn record_session_use(&self, session: sessions::Hash, now: Timestamp) {
+    pub fn record_session_use(&self, session: [u8; 32], now: Timestamp) {
         insert_time(&mut self.pending().used, session, now);
+    }
+
+    /// Writes the collected times, with one statement for each kind. A failure goes to the log.
+    pub async fn flush(&self, database: &BoardDatabase) {
+        let Pending { seen, used } = self.take();
+        if seen.is_empty() && used.is_empty() {
+            return;
+        }
+        let seen: Value = seen
+            .into_iter()
+            .map(|(member, at)| json!({ "id": member, "at": at.as_millis() }))
+            .collect();
+        let used: Value = used
+            .into_iter()
+            .map(|(session, at)| json!({ "hash": hex(&session), "at": at.as_millis() }))
+            .collect();
+        let written = database
+            .write_background(move |tx| {
+                Box::pin(async move {
+                    write(tx, (SEEN, SEEN_RESOLUTION), &seen).await?;
+                    write(tx, (USED, SESSION_RESOLUTION), &used).await
+                })
+            })
+            .await;
+        if let Err(error) = written {
+            tracing::error!(?error, "failed to write last-seen times to the database");
+        }
     }
 
     fn take(&self) -> Pending {
@@ -79,44 +110,6 @@ fn insert_time<K: Eq + Hash>(recorded: &mut HashMap<K, Timestamp>, key: K, now: 
 impl fmt::Debug for LastUsedTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("LastUsedTimes")
-    }
-}
-
-impl ReferenceBoard {
-    /// Writes the collected times, with one statement for each kind. A failure goes to the log.
-    pub async fn flush_last_used(&self) {
-        let Pending { seen, used } = self.last_used.take();
-        if seen.is_empty() && used.is_empty() {
-            return;
-        }
-        let seen: Value = seen
-            .into_iter()
-            .map(|(member, at)| json!({ "id": member, "at": at.as_millis() }))
-            .collect();
-        let used: Value = used
-            .into_iter()
-            .map(|(session, at)| json!({ "hash": hex(&session), "at": at.as_millis() }))
-            .collect();
-        let written = self
-            .database
-            .write_background(move |tx| {
-                Box::pin(async move {
-                    write(tx, (SEEN, accounts::LAST_SEEN_RESOLUTION), &seen).await?;
-                    write(tx, (USED, sessions::LAST_USED_RESOLUTION), &used).await
-                })
-            })
-            .await;
-        if let Err(error) = written {
-            tracing::error!(?error, "failed to write last-seen times to the database");
-        }
-    }
-
-    /// Writes the collected times every ten seconds. Never returns.
-    pub async fn flush_last_used_periodically(&self) {
-        loop {
-            tokio::time::sleep(INTERVAL).await;
-            self.flush_last_used().await;
-        }
     }
 }
 

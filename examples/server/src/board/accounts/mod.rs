@@ -5,7 +5,6 @@ pub mod passwords;
 pub mod sessions;
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Member, OwnAccount, Timestamp, UserId, UserRef};
@@ -90,7 +89,8 @@ pub async fn last_active(connection: &Connection<'_>, limit: u32) -> db::DbResul
 /// already.
 pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::DbResult<bool> {
     if banned {
-        sessions::end_all(tx, member).await?;
+        let end = "DELETE FROM session WHERE member_id = ?1";
+        tx.execute(end, bind![member]).await?;
     }
     let update = "UPDATE member SET banned = ?2 WHERE id = ?1 AND banned <> ?2";
     Ok(tx.execute(update, bind![member, banned]).await? > 0)
@@ -175,9 +175,6 @@ impl Login {
         })
     }
 }
-
-/// Shortest time between two stored values of `last_seen_at`.
-pub const LAST_SEEN_RESOLUTION: Duration = Duration::from_secs(5 * 60);
 
 pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> BoardResult<Member> {
     let (id, name) = keys(user);

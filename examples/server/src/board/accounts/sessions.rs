@@ -3,13 +3,11 @@
 
 use std::time::Duration;
 
-use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::Login;
 use super::last_used;
-use crate::board::ReferenceBoard;
 use crate::board::db::{self, Connection, Transaction, bind};
 
 /// A session ends after two hours without a use. A use may be written two write intervals later, also on another node.
@@ -18,44 +16,18 @@ const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * last_used::INTERVAL
 /// Maximum duration of a session.
 const MAX_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Shortest time between two stored uses.
-pub const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);
-
 /// Maximum number of expired sessions that a new one removes.
 const MAX_SWEPT: i64 = 100;
 
 /// Hash of a session's id.
 pub type Hash = [u8; 32];
 
-struct SessionRow {
-    account: Login,
-    used_at: Timestamp,
-}
-
-impl ReferenceBoard {
-    /// Returns the account of a valid session, and records the use.
-    pub async fn signed_in(&self, session: Hash) -> BoardResult<Option<Login>> {
-        let now = self.clock.now();
-        let Some(found) = self
-            .read_short(move |connection| {
-                Box::pin(async move { Ok(find(connection, &session, now).await?) })
-            })
-            .await?
-        else {
-            return Ok(None);
-        };
-        if last_used::is_due(found.used_at, now, LAST_USED_RESOLUTION) {
-            self.last_used.record_session_use(session, now);
-        }
-        Ok(Some(found.account))
-    }
-}
-
-async fn find(
+/// Returns the account of a valid session, and the last use.
+pub async fn find(
     connection: &Connection<'_>,
     hash: &[u8],
     now: Timestamp,
-) -> db::DbResult<Option<SessionRow>> {
+) -> db::DbResult<Option<(Login, Timestamp)>> {
     let query = "
         SELECT member.id, member.username, member.password_hash, member.groups, session.password, session.used_at
         FROM session JOIN member ON member.id = session.member_id
@@ -66,11 +38,10 @@ async fn find(
         .first(query, parameters, |row| {
             let account = Login::read(row)?;
             let password: Vec<u8> = row.value()?;
-            let used_at = row.value()?;
-            Ok((password, SessionRow { account, used_at }))
+            Ok((password, (account, row.value()?)))
         })
         .await?
-        .filter(|(password, found)| password_fingerprint(&found.account) == *password);
+        .filter(|(password, (account, _))| password_fingerprint(account) == *password);
     Ok(found.map(|(_, found)| found))
 }
 
@@ -142,9 +113,4 @@ pub async fn end(tx: &Transaction<'_>, hashes: &[Hash]) -> db::DbResult<()> {
         tx.execute(delete, bind![hash.as_slice()]).await?;
     }
     Ok(())
-}
-
-pub async fn end_all(tx: &Transaction<'_>, member: i64) -> db::DbResult<()> {
-    let delete = "DELETE FROM session WHERE member_id = ?1";
-    tx.execute(delete, bind![member]).await.map(drop)
 }

@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 
 use crate::board::access::visibility::between_commas;
 use crate::board::db::{Connection, DbResult, Param, Transaction, bind, json, stored};
-use crate::board::posts::markdown;
+use crate::board::markdown;
 use crate::board::search::fold_words;
 
 /// Content to write.

@@ -12,7 +12,7 @@ use super::send::{MessageInsert, notify};
 use crate::board::ReferenceBoard;
 use crate::board::db::{self, Connection, RowReader, Transaction, bind};
 use crate::board::locks::LockTarget;
-use crate::board::posts::markdown;
+use crate::board::markdown;
 use crate::board::texts::Texts;
 
 /// A list of members with their ids, names and pictures, on SQLite and on Postgres.

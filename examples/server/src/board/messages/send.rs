@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::folder::{load, stored};
 use crate::board::db::{self, Connection, RowReader, Transaction, bind};
 use crate::board::events::DomainEvent;
-use crate::board::posts::markdown::BodyHtml;
+use crate::board::markdown::BodyHtml;
 use crate::board::reference_board::Command;
 use crate::board::rules;
 use crate::board::settings::{BODY_MAX, INBOX_QUOTA, MESSAGES_PER_HOUR, RECIPIENTS_MAX, TITLE_MAX};

@@ -161,22 +161,6 @@ async fn with_id(
     find(connection, actor, &WITH_ID, poll, now).await
 }
 
-/// Returns the forum of a visible poll.
-pub async fn forum(connection: &Connection<'_>, actor: &Actor, poll: i64) -> BoardResult<i64> {
-    static QUERY: LazyLock<String> = LazyLock::new(|| {
-        let sees = sees_thread();
-        format!(
-            "SELECT thread.forum_id FROM poll JOIN thread ON thread.id = poll.thread_id WHERE poll.id = :poll AND {sees}"
-        )
-    });
-    let visibility = Visibility::of(actor);
-    let parameters = visibility.with(bind! { ":poll": poll });
-    connection
-        .first(&QUERY, &parameters, |row| row.value())
-        .await?
-        .ok_or(BoardError::PathNotFound)
-}
-
 async fn find(
     connection: &Connection<'_>,
     actor: &Actor,

@@ -1,8 +1,6 @@
 //! Lists, writes, edits and deletes posts.
 
 pub mod edit_limit;
-pub mod edit_rules;
-pub mod markdown;
 pub mod moderation;
 pub mod post_insert;
 pub mod post_row;
@@ -21,15 +19,15 @@ use crate::board::access::permissions::ForumPermissions;
 use crate::board::access::visibility;
 use crate::board::access::visibility::{Visibility, is_visible, sees_post, sees_thread};
 use crate::board::db::{self, Connection, RowReader, Transaction, bind, stored};
+use crate::board::edit_rules::{EditWindow, PostChange, PostFacts};
 use crate::board::events::{
     DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED,
 };
+use crate::board::markdown::BodyHtml;
 use crate::board::reference_board::Command;
 use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, SettingValues, TITLE_MAX};
 use crate::board::texts::Texts;
-use crate::board::{locks, rules, search, subscriptions, threads};
-use edit_rules::{EditWindow, PostChange, PostFacts};
-use markdown::BodyHtml;
+use crate::board::{edit_rules, locks, rules, search, subscriptions, threads};
 use post_insert::{PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
 use post_row::PostRow;
 

@@ -3,10 +3,10 @@
 use forum_api::host;
 use forum_api::model::{ContentState, Timestamp};
 
-use super::edit_rules::PostFacts;
 use super::post_insert::{self, CounterDelta};
 use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{Connection, DbResult, RowReader, Transaction, bind, stored};
+use crate::board::edit_rules::PostFacts;
 use crate::board::events::{DomainEvent, EventFn, EventRecorder, EventScope, REPLIED, STARTED};
 
 #[derive(Clone, Copy, Debug)]

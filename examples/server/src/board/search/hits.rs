@@ -7,7 +7,7 @@ use forum_api::model::{SearchFilter, SearchHit, SearchHitKind, SearchQuery, Sear
 use super::index::words;
 use super::scan::Match;
 use crate::board::db::{self, Connection, RowReader, bind, json};
-use crate::board::posts::markdown;
+use crate::board::markdown;
 
 const FIND: &str = "
     SELECT

@@ -1,18 +1,20 @@
-//! Access of members and guests, loaded on each request.
+//! Access of members and guests, loaded on each request, and the times at which members were last seen.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use forum_api::async_trait;
-use forum_api::host::{Access, Authorizer, BackendResult, RequestInfo, VisibleForums};
+use forum_api::host::{Access, Authorizer, BackendResult, BoardResult, RequestInfo, VisibleForums};
 use forum_api::model::{ForumId, UserId};
 use forum_api::store::{LoadedToken, TokenLoader};
 use forum_api::token::Lookup;
 
-use super::actor::{Actor, ActorRow};
-use super::groups::Group;
-use crate::board::accounts::last_used;
-use crate::board::{ReferenceBoard, accounts};
+use super::ReferenceBoard;
+use super::access::actor::{Actor, ActorRow};
+use super::access::board_rules::BoardRules;
+use super::access::groups::Group;
+use super::accounts::sessions::{self, Hash};
+use super::accounts::{Login, last_used};
 
 #[async_trait]
 impl TokenLoader for ReferenceBoard {
@@ -83,6 +85,51 @@ impl Authorizer for ReferenceBoard {
 }
 
 impl ReferenceBoard {
+    /// Returns the rules of this version, or newer ones.
+    async fn rules(&self, version: i64) -> BoardResult<Arc<BoardRules>> {
+        if let Some(rules) = self.rules.get(version) {
+            return Ok(rules);
+        }
+        let loaded = self
+            .read_short(|connection| {
+                Box::pin(async move { Ok(BoardRules::load(connection).await?) })
+            })
+            .await?;
+        let rules = Arc::new(loaded);
+        self.rules.set(rules.clone());
+        Ok(rules)
+    }
+
+    /// Returns the account of a valid session, and records the use.
+    pub async fn signed_in(&self, session: Hash) -> BoardResult<Option<Login>> {
+        let now = self.clock.now();
+        let Some((account, used_at)) = self
+            .read_short(move |connection| {
+                Box::pin(async move { Ok(sessions::find(connection, &session, now).await?) })
+            })
+            .await?
+        else {
+            return Ok(None);
+        };
+        if last_used::is_due(used_at, now, last_used::SESSION_RESOLUTION) {
+            self.last_used.record_session_use(session, now);
+        }
+        Ok(Some(account))
+    }
+
+    /// Writes the collected times to the database.
+    pub async fn flush_last_used(&self) {
+        self.last_used.flush(&self.database).await;
+    }
+
+    /// Writes the collected times every ten seconds. Never returns.
+    pub async fn flush_last_used_periodically(&self) {
+        loop {
+            tokio::time::sleep(last_used::INTERVAL).await;
+            self.flush_last_used().await;
+        }
+    }
+
     async fn owner(&self, owner: &UserId) -> BackendResult<Option<Actor>> {
         match owner.to_i64() {
             Ok(member) => self.load(Some(member)).await,
@@ -116,7 +163,7 @@ impl ReferenceBoard {
 
     fn record_last_seen(&self, actor: &Actor) {
         let now = self.clock.now();
-        let is_news = |last| last_used::is_due(last, now, accounts::LAST_SEEN_RESOLUTION);
+        let is_news = |last| last_used::is_due(last, now, last_used::SEEN_RESOLUTION);
         if let Some(member) = actor.member
             && actor.last_seen.is_none_or(is_news)
         {
