@@ -6,11 +6,11 @@ use forum_api::async_trait;
 use forum_api::host::{self, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
     DeletePostParams, Forum, ForumId, GetMeParams, GetMemberParams, GetPollParams, GetThreadParams,
-    List, ListForumsParams, Member, Message, MessageFilter, MessageId, MessageSummary, NewMessage,
-    NewPost, NewRating, NewSubscription, NewThread, NewVote, OpenMessageParams, OwnAccount, Page,
-    Poll, PollId, PollUpdate, Post, PostFilter, PostPath, PostUpdate, Rating, SearchFilter,
-    SearchHit, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget, Thread,
-    ThreadFilter, ThreadId, UnsubscribeParams, UserRef,
+    List, ListForumsParams, MarkRead, Member, Message, MessageFilter, MessageId, MessageSummary,
+    NewMessage, NewPost, NewRating, NewSubscription, NewThread, NewVote, OpenMessageParams,
+    OwnAccount, Page, Poll, PollId, PollUpdate, Post, PostFilter, PostPath, PostUpdate, Rating,
+    SearchFilter, SearchHit, SubscribeOutcome, Subscription, SubscriptionFilter,
+    SubscriptionTarget, Thread, ThreadFilter, ThreadId, UnsubscribeParams, UserRef,
 };
 
 use super::access::actor::Actor;
@@ -220,8 +220,24 @@ impl host::Board for ReferenceBoard {
         message: MessageId,
         params: OpenMessageParams,
     ) -> BoardResult<Message> {
-        self.open_message(by.user_id().to_i64()?, message.to_i64()?, params.mark_read)
-            .await
+        let owner = by.user_id().to_i64()?;
+        let copy = message.to_i64()?;
+        let texts = self.texts;
+        let found = self
+            .read(move |connection| Box::pin(messages::load(connection, owner, copy)))
+            .await?;
+        // Only the first opening waits for a write.
+        if params.mark_read == MarkRead::No || found.summary.read {
+            return Ok(found);
+        }
+        let target = LockTarget::MessageCopy(copy);
+        self.write_locked(target, owner, move |tx, events| {
+            Box::pin(async move {
+                messages::mark_read(tx, owner, copy, events.now, texts).await?;
+                messages::load(tx, owner, copy).await
+            })
+        })
+        .await
     }
 
     async fn get_poll(

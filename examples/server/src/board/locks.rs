@@ -7,8 +7,9 @@
 use forum_api::host::BoardResult;
 use forum_api::model::{NewMessage, Timestamp, UserRef};
 
+use super::accounts;
 use super::db::{self, Driver, RowReader, Transaction, bind};
-use super::{accounts, messages};
+use super::messages::recipients;
 
 /// The rows that a command locks besides the row of its own member.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ impl LockTarget {
             }
             Self::Member(user) => members.extend(accounts::find(tx, user).await?),
             Self::Recipients(message) => {
-                members.extend(messages::recipients(tx, &message.to).await?);
+                members.extend(recipients::existing(tx, &message.to).await?);
             }
             Self::MessageCopy(copy) => members.extend(id(tx, SENDER, *copy).await?),
         }

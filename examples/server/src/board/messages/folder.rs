@@ -4,14 +4,11 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    Author, Folder, List, MarkRead, Message, MessageFilter, MessageSummary, Page, PageKey,
-    Timestamp,
+    Author, Folder, List, Message, MessageFilter, MessageSummary, Page, PageKey, Timestamp,
 };
 
-use super::send::{MessageInsert, notify};
-use crate::board::ReferenceBoard;
+use super::copies::{MessageInsert, notify, stored};
 use crate::board::db::{self, Connection, RowReader, Transaction, bind};
-use crate::board::locks::LockTarget;
 use crate::board::markdown;
 use crate::board::texts::Texts;
 
@@ -121,13 +118,6 @@ fn summary(row: &mut RowReader<'_>) -> db::DbResult<MessageSummary> {
     Ok(summary)
 }
 
-pub const fn stored(folder: Folder) -> &'static str {
-    match folder {
-        Folder::Inbox => "inbox",
-        Folder::Sent => "sent",
-    }
-}
-
 const fn folder(is_inbox: bool) -> Folder {
     if is_inbox {
         Folder::Inbox
@@ -151,34 +141,8 @@ fn authors(list: &str) -> db::DbResult<Vec<Author>> {
 /// Prefix of a receipt's subject.
 const RECEIPT: &str = "Read: ";
 
-impl ReferenceBoard {
-    /// Opens one of the member's copies. Only the first opening waits for a write.
-    pub async fn open_message(
-        &self,
-        owner: i64,
-        copy: i64,
-        opening: MarkRead,
-    ) -> BoardResult<Message> {
-        let texts = self.texts;
-        let found = self
-            .read(move |connection| Box::pin(load(connection, owner, copy)))
-            .await?;
-        if opening == MarkRead::No || found.summary.read {
-            return Ok(found);
-        }
-        let target = LockTarget::MessageCopy(copy);
-        self.write_locked(target, owner, move |tx, events| {
-            Box::pin(async move {
-                mark_read(tx, owner, copy, events.now, texts).await?;
-                load(tx, owner, copy).await
-            })
-        })
-        .await
-    }
-}
-
 /// Marks a copy as read; the first call sends the receipt.
-async fn mark_read(
+pub async fn mark_read(
     tx: &Transaction<'_>,
     owner: i64,
     copy: i64,

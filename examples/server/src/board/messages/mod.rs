@@ -1,7 +1,10 @@
-//! Private messages: one text, and a copy of it for each party.
+//! Private messages.
 
+mod copies;
 mod folder;
+pub mod recipients;
 mod send;
 
-pub use folder::list;
-pub use send::{MessageInsert, deliver, recipients, send};
+pub use copies::{MessageInsert, deliver};
+pub use folder::{list, load, mark_read};
+pub use send::send;

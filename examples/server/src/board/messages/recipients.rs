@@ -1,0 +1,200 @@
+//! Looks up the recipients of a message, and checks that they accept it.
+
+use std::collections::HashSet;
+
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::UserRef;
+use serde_json::{Value, json};
+
+use crate::board::db::{self, Connection, RowReader, bind};
+use crate::board::settings::{INBOX_QUOTA, RECIPIENTS_MAX};
+use crate::board::texts::{Texts, fill};
+
+/// Returns one row for each named member, and one row for all unknown names.
+const FIND: &str = "
+    SELECT
+        member.id, member.username, member.inbox_used,
+        EXISTS (SELECT 1 FROM member_ignore WHERE member_id = member.id AND ignored_id = :sender)
+    FROM json_each(:named) AS named
+    LEFT JOIN member ON member.id = coalesce(
+        CAST(named.value ->> 'id' AS BIGINT),
+        (SELECT id FROM member WHERE lower(username) = named.value ->> 'name')
+    )
+    GROUP BY member.id ORDER BY min(named.key)";
+
+#[derive(Clone, Debug)]
+struct Recipient {
+    id: i64,
+    name: String,
+    inbox_used: i64,
+    ignores_sender: bool,
+}
+
+/// Returns the ids of the members in `to`, in order and without duplicates, if all of them accept a message from
+/// `sender`. Banned members accept messages.
+pub async fn find_recipients(
+    connection: &Connection<'_>,
+    sender: i64,
+    to: &[UserRef],
+    texts: &Texts,
+) -> BoardResult<Vec<i64>> {
+    let most = RECIPIENTS_MAX.get(connection).await?;
+    let named = named(to, most, texts)?;
+    let found = look_up(connection, sender, &named).await?;
+    let unknown = || BoardError::not_found(texts.recipient_unknown);
+    let found = found.ok_or_else(unknown)?;
+    if found.len() > most as usize {
+        return Err(too_many(most, texts));
+    }
+    let quota = INBOX_QUOTA.get(connection).await?;
+    let accepting = found
+        .iter()
+        .map(|recipient| recipient.check_accepts(quota, texts));
+    accepting.collect()
+}
+
+/// Returns the ids of the existing members in `to`, or an empty list if there are too many names.
+pub async fn existing(connection: &Connection<'_>, to: &[UserRef]) -> db::DbResult<Vec<i64>> {
+    let most = RECIPIENTS_MAX.get(connection).await?;
+    let names = names(to, most);
+    if names.len() > most_names(most) {
+        return Ok(Vec::new());
+    }
+    let names = Value::from(names).to_string();
+    let no_sender = 0_i64;
+    let parameters = bind! { ":named": names, ":sender": no_sender };
+    let found = connection.all(FIND, parameters, recipient).await?;
+    Ok(found
+        .into_iter()
+        .flatten()
+        .map(|member| member.id)
+        .collect())
+}
+
+/// Returns the names in `to` without duplicates.
+fn named(to: &[UserRef], most: u32, texts: &Texts) -> BoardResult<Value> {
+    let names = names(to, most);
+    match names.len() {
+        0 => Err(BoardError::validation("to", texts.no_recipients)),
+        count if count > most_names(most) => Err(too_many(most, texts)),
+        _ => Ok(names.into()),
+    }
+}
+
+/// Returns the names in `to` without duplicates, and at most one name more than [`most_names`].
+fn names(to: &[UserRef], most: u32) -> Vec<Value> {
+    let mut seen = HashSet::new();
+    let names = to.iter().map(name).filter(|name| seen.insert(name.clone()));
+    names.take(most_names(most) + 1).collect()
+}
+
+/// Returns the maximum number of names for `most` recipients. It is twice as large, because each recipient can be named
+/// by id and by username.
+const fn most_names(most: u32) -> usize {
+    2 * most as usize
+}
+
+/// Converts an id, or a username in lower case, to JSON. An invalid id becomes null.
+fn name(user: &UserRef) -> Value {
+    match user {
+        UserRef::Id(id) => json!({ "id": id.to_i64().ok() }),
+        UserRef::Name(name) => json!({ "name": name.to_ascii_lowercase() }),
+    }
+}
+
+/// Looks up the named members. Returns `None` if one of them does not exist.
+async fn look_up(
+    connection: &Connection<'_>,
+    sender: i64,
+    named: &Value,
+) -> db::DbResult<Option<Vec<Recipient>>> {
+    let named = named.to_string();
+    let parameters = bind! { ":named": named, ":sender": sender };
+    Ok(connection
+        .all(FIND, parameters, recipient)
+        .await?
+        .into_iter()
+        .collect())
+}
+
+fn recipient(row: &mut RowReader<'_>) -> db::DbResult<Option<Recipient>> {
+    let Some(id) = row.value()? else {
+        return Ok(None);
+    };
+    Ok(Some(Recipient {
+        id,
+        name: row.value()?,
+        inbox_used: row.value()?,
+        ignores_sender: row.value()?,
+    }))
+}
+
+fn too_many(most: u32, texts: &Texts) -> BoardError {
+    BoardError::validation("to", fill(texts.too_many_recipients, most))
+}
+
+impl Recipient {
+    /// Returns the member's id. Fails if the member ignores the sender, or if the inbox has reached its quota.
+    fn check_accepts(&self, quota: u32, texts: &Texts) -> BoardResult<i64> {
+        if self.ignores_sender {
+            return Err(BoardError::forbidden(fill(
+                texts.sender_ignored,
+                &self.name,
+            )));
+        }
+        let has_capacity = self.inbox_used < i64::from(quota);
+        has_capacity
+            .then_some(self.id)
+            .ok_or_else(|| BoardError::validation("to", fill(texts.inbox_full, &self.name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+
+    use super::*;
+
+    const TEXTS: &Texts = Texts::of(Language::English);
+
+    #[test]
+    fn names_are_looked_up_once_and_at_most_two_for_a_recipient() {
+        for (to, expected) in [
+            (vec![], None),
+            (vec!["7", "7", "7"], Some(json!([{ "id": 7 }]))),
+            (
+                vec!["@Bob", "7", "@bob"],
+                Some(json!([{ "name": "bob" }, { "id": 7 }])),
+            ),
+            (
+                vec!["@7", "007", "x"],
+                Some(json!([{ "name": "7" }, { "id": null }])),
+            ),
+            (vec!["1", "2", "@a", "@b", "3"], None),
+        ] {
+            let to: Vec<_> = to
+                .into_iter()
+                .map(|text| UserRef::parse(text).unwrap())
+                .collect();
+            assert_eq!(named(&to, 2, TEXTS).ok(), expected, "{to:?}");
+        }
+    }
+
+    #[test]
+    fn an_inbox_is_full_at_its_quota_and_an_ignored_sender_is_refused_first() {
+        let bob = |inbox_used, ignores_sender| Recipient {
+            id: 7,
+            name: "bob".into(),
+            inbox_used,
+            ignores_sender,
+        };
+        assert_eq!(bob(9, false).check_accepts(10, TEXTS).unwrap(), 7);
+        let full = bob(10, false).check_accepts(10, TEXTS).unwrap_err();
+        assert_eq!(full.to_string(), "to: the inbox of bob is full.");
+        let ignored = bob(10, true).check_accepts(10, TEXTS).unwrap_err();
+        assert_eq!(
+            ignored.to_string(),
+            "bob does not accept messages from you."
+        );
+    }
+}
