@@ -8,6 +8,7 @@
 //! target are read again and compared with the rows that were read from the source.
 
 mod postgres;
+mod progress;
 mod row;
 mod sqlite;
 mod tables;
@@ -22,6 +23,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, spawn_blocking};
 
 use crate::board::db::{DbError, DbResult};
+pub use progress::{Progress, Step};
 pub use row::Checksum;
 use tables::Table;
 
@@ -31,12 +33,6 @@ const WAITING_BATCHES: usize = 4;
 /// Error of a source that is online.
 const IS_ONLINE: &str = "the board is online; run `forum-server board offline` first, or pass --online to test the copy: \
                          changes after its beginning are missing in the target";
-
-/// Takes the copy offline, also if the source is online.
-const TAKE_OFFLINE: &str = "INSERT INTO setting (key, value) VALUES ('board.offline', 'true') ON CONFLICT (key) DO NOTHING";
-
-/// Selects whether the board is offline.
-const IS_OFFLINE: &str = "SELECT EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline')";
 
 /// A complete copy.
 #[derive(Debug)]
@@ -51,23 +47,6 @@ pub struct CopiedBoard {
 pub struct CopiedTable {
     pub name: String,
     pub checksum: Checksum,
-}
-
-/// Part of a copy.
-#[derive(Clone, Copy, Debug)]
-pub enum Step {
-    Copying,
-    Indexing,
-    Comparing,
-}
-
-/// Receiver of the progress of a copy.
-pub trait Progress: Sync {
-    /// Called at the beginning of a step, which processes this number of rows.
-    fn begin(&self, step: Step, rows: u64);
-
-    /// Called after further rows of the step.
-    fn advance(&self, rows: u64);
 }
 
 /// Conditions and entry of a copy.

@@ -13,9 +13,9 @@ use tokio_postgres::binary_copy::{BinaryCopyInWriter, BinaryCopyOutStream};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
+use super::progress::Progress;
 use super::row::{Batches, Checksum, Row};
-use super::tables::{LEFT_OUT, Table};
-use super::{IS_OFFLINE, Progress, TAKE_OFFLINE};
+use super::tables::{IS_OFFLINE, LEFT_OUT, TAKE_OFFLINE, Table};
 use crate::board::db::DbResult;
 use crate::board::schema;
 

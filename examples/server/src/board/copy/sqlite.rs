@@ -10,8 +10,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params_from_iter};
 use tokio::sync::mpsc;
 
 use super::row::{Batches, Checksum, Row, Value};
-use super::tables::{LEFT_OUT, Table, TableColumns, quote};
-use super::{IS_OFFLINE, TAKE_OFFLINE};
+use super::tables::{IS_OFFLINE, LEFT_OUT, TAKE_OFFLINE, Table, TableColumns, quote};
 use crate::board::db::DbResult;
 use crate::board::schema;
 

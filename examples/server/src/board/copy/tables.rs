@@ -72,3 +72,9 @@ pub fn pair(sqlite: Vec<TableColumns>, mut postgres: Vec<Table>) -> BoardResult<
     });
     pairs.collect()
 }
+
+/// Takes the copy offline, also if the source is online.
+pub const TAKE_OFFLINE: &str = "INSERT INTO setting (key, value) VALUES ('board.offline', 'true') ON CONFLICT (key) DO NOTHING";
+
+/// Selects whether the board is offline.
+pub const IS_OFFLINE: &str = "SELECT EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline')";

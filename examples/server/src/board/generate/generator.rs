@@ -5,7 +5,6 @@ use std::time::Duration;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::Timestamp;
 
-use super::ContentSize;
 use super::batch::Batch;
 use super::words::Random;
 use crate::board::access::board_rules::BoardRules;
@@ -13,6 +12,21 @@ use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts;
 use crate::board::db::{self, Connection, Transaction, bind};
 use crate::board::demo;
+
+#[derive(Clone, Copy, Debug)]
+pub struct ContentSize {
+    pub members: u64,
+    /// Number of threads. Half of them are in General, the others in Help and in Members.
+    pub threads: u64,
+    /// Number of posts, including the first posts of the threads. Half of the other posts are in one thread of General.
+    pub posts: u64,
+}
+
+impl ContentSize {
+    pub const fn total(&self) -> u64 {
+        self.members + self.posts
+    }
+}
 
 /// Titles of the forums that get content.
 const FORUMS: [&str; 3] = ["General", "Help", "Members"];

@@ -9,21 +9,7 @@ use forum_api::host::{BoardError, BoardResult};
 
 use crate::board::{ReferenceBoard, locks, search};
 use generator::ContentGenerator;
-
-#[derive(Clone, Copy, Debug)]
-pub struct ContentSize {
-    pub members: u64,
-    /// Number of threads. Half of them are in General, the others in Help and in Members.
-    pub threads: u64,
-    /// Number of posts, including the first posts of the threads. Half of the other posts are in one thread of General.
-    pub posts: u64,
-}
-
-impl ContentSize {
-    pub const fn total(&self) -> u64 {
-        self.members + self.posts
-    }
-}
+pub use generator::ContentSize;
 
 /// Number of members and posts in one transaction. Other writes can run between two transactions.
 const BATCH: u64 = 5_000;
