@@ -28,6 +28,7 @@ mod search;
 pub mod settings;
 mod subscriptions;
 mod texts;
+mod thread_row;
 pub mod threads;
 
 pub use reference_board::ReferenceBoard;

@@ -6,13 +6,13 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
     Author, ForumId, Member, NewRating, PostId, Rating, Timestamp, UserId, UserRef, is_blank,
 };
+use forum_api::webhook::{Event, ForumSummary};
 
 use super::access::actor::Actor;
 use super::access::visibility::{Visibility, sees_post, sees_thread};
 use super::accounts;
 use super::db::{self, Connection, Transaction, bind};
-use super::events::DomainEvent;
-use super::reference_board::Command;
+use super::events::Command;
 use super::rules::{DAY, check_frequency, check_text};
 use super::settings::{ALLOW_EMPTY_COMMENT, ALLOW_NEGATIVE, BODY_MAX, MAX_POINTS, RATINGS_PER_DAY};
 use super::texts::{Texts, fill};
@@ -45,10 +45,41 @@ pub async fn rate(
     let (rating, reputation) = new.insert(tx).await?;
     let forum = post.map(|post| post.forum);
     let rating = new.answer(rating, reputation, forum.map(ForumId::from));
-    if post.is_none_or(|post| post.public) {
-        events.record(DomainEvent::Rating(rating.clone(), author(rated), forum));
+    if post.is_none_or(|post| post.public) && events.has_endpoints {
+        let (rater, forum) = rater_and_forum(tx, events.actor, forum).await?;
+        let rated = author(rated);
+        events.record(|meta| {
+            Event::member_rated(meta, &rating, &rated, forum.as_ref(), rater.as_ref())
+        })?;
     }
     Ok(rating)
+}
+
+/// Loads the rater and the forum of the rated post.
+async fn rater_and_forum(
+    connection: &Connection<'_>,
+    actor: Option<i64>,
+    forum: Option<i64>,
+) -> BoardResult<(Option<Author>, Option<ForumSummary>)> {
+    let query = "
+        SELECT actor.id, actor.username, actor.avatar_url, forum.id, forum.title
+        FROM (SELECT 1) AS alone
+        LEFT JOIN member AS actor ON actor.id = :actor
+        LEFT JOIN forum ON forum.id = :forum";
+    let parameters = bind! { ":actor": actor, ":forum": forum };
+    let found = connection
+        .one(query, parameters, |row| {
+            let actor = row.author()?;
+            let forum_id = row.maybe_id()?;
+            let title = row.value::<Option<String>>()?;
+            let forum = forum_id.zip(title);
+            Ok((
+                actor,
+                forum.map(|(forum_id, title)| ForumSummary { forum_id, title }),
+            ))
+        })
+        .await;
+    Ok(found?)
 }
 
 fn author(profile: Member) -> Author {

@@ -19,7 +19,7 @@ use super::db::{
     BoardDatabase, DbResult, LogPosition, Query, Replicas, Statements, Transaction,
     TransactionFuture,
 };
-use super::events::EventRecorder;
+use super::events::{Command, EventRecorder};
 use super::locks::LockTarget;
 use super::schema;
 use super::texts::Texts;
@@ -210,7 +210,7 @@ impl ReferenceBoard {
                 Box::pin(async move {
                     let mut events = EventRecorder::at(clock.now());
                     let done = change(tx, &mut events).await?;
-                    Ok((done, events.write(tx).await?))
+                    Ok((done, events.write(tx)?))
                 })
             })
             .await?;
@@ -347,11 +347,3 @@ impl<T, F> RecordedChange<T> for F where
         + Send
 {
 }
-
-/// The transaction, the events, the member and the texts of a command.
-pub type Command<'a> = (
-    &'a Transaction<'a>,
-    &'a mut EventRecorder,
-    &'a Actor,
-    &'static Texts,
-);

@@ -12,7 +12,7 @@ use super::access::actor::Actor;
 use super::access::visibility;
 use super::access::visibility::{Visibility, sees_forum, sees_thread};
 use super::db::{self, Connection, RowReader, Transaction, bind};
-use super::reference_board::Command;
+use super::events::Command;
 
 const SELECT: &str = "
     SELECT

@@ -4,31 +4,19 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    ContentState, LastPost, List, NewThread, Page, PageKey, PostId, Thread, ThreadFilter, Timestamp,
+    ContentState, List, NewThread, Page, PageKey, Thread, ThreadFilter, Timestamp,
 };
 
 use super::access::actor::Actor;
 use super::access::visibility::{Visibility, sees_thread, sees_thread_of};
-use super::db::{self, Connection, RowReader, Transaction, bind};
-use super::events::{DomainEvent, EventScope, STARTED};
+use super::db::{self, Connection, RowReader, bind};
+use super::events::Command;
 use super::markdown::BodyHtml;
+use super::posts::post_events::{EventScope, STARTED};
 use super::posts::post_insert::{self, PostInsert, PostTimes};
-use super::reference_board::Command;
 use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};
-use super::{polls, rules, search, subscriptions};
-
-/// Columns of a thread.
-pub(super) const COLUMNS: &str = "
-    thread.id, thread.forum_id, thread.title, thread.state, thread.first_post_id, thread.created_at,
-    starter.id, starter.username, starter.avatar_url, thread.last_activity_at,
-    thread.last_post_id, last_author.id, last_author.username, last_author.avatar_url,
-    thread.reply_count, thread.pinned, thread.locked, poll.id, thread.version";
-
-/// The joins that [`COLUMNS`] needs.
-pub(super) const JOINS: &str = "
-    LEFT JOIN member AS starter ON starter.id = thread.author_id
-    LEFT JOIN member AS last_author ON last_author.id = thread.last_author_id
-    LEFT JOIN poll ON poll.thread_id = thread.id";
+use super::thread_row::{COLUMNS, JOINS, read_thread};
+use super::{polls, rules, subscriptions};
 
 /// Query of a list: scans the index by activity from the page key on.
 static LIST: LazyLock<String> = LazyLock::new(|| {
@@ -117,19 +105,9 @@ pub async fn start(
     let thread = thread_for(scope.thread.clone(), actor);
     if first.state == ContentState::Visible {
         events.now = scope.thread.created_at;
-        events.record(DomainEvent::Post(STARTED, scope.into()));
+        scope.record(events, STARTED)?;
     }
     Ok(thread)
-}
-
-/// Changes the title of a thread. A trigger updates the search index.
-pub(super) async fn rename(tx: &Transaction<'_>, thread: i64, title: &str) -> db::DbResult<()> {
-    let update = "
-        UPDATE thread SET title = :title, title_words = :words, version = version + 1 WHERE id = :thread";
-    let words = search::fold_words(title);
-    let parameters = bind! { ":thread": thread, ":title": title, ":words": words };
-    tx.execute(update, parameters).await?;
-    Ok(())
 }
 
 fn read(row: &mut RowReader<'_>, actor: &Actor) -> db::DbResult<Thread> {
@@ -142,36 +120,4 @@ fn thread_for(mut thread: Thread, actor: &Actor) -> Thread {
     let denial = rules::reply_denial(access.unwrap_or_default(), thread.state, thread.locked);
     thread.can_reply = denial.is_none();
     thread
-}
-
-/// Reads a thread without permissions.
-pub(super) fn read_thread(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
-    let mut thread = Thread::new(
-        row.id()?,
-        row.id()?,
-        row.value::<String>()?,
-        row.state()?,
-        row.id()?,
-        row.value()?,
-    );
-    thread.author = row.author()?;
-    thread.last_activity_at = row.value()?;
-    thread.last_post = last_post(row, thread.last_activity_at)?;
-    thread.reply_count = row.count()?;
-    thread.pinned = row.value()?;
-    thread.locked = row.value()?;
-    thread.poll_id = row.maybe_id()?;
-    thread.version = row.value()?;
-    Ok(thread)
-}
-
-/// Reads the last post, which was created at the last activity of its thread.
-fn last_post(row: &mut RowReader<'_>, created_at: Timestamp) -> db::DbResult<Option<LastPost>> {
-    let post_id: Option<PostId> = row.maybe_id()?;
-    let author = row.author()?;
-    Ok(post_id.map(|post_id| {
-        let mut last = LastPost::new(post_id, created_at);
-        last.author = author;
-        last
-    }))
 }

@@ -2,14 +2,14 @@
 
 use forum_api::host::BoardResult;
 use forum_api::model::{Message, NewMessage, Timestamp, UserId};
+use forum_api::webhook::Event;
 
 use super::copies::{MessageInsert, deliver};
 use super::folder::load;
 use super::recipients::find_recipients;
 use crate::board::db::{Connection, bind};
-use crate::board::events::DomainEvent;
+use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
-use crate::board::reference_board::Command;
 use crate::board::rules;
 use crate::board::settings::{BODY_MAX, MESSAGES_PER_HOUR, TITLE_MAX};
 use crate::board::texts::Texts;
@@ -49,11 +49,8 @@ pub async fn send(
         at: events.now,
     };
     let copy = deliver(tx, message, &recipients).await?;
-    events.record(DomainEvent::Message {
-        copy: copy.into(),
-        sender: sender.into(),
-        recipients: recipients.into_iter().map(UserId::from).collect(),
-    });
+    let recipients: Vec<_> = recipients.into_iter().map(UserId::from).collect();
+    events.record(|meta| Event::message_sent(meta, &copy.into(), &sender.into(), &recipients))?;
     load(tx, sender, copy).await
 }
 

@@ -8,14 +8,14 @@ use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
     ContentState, ForumId, NewPoll, NewVote, Poll, PollOption, PollUpdate, Timestamp,
 };
-use forum_api::webhook::Event;
+use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::{Visibility, sees_thread};
 use crate::board::db::{self, Connection, RowReader, Transaction, bind};
-use crate::board::events::{DomainEvent, EventRecorder, PollEventFn};
+use crate::board::events::{Command, EventRecorder};
 use crate::board::posts::edit_limit;
-use crate::board::reference_board::Command;
+use crate::board::posts::post_events::EventScope;
 use crate::board::rules::check_version;
 use crate::board::settings::{EDITS_PER_HOUR, OPTIONS_MAX, SettingValues, TITLE_MAX};
 use crate::board::texts::Texts;
@@ -56,7 +56,7 @@ pub async fn vote(
     }
     insert_vote(tx, poll, actor.member, &options).await?;
     let found = with_id(tx, actor, poll, events.now).await?;
-    Ok(found.record_change(events, Event::poll_voted))
+    found.record_change(tx, events, Event::poll_voted).await
 }
 
 pub async fn edit(
@@ -83,7 +83,7 @@ pub async fn edit(
     edit_limit::charge(tx, actor, events.now, most, texts).await?;
     update(tx, poll, &draft).await?;
     let found = with_id(tx, actor, poll, events.now).await?;
-    Ok(found.record_change(events, Event::poll_updated))
+    found.record_change(tx, events, Event::poll_updated).await
 }
 
 fn limits(settings: &SettingValues) -> Limits {
@@ -108,11 +108,18 @@ impl PollRow {
     }
 
     /// Records the event if all callers who see the forum see the poll, and returns the poll.
-    pub fn record_change(self, events: &mut EventRecorder, event: PollEventFn) -> InForum<Poll> {
-        if self.state == ContentState::Visible {
-            events.record(DomainEvent::Poll(event, self.poll.clone()));
+    pub async fn record_change(
+        self,
+        tx: &Transaction<'_>,
+        events: &mut EventRecorder,
+        event: fn(EventMeta, &Poll, EventContext<'_>) -> Event,
+    ) -> BoardResult<InForum<Poll>> {
+        if self.state == ContentState::Visible && events.has_endpoints {
+            let thread = self.poll.thread_id.to_i64()?;
+            let scope = EventScope::load(tx, thread, None, events.actor).await?;
+            events.record(|meta| event(meta, &self.poll, scope.context()))?;
         }
-        self.into_in_forum()
+        Ok(self.into_in_forum())
     }
 
     pub fn editor(&self, actor: &Actor) -> PollEditor {

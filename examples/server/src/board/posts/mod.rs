@@ -2,8 +2,10 @@
 
 pub mod edit_limit;
 pub mod moderation;
+pub mod post_events;
 pub mod post_insert;
 pub mod post_row;
+pub mod public_post;
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::LazyLock;
@@ -20,16 +22,15 @@ use crate::board::access::visibility;
 use crate::board::access::visibility::{Visibility, is_visible, sees_post, sees_thread};
 use crate::board::db::{self, Connection, RowReader, Transaction, bind, stored};
 use crate::board::edit_rules::{EditWindow, PostChange, PostFacts};
-use crate::board::events::{
-    DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED,
-};
+use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
-use crate::board::reference_board::Command;
 use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, SettingValues, TITLE_MAX};
 use crate::board::texts::Texts;
-use crate::board::{edit_rules, locks, rules, search, subscriptions, threads};
+use crate::board::{edit_rules, locks, rules, search, subscriptions, thread_row};
+use post_events::{EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
 use post_insert::{PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
 use post_row::PostRow;
+use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
 
 /// Columns that are the same for all posts of a thread. [`PostView::read`] reads them.
 const THREAD_COLUMNS: &str = "
@@ -37,19 +38,6 @@ const THREAD_COLUMNS: &str = "
     (SELECT value FROM setting WHERE key = :window)";
 
 const THREAD_COLUMN_COUNT: usize = 4;
-
-pub(super) const COLUMNS: &str = "
-    post.id, post.thread_id, post.number, post.state, post.created_at,
-    author.id, author.username, author.avatar_url,
-    post.edited_at, editor.id, editor.username, editor.avatar_url,
-    CASE WHEN :source THEN post.body END, CASE WHEN :html THEN post.body_html END, post.version,
-    answered.id, answered.state, answered.author_id";
-
-/// Joins of the author, the editor and the answered post.
-pub(super) const JOINS: &str = "
-    LEFT JOIN member AS author ON author.id = post.author_id
-    LEFT JOIN member AS editor ON editor.id = post.edited_by
-    LEFT JOIN post AS answered ON answered.id = post.in_reply_to AND answered.thread_id = post.thread_id";
 
 /// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
 /// at the later of two positions: after the page key, or at the post `:from`.
@@ -305,62 +293,6 @@ impl PostView {
     }
 }
 
-/// A post as all callers who see the forum see it: without permissions, and with `in_reply_to` only if the answered post
-/// is visible.
-#[derive(Clone, Debug)]
-pub struct PublicPost {
-    pub post: Post,
-    answered: Option<AnsweredPost>,
-}
-
-/// Answered post of a reply, in any state.
-#[derive(Clone, Debug)]
-struct AnsweredPost {
-    post_id: PostId,
-    state: ContentState,
-    author: Option<UserId>,
-}
-
-impl AnsweredPost {
-    /// Returns `None` if the row has no answered post.
-    fn read(row: &mut RowReader<'_>) -> db::DbResult<Option<Self>> {
-        let Some(post_id) = row.maybe_id()? else {
-            row.skip(2);
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            post_id,
-            state: row.state()?,
-            author: row.maybe_id()?,
-        }))
-    }
-}
-
-impl PublicPost {
-    /// Returns `None` if the row has no post.
-    pub fn read(row: &mut RowReader<'_>) -> db::DbResult<Option<Self>> {
-        let Some(post_id) = row.maybe_id()? else {
-            return Ok(None);
-        };
-        let mut post = Post::new(post_id, row.id()?, row.count()?, row.state()?, row.value()?);
-        post.author = row.author()?;
-        post.edited_at = row.value()?;
-        post.edited_by = row.author()?;
-        post.body = row.value()?;
-        post.body_html = row.value()?;
-        post.version = row.value()?;
-        Ok(Some(Self::new(post, AnsweredPost::read(row)?)))
-    }
-
-    fn new(mut post: Post, answered: Option<AnsweredPost>) -> Self {
-        let public = answered
-            .as_ref()
-            .filter(|answered| answered.state == ContentState::Visible);
-        post.in_reply_to = public.map(|answered| answered.post_id.clone());
-        Self { post, answered }
-    }
-}
-
 /// An id that no post has, because ids begin at 1.
 const NO_POST: i64 = 0;
 
@@ -415,10 +347,10 @@ fn context_query(post_id: &str, settings: &str) -> String {
     format!(
         "SELECT {}, {}, {post_id}, {}, {settings}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
         WHERE thread.id = :thread",
-        threads::COLUMNS,
+        thread_row::COLUMNS,
         EventScope::COLUMNS,
         PostSlot::COLUMNS,
-        threads::JOINS,
+        thread_row::JOINS,
         EventScope::JOINS,
     )
 }
@@ -471,7 +403,7 @@ pub async fn reply(
     if new.state == ContentState::Visible {
         events.now = post.post.created_at;
         scope.add_reply(post);
-        events.record(DomainEvent::Post(REPLIED, scope.into()));
+        scope.record(events, REPLIED)?;
     }
     Ok(InForum::new(ForumId::from(view.forum), seen))
 }
@@ -560,7 +492,7 @@ pub async fn edit(
     }
     edit_limit::charge(tx, actor, events.now, settings.of(&EDITS_PER_HOUR), texts).await?;
     if let Some(title) = title {
-        threads::rename(tx, item.at.thread, title).await?;
+        rename_thread(tx, item.at.thread, title).await?;
     }
     let html = html.filter(|_| body.is_some());
     let update = "
@@ -581,9 +513,19 @@ pub async fn edit(
     let scope = item.event_scope(tx, actor.member).await?;
     let edited = post_for(&scope, actor, window, events.now)?;
     if item.is_public() {
-        events.record(DomainEvent::Post(EDITED, scope.into()));
+        scope.record(events, EDITED)?;
     }
     Ok(InForum::new(ForumId::from(item.at.forum), edited))
+}
+
+/// Changes the title of a thread. A trigger updates the search index.
+async fn rename_thread(tx: &Transaction<'_>, thread: i64, title: &str) -> db::DbResult<()> {
+    let update = "
+        UPDATE thread SET title = :title, title_words = :words, version = version + 1 WHERE id = :thread";
+    let words = search::fold_words(title);
+    let parameters = bind! { ":thread": thread, ":title": title, ":words": words };
+    tx.execute(update, parameters).await?;
+    Ok(())
 }
 
 /// Soft-deletes a post, or the whole thread with its first post.

@@ -3,9 +3,10 @@
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::ContentState;
 
+use super::post_events::{EDITED, REPLY_RESTORED, THREAD_RESTORED};
 use super::post_row::PostRow;
 use crate::board::db::{Transaction, bind};
-use crate::board::events::{EDITED, EventRecorder, REPLY_RESTORED, THREAD_RESTORED};
+use crate::board::events::EventRecorder;
 use crate::board::locks::LockTarget;
 
 /// Makes a post that awaits approval visible. For a first post, also makes its thread visible.

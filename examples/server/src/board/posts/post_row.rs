@@ -3,11 +3,12 @@
 use forum_api::host;
 use forum_api::model::{ContentState, Timestamp};
 
+use super::post_events::{EventFn, EventScope, REPLIED, STARTED};
 use super::post_insert::{self, CounterDelta};
 use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{Connection, DbResult, RowReader, Transaction, bind, stored};
 use crate::board::edit_rules::PostFacts;
-use crate::board::events::{DomainEvent, EventFn, EventRecorder, EventScope, REPLIED, STARTED};
+use crate::board::events::EventRecorder;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PostLocation {
@@ -85,7 +86,7 @@ impl PostRow {
         published.sort_unstable();
         for post in published {
             let scope = EventScope::load(tx, self.at.thread, Some(post), events.actor).await?;
-            events.record(DomainEvent::Post(REPLIED, scope.into()));
+            scope.record(events, REPLIED)?;
         }
         Ok(())
     }
@@ -102,8 +103,7 @@ impl PostRow {
         }
         let kinds = if self.first { thread } else { reply };
         let scope = self.event_scope(tx, events.actor).await?;
-        events.record(DomainEvent::Post(kinds, scope.into()));
-        Ok(())
+        scope.record(events, kinds)
     }
 
     /// Loads the scope of an event by `actor`.

@@ -1,0 +1,130 @@
+//! Events of threads and posts, and the data that they contain.
+
+use std::sync::LazyLock;
+
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::{Author, LastPost, Post, Thread};
+use forum_api::webhook::{Event, EventContext, EventMeta};
+
+use super::public_post::{self, PublicPost};
+use crate::board::db::{Connection, DbResult, RowReader, bind};
+use crate::board::events::EventRecorder;
+use crate::board::thread_row;
+
+/// A thread with the title of its forum, the member who changed it, and a post in it.
+#[derive(Clone, Debug)]
+pub struct EventScope {
+    pub thread: Thread,
+    forum_title: String,
+    pub actor: Option<Author>,
+    pub post: Option<PublicPost>,
+}
+
+impl EventScope {
+    /// Columns of a scope without a post.
+    pub const COLUMNS: &str = "forum.title, actor.id, actor.username, actor.avatar_url";
+
+    /// The joins that [`COLUMNS`](Self::COLUMNS) needs.
+    pub const JOINS: &str = "
+        JOIN forum ON forum.id = thread.forum_id
+        LEFT JOIN member AS actor ON actor.id = :actor";
+
+    /// Loads the scope in one statement.
+    ///
+    /// # Errors
+    /// [`BoardError::PathNotFound`] if there is no such thread.
+    pub async fn load(
+        connection: &Connection<'_>,
+        thread: i64,
+        post: Option<i64>,
+        actor: Option<i64>,
+    ) -> BoardResult<Self> {
+        static QUERY: LazyLock<String> = LazyLock::new(|| {
+            format!(
+                "SELECT {}, {}, {}
+                FROM thread {} {}
+                LEFT JOIN post ON post.id = :post {}
+                WHERE thread.id = :thread",
+                thread_row::COLUMNS,
+                EventScope::COLUMNS,
+                public_post::COLUMNS,
+                thread_row::JOINS,
+                EventScope::JOINS,
+                public_post::JOINS,
+            )
+        });
+        let parameters = bind! {
+            ":thread": thread, ":post": post, ":actor": actor, ":source": true, ":html": true,
+        };
+        connection
+            .first(&QUERY, parameters, |row| {
+                let scope = Self::read(row)?;
+                let post = PublicPost::read(row)?;
+                Ok(Self { post, ..scope })
+            })
+            .await?
+            .ok_or(BoardError::PathNotFound)
+    }
+
+    /// Reads the columns of a thread and of a scope without a post.
+    pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
+        Ok(Self {
+            thread: thread_row::read_thread(row)?,
+            forum_title: row.value()?,
+            actor: row.author()?,
+            post: None,
+        })
+    }
+
+    /// Adds a visible reply of the actor to a thread that was loaded without a post.
+    pub fn add_reply(&mut self, reply: PublicPost) {
+        self.thread.reply_count += 1;
+        self.thread.last_activity_at = reply.post.created_at;
+        self.thread.last_post = Some(LastPost::from(&reply.post));
+        self.post = Some(reply);
+    }
+
+    pub fn context(&self) -> EventContext<'_> {
+        EventContext {
+            thread: &self.thread,
+            forum_title: &self.forum_title,
+            actor: self.actor.as_ref(),
+        }
+    }
+
+    /// Records the events of a change to the thread or to the post.
+    pub fn record(&self, events: &mut EventRecorder, kinds: EventFn) -> BoardResult<()> {
+        let context = self.context();
+        for kind in kinds {
+            match kind {
+                PostEventKind::Thread(event) => events.record(|meta| event(meta, context))?,
+                PostEventKind::Post(event) => {
+                    let post = self.post.as_ref().ok_or(BoardError::PathNotFound)?;
+                    events.record(|meta| event(meta, &post.post, context))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The events of a change to a post, in order.
+pub type EventFn = &'static [PostEventKind];
+
+/// An event of a thread, or of a post in it.
+#[derive(Clone, Copy, Debug)]
+pub enum PostEventKind {
+    Thread(fn(EventMeta, EventContext<'_>) -> Event),
+    Post(fn(EventMeta, &Post, EventContext<'_>) -> Event),
+}
+
+pub const STARTED: EventFn = &[
+    PostEventKind::Thread(Event::thread_created),
+    PostEventKind::Post(Event::post_created),
+];
+pub const REPLIED: EventFn = &[PostEventKind::Post(Event::post_created)];
+pub const EDITED: EventFn = &[PostEventKind::Post(Event::post_updated)];
+pub const THREAD_DELETED: EventFn = &[PostEventKind::Thread(Event::thread_deleted)];
+pub const REPLY_DELETED: EventFn = &[PostEventKind::Post(Event::post_deleted)];
+pub const THREAD_RESTORED: EventFn = &[PostEventKind::Thread(Event::thread_restored)];
+pub const REPLY_RESTORED: EventFn = &[PostEventKind::Post(Event::post_restored)];
