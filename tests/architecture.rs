@@ -515,7 +515,8 @@ fn the_links_of_documents_have_targets() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// The tables of ARCHITECTURE.md name files relative to these folders.
+/// The tables of ARCHITECTURE.md name files relative to these folders, and the modules of the reference board in their
+/// order.
 #[test]
 fn the_files_that_the_architecture_names_exist() {
     let folders = [
@@ -536,6 +537,19 @@ fn the_files_that_the_architecture_names_exist() {
     let files = text.split('`').filter(is_file);
     let (found, missing): (Vec<_>, Vec<_>) = files.partition(exists);
     assert!(found.len() > 20 && missing.is_empty(), "{missing:?}");
+    let layers = between(&text, "\n### Layers of the reference board\n", "\n- ");
+    let named = layers.split('`').filter(|span| span.starts_with("board/"));
+    let module = |file: &str| {
+        file.trim_end_matches(".rs")
+            .trim_end_matches('/')
+            .replace('/', "::")
+    };
+    let modules = SERVER_MODULES.iter().copied();
+    let listed = modules.filter(|module| module.starts_with("board::"));
+    assert_eq!(
+        named.map(module).collect::<Vec<_>>(),
+        Vec::from_iter(listed)
+    );
 }
 
 #[test]
