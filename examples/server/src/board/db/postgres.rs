@@ -34,16 +34,17 @@
 //!
 //! # Order of writes
 //!
-//! - In one thread, posts commit in the order of their numbers, their times and their ids, because the lock of the thread
-//!   is held until the commit. A reader that has seen a post has seen all earlier ones.
-//! - In one forum, threads and replies commit in the order of their times: a time is not earlier than `forum.newest_at`.
-//!   A command reads this column without a lock, and locks the forum in its last round trip. If a later post was committed
-//!   meanwhile, the transaction fails and runs again, and then locks the forum before it reads the column. A client that
-//!   polls with `since` therefore misses nothing, also if a clock is set back or the clocks of nodes differ.
+//! - In one thread, posts commit in the order of their numbers, their times and their ids, because the lock of the
+//!   thread is held until the commit. A reader that has seen a post has seen all earlier ones.
+//! - In one forum, threads and replies commit in the order of their times, because no time is earlier than
+//!   `forum.newest_at`. A command reads this column without a lock, and locks the forum in its last round trip. If a
+//!   later post was committed in between, the transaction fails and runs again. The second attempt locks the forum
+//!   before it reads the column. A client that polls with `since` therefore misses nothing, even if a clock is set back
+//!   or the clocks of nodes differ.
 //! - In different threads, posts get their ids when their writes begin, and can commit in another order: a post can
-//!   become visible after a post with a higher id. Lists by time or id use keyset pages. They return each item once that
-//!   exists during the whole listing. An item that commits while a client reads may be before or after the client's
-//!   position.
+//!   become visible after a post with a higher id. Lists by time or id use keyset pages. Each item that exists
+//!   during the whole listing is returned once. An item that commits while a client reads may be before or after the
+//!   client's position.
 //! - Events are numbered when they are written. The outbox finds pending events by their state, so an event that commits
 //!   late is fanned out late and not missed.
 //!

@@ -176,8 +176,8 @@ impl<'a> PostgresTransaction<'a> {
             if let Some(code) = code {
                 self.failure.get_or_init(|| code.clone());
             }
-            if self.is_open.load(Ordering::Relaxed) {
-                // `COMMIT` was not sent.
+            // `COMMIT` was not sent, or Postgres reported the error and rolls back.
+            if self.is_open.load(Ordering::Relaxed) || error.as_db_error().is_some() {
                 PostgresError::from(error).without_effect().into()
             } else {
                 error.into()
