@@ -10,7 +10,7 @@ use crate::board::ReferenceBoard;
 use crate::board::accounts::passwords;
 use crate::board::db::BoardDatabase;
 use crate::board::demo;
-use crate::cli::ServeArgs;
+use crate::options::ServeArgs;
 use crate::prompt;
 use crate::startup_banner::{ExampleCalls, NewBoard};
 

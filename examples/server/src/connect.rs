@@ -16,8 +16,8 @@ use forum_api::webhook::KeyMismatchError;
 
 use crate::board::db::{BoardDatabase, replica_pools};
 use crate::board::{ReferenceBoard, db};
-use crate::cli::{DatabaseOptions, ServeArgs};
 use crate::keys::{self, WebhookCipher};
+use crate::options::{DatabaseOptions, ServeArgs};
 use crate::webhooks::refusal;
 
 /// A parsed `--database`. Messages do not show the URL, because it can contain a password.

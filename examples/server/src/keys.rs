@@ -12,8 +12,8 @@ use forum_api::runtime::{OsRandom, TokioRuntime};
 use forum_api::webhook::{AeadCipher, PlaintextCipher, SecretCipher};
 
 use crate::new_file::{NewFile, random_hex};
+use crate::options::WebhookOptions;
 use crate::own_files::check_link;
-use crate::webhooks::WebhookOptions;
 
 /// Length of a created key, in bytes.
 const KEY_LEN: usize = 32;

@@ -4,13 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::Pool;
 use forum_api::host::{BoardResult, OrInternal};
 use forum_api::mcp::McpServer;
 use forum_api::panel::PanelSettings;
 use forum_api::rate_limit::Budget;
 use forum_api::reference::ReferencePage;
-use forum_api::store::{RateLimitStore, Stores};
+use forum_api::store::Stores;
 use forum_api::worker::WorkerHandle;
 use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi, Wiring};
 use tokio::net::TcpListener;
@@ -18,46 +17,23 @@ use tokio::net::TcpListener;
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::bootstrap;
-use crate::cli::{Common, ServeArgs, VERSION, without_password};
-use crate::connect::{self, DatabaseUrl};
 use crate::database_lock::{DatabaseLock, ServerLock};
 use crate::http::connections::{self, Limits};
 use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
+use crate::http::paths::{API, DOCS, MCP, PANEL};
 use crate::http::readiness::Readiness;
-use crate::http::router::{API, DOCS, MCP, Monitor, PANEL, ServerRouter};
+use crate::http::router::{Monitor, ServerRouter};
 use crate::http::slots::{self, MaxConnections};
-use crate::keys::{self, WebhookCipher};
+use crate::keys;
 use crate::log::Log;
+use crate::options::{Common, ServeArgs, without_password};
 use crate::output::Output;
+use crate::server_parts::ServerParts;
 use crate::shutdown::Shutdown;
 use crate::sign_in::SignIn;
 use crate::startup_banner::StartupBanner;
 use crate::webhooks::{self, refusal};
-
-/// Checked parts of a server, created before the database.
-pub struct ServerParts {
-    url: DatabaseUrl,
-    replicas: Vec<Pool>,
-    cipher: WebhookCipher,
-    rate_limits: Arc<dyn RateLimitStore>,
-}
-
-impl ServerParts {
-    /// Checks the options, and whether a missing database can be created.
-    pub async fn new(common: &Common, options: &ServeArgs) -> BoardResult<Self> {
-        let key_file = options.webhooks.secret_key_file.as_deref();
-        let url = DatabaseUrl::parse(&common.database, &options.connections, true)?;
-        url.check_file(&common.database)?;
-        Ok(Self {
-            replicas: url.replicas(options)?,
-            url,
-            cipher: WebhookCipher::find(&common.database, key_file)?,
-            rate_limits: connect::rate_limits(options.redis.as_deref(), options.redis_timeout)
-                .await?,
-        })
-    }
-}
 
 /// Serves the board until the process is stopped.
 pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
@@ -110,7 +86,7 @@ impl Server {
             .environment()
             .surface(options.surface.into())
             .public_origin(&base_url);
-        let webhook_admin = options.webhooks.webhook_admin(&database, &environment);
+        let webhook_admin = webhooks::admin(&database, &environment, &options.webhooks);
         webhook_admin.check_key().await.map_err(refusal)?;
         let new = bootstrap::create(&database, &board, options, password).await?;
         if new.is_some() {
@@ -154,7 +130,7 @@ impl Server {
             mcp: mcp(options, &api)?,
             cors_origins: options.cors_origin.clone(),
             panel: panel.build().or_internal()?,
-            sign_in,
+            sign_in: sign_in.routes(),
             board_name: options.board_name.as_str().into(),
             docs: ReferencePage::new(DOCS, API, &api.openapi()).or_internal()?,
             monitor: Monitor {
@@ -173,7 +149,7 @@ impl Server {
             client_timeout: options.client_timeout,
         };
         tracing::info!(
-            version = VERSION,
+            version = env!("CARGO_PKG_VERSION"),
             listen = %address,
             admin_listen = operator.as_ref().map(|operator| tracing::field::display(operator.address)),
             base_url,

@@ -5,7 +5,7 @@ use std::fmt;
 use forum_api::token::PlainToken;
 use serde::Serialize;
 
-use crate::http::router::{API, DOCS, MCP, PANEL};
+use crate::http::paths::{API, DOCS, MCP, PANEL};
 
 /// Name of the administrator.
 pub const ADMIN: &str = "admin";

@@ -1,10 +1,8 @@
-//! Options of webhooks, and the worker that sends them.
+//! Administration of webhooks, and the worker that sends them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
 use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::EndpointId;
@@ -16,61 +14,20 @@ use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
-use crate::cli::{number, seconds};
+use crate::options::{RetryOptions, WebhookOptions};
 use crate::shutdown::Shutdown;
 
 /// Minimum ratio of the time limit of a step to the time limit of an attempt. An attempt must end before its step.
 const STEP_FACTOR: f64 = 1.5;
 
-/// Options of registering endpoints and sending to them.
-#[derive(Clone, Debug, Args)]
-pub struct WebhookOptions {
-    /// Allow webhooks to loopback, private and unique-local addresses; set it for `webhook`, `serve` and `worker`, which
-    /// all check addresses
-    #[arg(long)]
-    pub allow_private_webhooks: bool,
-    /// Encrypt webhook secrets with the key in this file (at least 16 bytes); without a key, secrets are stored in plain
-    /// text [default with SQLite: the path of the database followed by .key; this file is created with a new database]
-    #[arg(long, value_name = "PATH")]
-    pub secret_key_file: Option<PathBuf>,
-}
-
-/// Options of retries.
-#[derive(Clone, Debug, Args)]
-pub struct RetryOptions {
-    /// Delay after the first failed attempt of a delivery; doubles after each failure
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
-    webhook_initial_backoff: Duration,
-    /// Longest delay between two attempts
-    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = seconds)]
-    webhook_max_backoff: Duration,
-    /// Time limit of an attempt: connection, request and response
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    webhook_timeout: Duration,
-    /// Time to keep delivered, gone and withheld deliveries after they reach this state
-    #[arg(long = "webhook-retention", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
-    webhook_retention: Duration,
-    /// Time to keep dead deliveries after their creation [default: until they are retried or removed]
-    #[arg(long = "webhook-dead-retention", value_name = "SECONDS", value_parser = seconds)]
-    webhook_dead_retention: Option<Duration>,
-    /// Maximum number of concurrent attempts
-    #[arg(long, value_name = "N", default_value = "256", value_parser = number)]
-    webhook_concurrency: u32,
-    /// Maximum number of concurrent attempts for one endpoint
-    #[arg(long, value_name = "N", default_value = "4", value_parser = number)]
-    webhook_endpoint_concurrency: u32,
-}
-
-impl WebhookOptions {
-    /// Returns the administration of endpoints and deliveries, with these options.
-    pub fn webhook_admin(
-        &self,
-        database: &BoardDatabase,
-        environment: &Environment,
-    ) -> WebhookAdmin {
-        WebhookAdmin::new(database.webhooks(), environment)
-            .allow_private_addresses(self.allow_private_webhooks)
-    }
+/// Returns the administration of endpoints and deliveries.
+pub fn admin(
+    database: &BoardDatabase,
+    environment: &Environment,
+    options: &WebhookOptions,
+) -> WebhookAdmin {
+    WebhookAdmin::new(database.webhooks(), environment)
+        .allow_private_addresses(options.allow_private_webhooks)
 }
 
 /// Starts a worker over the webhooks in `database`.

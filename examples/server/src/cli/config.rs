@@ -15,9 +15,9 @@ use clap::{Arg, ArgAction, ArgMatches, Args};
 use forum_api::host::{BoardError, BoardResult};
 use toml::{Table, Value};
 
-use super::options::{Common, CopyTarget, ServeArgs};
-use super::values::without_password;
+use crate::commands::config::EffectiveOption;
 use crate::nearest::nearest;
+use crate::options::{Common, CopyTarget, ServeArgs, without_password};
 
 /// The option that names the file. The file cannot contain it.
 const CONFIG: &str = "config";
@@ -205,14 +205,6 @@ impl Configuration {
             source,
         }
     }
-}
-
-/// An option with its values. `values` is empty for an option without a value.
-#[derive(Debug)]
-pub struct EffectiveOption {
-    pub option: String,
-    pub values: Vec<String>,
-    pub source: String,
 }
 
 fn invalid(reason: String) -> BoardError {

@@ -1,8 +1,6 @@
 //! The command line.
 
 mod config;
-mod options;
-mod values;
 
 use std::env;
 use std::ffi::OsString;
@@ -16,18 +14,13 @@ use forum_api::{ApiSettings, Environment, openapi_document};
 use serde_json::json;
 
 use config::Configuration;
-pub use config::EffectiveOption;
-pub use options::{
-    AdminOptions, Common, CopyTarget, DatabaseOptions, LogFormat, LogOptions, ServeArgs, SurfaceArg,
-};
-pub use values::{amount, days, number, seconds, without_password};
 
 use crate::commands::audit::AuditCommand;
 use crate::commands::backup::BackupCommand;
 use crate::commands::board::{
     BoardCommand, ForumCommand, GenerateCommand, PostCommand, SettingCommand, ThreadCommand,
 };
-use crate::commands::config::ConfigCommand;
+use crate::commands::config::{ConfigCommand, EffectiveOption};
 use crate::commands::copy::CopyCommand;
 use crate::commands::delivery::DeliveryCommand;
 use crate::commands::member::MemberCommand;
@@ -37,12 +30,11 @@ use crate::commands::webhook::WebhookCommand;
 use crate::commands::worker::WorkerCommand;
 use crate::connect::{self, Migrations};
 use crate::database_lock::DatabaseLock;
+use crate::options::{COMMON_OPTIONS, Common, DatabaseOptions, ServeArgs, SurfaceArg};
 use crate::output::{self, Output, counted};
 use crate::serve;
 
 const UP_TO_DATE: &str = "The database is up to date.";
-
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A forum server with a JSON API. Without a command, starts the server.
 #[derive(Debug, Parser)]
@@ -275,7 +267,7 @@ fn parser() -> clap::Command {
     });
     // Clap's derive has no attribute that makes flattened options global.
     let parser = parser.mut_subcommand("webhook", |webhook| {
-        webhook.mut_args(|option| option.global(true).help_heading(options::COMMON_OPTIONS))
+        webhook.mut_args(|option| option.global(true).help_heading(COMMON_OPTIONS))
     });
     with_negative_numbers(parser)
 }
@@ -337,7 +329,6 @@ mod tests {
 
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion, ValueValidation};
 
-    use super::options::COMMON_OPTIONS;
     use super::*;
 
     const README: &str = include_str!("../../../../README.md");

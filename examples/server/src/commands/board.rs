@@ -16,7 +16,7 @@ use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, ContentSize};
 use crate::board::posts::moderation::{self, ThreadFlag};
 use crate::board::{ReferenceBoard, accounts, demo, settings};
-use crate::cli::amount;
+use crate::options::amount;
 use crate::output::{Output, Table};
 use crate::prompt::Confirm;
 

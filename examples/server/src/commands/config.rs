@@ -4,10 +4,10 @@ use clap::Subcommand;
 use forum_api::host::BoardResult;
 use serde_json::{Map, Value};
 
-use crate::cli::{Common, EffectiveOption, ServeArgs};
 use crate::keys;
+use crate::options::{Common, ServeArgs};
 use crate::output::{self, Output, Table};
-use crate::serve::ServerParts;
+use crate::server_parts::ServerParts;
 
 /// The configuration of the server.
 #[derive(Debug, Subcommand)]
@@ -15,6 +15,14 @@ pub enum ConfigCommand {
     /// Check the options, key file, database file and root certificates, and print the value and the source of each
     /// option
     Check(Box<ServeArgs>),
+}
+
+/// An option with its values. `values` is empty for an option without a value.
+#[derive(Debug)]
+pub struct EffectiveOption {
+    pub option: String,
+    pub values: Vec<String>,
+    pub source: String,
 }
 
 impl ConfigCommand {

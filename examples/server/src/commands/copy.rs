@@ -15,11 +15,11 @@ use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use super::{check_no_log, refused};
 use crate::audit;
 use crate::board::copy::{self, CopiedBoard, CopiedTable, CopySettings, Progress, Step};
-use crate::cli::{CopyTarget, DatabaseOptions, without_password};
 use crate::connect::{self, DatabaseUrl, Migrations};
 use crate::database_lock::DatabaseLock;
 use crate::keys::{self, WebhookCipher};
 use crate::new_file::NewFile;
+use crate::options::{CopyTarget, DatabaseOptions, without_password};
 use crate::output::{self, Output, Table};
 
 /// Suffix of the file of a SQLite target until the copy is complete.

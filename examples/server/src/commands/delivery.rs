@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::webhook::endpoint;
 use crate::audit;
 use crate::board::db::BoardDatabase;
-use crate::cli::days;
+use crate::options::days;
 use crate::output::{ListItem, Output, coloured_state, counted, heading, labelled};
 use crate::webhooks::{refusal, refusal_for, unknown_endpoint};
 

@@ -21,7 +21,7 @@ use crate::audit;
 use crate::board::accounts::passwords;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts};
-use crate::cli::{SurfaceArg, days};
+use crate::options::{SurfaceArg, days};
 use crate::output::{ListItem, Output, counted};
 use crate::prompt;
 use crate::sign_in::accounts::names as member_names;

@@ -18,10 +18,11 @@ use crate::audit;
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::keys::WebhookCipher;
+use crate::options::WebhookOptions;
 use crate::output::{ListItem, Output, counted, labelled};
 use crate::prompt::{self, Confirm};
 use crate::sign_in::accounts::names as member_names;
-use crate::webhooks::{WebhookOptions, key_refusal, refusal, refusal_for, unknown_endpoint};
+use crate::webhooks::{self, key_refusal, refusal, refusal_for, unknown_endpoint};
 
 /// Endpoints that receive webhooks.
 #[derive(Debug, Args)]
@@ -139,7 +140,7 @@ impl WebhookCommand {
             }
             key_file => WebhookCipher::find(url, key_file)?,
         };
-        let webhook_admin = self.options.webhook_admin(database, &cipher.environment());
+        let webhook_admin = webhooks::admin(database, &cipher.environment(), &self.options);
         if !(self.action.needs_no_secret() && cipher.is_plaintext()) {
             webhook_admin.check_key().await.map_err(refusal)?;
         }
@@ -258,7 +259,7 @@ async fn reencrypt(
         .filter(|path| is_encrypted && path.exists());
     let old = WebhookCipher::read_or_plaintext(old_key.or(current))?;
     let new = WebhookCipher::read(new_key)?;
-    let webhook_admin = options.webhook_admin(database, &old.environment());
+    let webhook_admin = webhooks::admin(database, &old.environment(), options);
     let count = webhook_admin
         .reencrypt(&*new.0, &audit::actor())
         .await

@@ -5,7 +5,6 @@ use std::time::Duration;
 use clap::Args;
 use forum_api::host::{BoardResult, OrInternal};
 
-use crate::cli::{AdminOptions, Common, DatabaseOptions, LogOptions, VERSION, without_password};
 use crate::connect::{self, Migrations};
 use crate::database_lock::DatabaseLock;
 use crate::http::listener::Listener;
@@ -14,9 +13,13 @@ use crate::http::readiness::Readiness;
 use crate::http::router::Monitor;
 use crate::keys::{self, WebhookCipher};
 use crate::log::Log;
+use crate::options::{
+    AdminOptions, Common, DatabaseOptions, LogOptions, RetryOptions, WebhookOptions,
+    without_password,
+};
 use crate::output::Output;
 use crate::shutdown::Shutdown;
-use crate::webhooks::{self, RetryOptions, WebhookOptions, refusal};
+use crate::webhooks::{self, refusal};
 
 /// Sends webhooks, concurrently with any number of servers and other workers.
 #[derive(Debug, Args)]
@@ -46,15 +49,17 @@ impl WorkerCommand {
         let (database, board) =
             connect::existing(url, &self.connections, Migrations::Apply).await?;
         let environment = cipher.environment();
-        let webhook_admin = self.webhooks.webhook_admin(&database, &environment);
-        webhook_admin.check_key().await.map_err(refusal)?;
+        webhooks::admin(&database, &environment, &self.webhooks)
+            .check_key()
+            .await
+            .map_err(refusal)?;
         cipher.warn_about_plaintext(url);
         keys::warn_about_weakness(url, &self.webhooks);
         let options = &self.webhooks;
         let retries = &self.retries;
         let worker = webhooks::start(&database, &board, &environment, options, retries)?;
         tracing::info!(
-            version = VERSION,
+            version = env!("CARGO_PKG_VERSION"),
             admin_listen = operator
                 .as_ref()
                 .map(|operator| tracing::field::display(operator.address)),

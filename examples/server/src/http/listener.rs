@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use super::connections::{self, Limits};
 use super::router::Monitor;
 use super::slots::MaxConnections;
-use crate::cli::AdminOptions;
+use crate::options::AdminOptions;
 use crate::shutdown::Shutdown;
 
 /// Limits of a listener for the operator. It has few clients, such as a balancer, and no limit for each of them.

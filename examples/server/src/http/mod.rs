@@ -6,6 +6,7 @@ mod cors;
 pub mod listener;
 pub mod metrics;
 pub mod page;
+pub mod paths;
 pub mod readiness;
 mod recorder;
 mod request_body;

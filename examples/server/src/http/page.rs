@@ -8,7 +8,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 
-use super::router::{API, DOCS, MCP, PANEL};
+use super::paths::{API, DOCS, MCP, PANEL};
 
 /// Path of the script of the start page.
 pub const READER_SCRIPT: &str = "/reader.js";

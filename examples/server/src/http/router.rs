@@ -22,18 +22,9 @@ use super::metrics::{self, Metrics};
 use super::page::{
     READER_SCRIPT, READER_STYLE, home_page, not_found_page, reader_script, reader_style,
 };
+use super::paths::{API, DOCS, MCP, PANEL};
 use super::readiness::Readiness;
 use crate::shutdown::Shutdown;
-use crate::sign_in::SignIn;
-
-/// Path of the API.
-pub const API: &str = "/api/v1";
-/// Path of the control panel.
-pub const PANEL: &str = "/panel";
-/// Path of the API for clients of the Model Context Protocol.
-pub const MCP: &str = "/mcp";
-/// Path of the reference page.
-pub const DOCS: &str = "/docs";
 
 /// Paths of the reference page and its files below [`DOCS`].
 const DOCS_FILES: [&str; 4] = ["", "/", "/style.css", "/script.js"];
@@ -50,7 +41,7 @@ pub struct ServerRouter {
     /// Serves everything below [`PANEL`].
     pub panel: Panel,
     /// Signs members in and out.
-    pub sign_in: SignIn,
+    pub sign_in: Router,
     /// Name of the board, for the start page and the page for an unknown path.
     pub board_name: Arc<str>,
     /// Serves the reference page at [`DOCS`].
@@ -109,7 +100,7 @@ impl ServerRouter {
             .route(READER_SCRIPT, get(reader_script))
             .route(READER_STYLE, get(reader_style))
             .route("/openapi.json", get(openapi_document))
-            .merge(self.sign_in.routes())
+            .merge(self.sign_in)
             .merge(self.monitor.routes(self.serves_metrics))
             .fallback(unknown.clone())
             .method_not_allowed_fallback(unknown)

@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::buffer::LogBuffer;
 use super::fields::LogFields;
-use crate::cli::{LogFormat, LogOptions};
+use crate::options::{LogFormat, LogOptions};
 
 /// Maximum length of a logged text in characters.
 const MAX_LENGTH: usize = 2000;

@@ -9,7 +9,8 @@ use http::request::Parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::accounts;
-use super::service::{SIGN_IN, SIGN_OUT, SignIn};
+use super::form::SIGN_IN;
+use super::service::{SIGN_OUT, SignIn};
 use crate::board::access::groups::Group;
 
 #[async_trait]

@@ -7,7 +7,11 @@ use http_body_util::{BodyExt, Limited};
 use percent_encoding::percent_decode_str;
 use tokio::time::timeout;
 
-use super::service::HOME;
+/// Path of the sign-in page.
+pub const SIGN_IN: &str = "/sign-in";
+
+/// Path after signing in, if the form names none.
+pub const HOME: &str = "/panel/usage";
 
 /// Maximum length of a form in bytes.
 const LIMIT: usize = 64 * 1024;

@@ -4,8 +4,7 @@ use axum::response::Response;
 use http::StatusCode;
 use maud::html;
 
-use super::form::SignInForm;
-use super::service::SIGN_IN;
+use super::form::{SIGN_IN, SignInForm};
 use crate::http::page::page;
 
 /// Returns the page with the form as it was sent, and the reason of a refusal.

@@ -25,7 +25,7 @@ use tokio::time::sleep;
 use tracing::Instrument;
 
 use super::accounts::{self, Account};
-use super::form::SignInForm;
+use super::form::{SIGN_IN, SignInForm};
 use super::page::sign_in_page;
 use super::session::{self, Cookie, SessionId};
 use super::throttle::{Attempt, Throttle};
@@ -33,14 +33,8 @@ use super::turns::{Turn, Turns};
 use crate::board::ReferenceBoard;
 use crate::http::page::add_page_headers;
 
-/// Path of the sign-in page.
-pub const SIGN_IN: &str = "/sign-in";
-
 /// Path that signs out.
 pub const SIGN_OUT: &str = "/sign-out";
-
-/// Path after signing in, if the form names none.
-pub const HOME: &str = "/panel/usage";
 
 /// Maximum number of concurrent password checks of sign-ins. A check is slow and uses much memory by design.
 const MAX_CHECKS: usize = 4;
@@ -427,8 +421,8 @@ mod tests {
     use crate::board;
     use crate::board::access::groups::{Group, Groups};
     use crate::board::accounts::passwords;
-    use crate::cli::DatabaseOptions;
     use crate::connect::DatabaseUrl;
+    use crate::options::DatabaseOptions;
 
     /// The sign-in of a new board in memory.
     async fn new_sign_in() -> SignIn {

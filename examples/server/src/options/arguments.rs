@@ -12,7 +12,7 @@ use super::values::{
     base_url, delay, listen_address, max_address_connections, max_connections, mebibytes, network,
     number, origin, pool_size, seconds,
 };
-use crate::webhooks::{RetryOptions, WebhookOptions};
+use super::webhooks::{RetryOptions, WebhookOptions};
 
 /// Heading of the options that several commands share.
 pub const COMMON_OPTIONS: &str = "Common options";

@@ -1,0 +1,12 @@
+//! Options of the server, of workers and of commands, and the parsers of their values.
+
+mod arguments;
+mod values;
+mod webhooks;
+
+pub use arguments::{
+    AdminOptions, COMMON_OPTIONS, Common, CopyTarget, DatabaseOptions, LogFormat, LogOptions,
+    ServeArgs, SurfaceArg,
+};
+pub use values::{amount, days, without_password};
+pub use webhooks::{RetryOptions, WebhookOptions};

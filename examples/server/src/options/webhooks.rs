@@ -1,0 +1,47 @@
+//! Options of webhooks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::values::{number, seconds};
+
+/// Options of registering endpoints and sending to them.
+#[derive(Clone, Debug, Args)]
+pub struct WebhookOptions {
+    /// Allow webhooks to loopback, private and unique-local addresses; set it for `webhook`, `serve` and `worker`, which
+    /// all check addresses
+    #[arg(long)]
+    pub allow_private_webhooks: bool,
+    /// Encrypt webhook secrets with the key in this file (at least 16 bytes); without a key, secrets are stored in plain
+    /// text [default with SQLite: the path of the database followed by .key; this file is created with a new database]
+    #[arg(long, value_name = "PATH")]
+    pub secret_key_file: Option<PathBuf>,
+}
+
+/// Options of retries.
+#[derive(Clone, Debug, Args)]
+pub struct RetryOptions {
+    /// Delay after the first failed attempt of a delivery; doubles after each failure
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub webhook_initial_backoff: Duration,
+    /// Longest delay between two attempts
+    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = seconds)]
+    pub webhook_max_backoff: Duration,
+    /// Time limit of an attempt: connection, request and response
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub webhook_timeout: Duration,
+    /// Time to keep delivered, gone and withheld deliveries after they reach this state
+    #[arg(long = "webhook-retention", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
+    pub webhook_retention: Duration,
+    /// Time to keep dead deliveries after their creation [default: until they are retried or removed]
+    #[arg(long = "webhook-dead-retention", value_name = "SECONDS", value_parser = seconds)]
+    pub webhook_dead_retention: Option<Duration>,
+    /// Maximum number of concurrent attempts
+    #[arg(long, value_name = "N", default_value = "256", value_parser = number)]
+    pub webhook_concurrency: u32,
+    /// Maximum number of concurrent attempts for one endpoint
+    #[arg(long, value_name = "N", default_value = "4", value_parser = number)]
+    pub webhook_endpoint_concurrency: u32,
+}
