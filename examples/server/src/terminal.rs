@@ -1,4 +1,5 @@
-//! Input at the terminal without echo.
+//! Input at the terminal without echo. Version 7.5 of `rpassword` shows its prompt before echo is off, and leaves echo off
+//! when a signal other than that of Ctrl-C ends the process.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};

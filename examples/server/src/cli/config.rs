@@ -18,6 +18,7 @@ use toml::{Table, Value};
 use crate::commands::config::EffectiveOption;
 use crate::nearest::nearest;
 use crate::options::{Common, CopyTarget, ServeArgs, without_password};
+use crate::output;
 
 /// The option that names the file. The file cannot contain it.
 const CONFIG: &str = "config";
@@ -64,10 +65,10 @@ pub fn file(named: Option<PathBuf>) -> Option<PathBuf> {
 }
 
 impl Configuration {
-    /// Reads the environment, and the file if there is one.
+    /// Reads the environment, and the file if there is one. Prints a warning about each unknown variable.
     ///
     /// # Errors
-    /// If the file cannot be read, the file or the environment names an unknown option, or a value is invalid.
+    /// If the file cannot be read, the file names an unknown option, or a value is invalid.
     pub fn load(file: Option<&Path>) -> BoardResult<Self> {
         let options = options();
         let mut all = Self::default();
@@ -121,8 +122,10 @@ impl Configuration {
     fn add_environment(&mut self, options: &clap::Command) -> BoardResult<()> {
         for (name, value) in env::vars_os() {
             let name = name.to_string_lossy();
-            if !value.is_empty() && !is_of_another_program(&name) {
-                check_variable(options, &name)?;
+            if !value.is_empty()
+                && let Some(warning) = unknown_variable(options, &name)
+            {
+                output::warn(&warning);
             }
         }
         for option in options.get_arguments() {
@@ -216,29 +219,18 @@ fn variable(name: &str) -> String {
     format!("{PREFIX}{}", name.to_uppercase().replace('-', "_"))
 }
 
-/// Returns `true` if a variable belongs to another program: the tests of the library (`FORUM_API_POSTGRES`), a client
-/// (`FORUM_TOKEN` in the samples of the reference page), or Kubernetes, which describes a service named `forum` to all
-/// containers (`FORUM_SERVICE_HOST`, `FORUM_PORT_8080_TCP`).
-fn is_of_another_program(name: &str) -> bool {
-    name.starts_with("FORUM_API_")
-        || name == "FORUM_TOKEN"
-        || name.ends_with("_SERVICE_HOST")
-        || name.contains("_PORT")
-}
-
-fn check_variable(options: &clap::Command, name: &str) -> BoardResult<()> {
-    let Some(text) = name.strip_prefix(PREFIX) else {
-        return Ok(());
-    };
-    let mut known = options.get_arguments().filter_map(Arg::get_long);
-    if known.any(|known| variable(known) == name) {
-        return Ok(());
+/// Returns the warning about a variable that names no option. The tests of the library (`FORUM_API_POSTGRES`) and clients
+/// (`FORUM_TOKEN` in the samples of the reference page) have variables of their own.
+fn unknown_variable(options: &clap::Command, name: &str) -> Option<String> {
+    let text = name.strip_prefix(PREFIX)?;
+    let known = || options.get_arguments().filter_map(Arg::get_long);
+    if text == "TOKEN" || text.starts_with("API_") || known().any(|known| variable(known) == name) {
+        return None;
     }
-    let known = options.get_arguments().filter_map(Arg::get_long);
-    let hint = nearest(&text.to_lowercase().replace('_', "-"), known)
+    let hint = nearest(&text.to_lowercase().replace('_', "-"), known())
         .map(|known| format!("; did you mean {}?", variable(known)))
         .unwrap_or_default();
-    Err(invalid(format!("{name}: unknown variable{hint}")))
+    Some(format!("{name}: unknown variable{hint}"))
 }
 
 fn named<'a>(options: &'a clap::Command, key: &str) -> Option<&'a Arg> {
