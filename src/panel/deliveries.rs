@@ -15,7 +15,7 @@ use super::pretty_json::pretty_json;
 use super::response::{PageResult, PanelError};
 use crate::model::{DAY, DeliveryId, EndpointId, Timestamp};
 use crate::store::{DeliveryFilter, Quarantine, ResponseFilter};
-use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, NOT_SENT, Topic};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
 
 /// Deliveries per page.
 const PAGE_SIZE: u32 = 50;
@@ -333,7 +333,7 @@ fn ping_result(context: &PageContext, delivery: &Delivery, last: Option<&Attempt
     }
     let reason = last.and_then(|last| match (last.status, &last.error) {
         (Some(status), _) => Some(format!("The endpoint responded with {status}.")),
-        (None, error) => error.clone(),
+        (None, error) => error.as_ref().map(ToString::to_string),
     });
     match delivery.progress.state {
         DeliveryState::Queued => html! {
@@ -358,14 +358,10 @@ fn attempt_item(context: &PageContext, attempt: &AttemptRecord, is_open: bool) -
         Some(200..=299) => "delivered",
         _ => "dead",
     };
-    let not_sent = attempt
-        .error
-        .as_deref()
-        .and_then(|error| error.strip_prefix(NOT_SENT));
-    let status = match attempt.status {
-        Some(status) => status.to_string(),
-        None if not_sent.is_some() => "not sent".into(),
-        None => "no response".into(),
+    let status = match (attempt.status, &attempt.error) {
+        (Some(status), _) => status.to_string(),
+        (None, Some(error)) if !error.sent => "not sent".into(),
+        (None, _) => "no response".into(),
     };
     let parts = [
         ("Request headers", &attempt.request_headers),
@@ -380,7 +376,7 @@ fn attempt_item(context: &PageContext, attempt: &AttemptRecord, is_open: bool) -
                     " " strong { "Attempt " (number) } " "
                     (context.time(attempt.started_at)) " "
                     span { (attempt.duration_ms) "\u{a0}ms" }
-                    @if let Some(error) = not_sent.or(attempt.error.as_deref()) { " " span.long { (error) } }
+                    @if let Some(error) = &attempt.error { " " span.long { (error.reason) } }
                 }
                 @for (title, text) in parts {
                     @match text.as_deref() {

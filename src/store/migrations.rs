@@ -156,11 +156,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "9952054a92e63c5b9a2c5ba62d372c0080c27e5caaa10be1e12dc5d50061c3e9",
+                "e9de20e869699ab18dff3870ba3a35df0acc56ab54e4a66d2ac2ff60e4a30a22",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "4ec2f6bae0c668e9e046eb933adba2de7b5b04577924d943e5d30228c28463f5",
+                "3a1ad281af646b38b0c3458045d38a6d8dc0fce970a0dd9e38c8b2deb49d7d6a",
             ),
         ] {
             let name = "unchanged";

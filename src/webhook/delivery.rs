@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::Topic;
+use super::{Topic, TransportError};
 use crate::error::{ParseError, impl_as_str, impl_from_str};
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 
@@ -242,8 +242,8 @@ pub struct AttemptRecord {
     pub started_at: Timestamp,
     /// Status of the response; `None` if there was no response.
     pub status: Option<u16>,
-    /// Reason of the failure, as one sentence; `None` if there was a response.
-    pub error: Option<String>,
+    /// Why there was no response; `None` if there was one.
+    pub error: Option<TransportError>,
     /// Duration in milliseconds.
     pub duration_ms: u64,
     /// Beginning of the response's body; `None` if there was no response. At most 4 KiB together with
@@ -258,4 +258,12 @@ pub struct AttemptRecord {
     /// version recorded the attempt. Not serialized.
     #[serde(skip)]
     pub response_headers: Option<String>,
+}
+
+impl AttemptRecord {
+    /// Returns `false` if no part of the request was sent.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn is_sent(&self) -> bool {
+        self.error.as_ref().is_none_or(|error| error.sent)
+    }
 }

@@ -42,5 +42,5 @@ pub use secret::{
 pub use signing::{Verified, VerifyError, verify};
 pub use topic::{Topic, TopicSet, UnknownTopicError};
 #[cfg(feature = "webhooks")]
-pub(crate) use transport::{NOT_SENT, header_lines, storable};
+pub(crate) use transport::header_lines;
 pub use transport::{ReceiverResponse, SignedRequest, Transport, TransportError};

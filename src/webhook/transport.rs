@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderValue};
+use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 use super::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP, sign};
@@ -101,7 +102,7 @@ impl ReceiverResponse {
 /// Replaces characters that are not [printable](is_printable), other than tab, line feed and carriage return, so that
 /// the text is safe for terminals and databases, and truncates it to `limit` bytes at a character boundary.
 #[cfg(feature = "webhooks")]
-pub(crate) fn storable(text: &str, limit: usize) -> String {
+fn storable(text: &str, limit: usize) -> String {
     let is_unprintable =
         |letter: char| !is_printable(letter) && !matches!(letter, '\t' | '\n' | '\r');
     let mut text = text.replace(is_unprintable, "\u{fffd}");
@@ -126,31 +127,50 @@ pub(crate) fn header_lines(headers: &HeaderMap, limit: usize) -> String {
     lines
 }
 
-/// Beginning of the error of an attempt that sent nothing.
-pub(crate) const NOT_SENT: &str = "not sent: ";
-
-/// Reason why an attempt had no response, as one sentence for the operator.
+/// Error of an attempt that had no response. If nothing was sent, its message is the reason after `not sent: `. It is
+/// serialized as its message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-#[non_exhaustive]
-pub struct TransportError(String);
+#[error("{}{reason}", if *sent { "" } else { "not sent: " })]
+pub struct TransportError {
+    /// Reason, as one sentence for the operator.
+    pub reason: String,
+    /// `false` if the attempt sent no part of the request, for example because the address is not allowed. Otherwise the
+    /// receiver may have received the request.
+    pub sent: bool,
+}
 
 impl TransportError {
-    /// Creates an error with a sentence for the operator. The receiver may have received the request.
+    /// Creates the error of an attempt that may have sent the request.
     pub fn new(reason: impl Into<String>) -> Self {
-        Self(reason.into())
+        Self {
+            reason: reason.into(),
+            sent: true,
+        }
     }
 
-    /// Creates an error of an attempt that sent no part of the request, for example because the address is not
-    /// allowed. The message of the error is the reason after `not sent: `.
+    /// Creates the error of an attempt that sent no part of the request.
     pub fn not_sent(reason: impl fmt::Display) -> Self {
-        Self(format!("{NOT_SENT}{reason}"))
+        Self {
+            reason: reason.to_string(),
+            sent: false,
+        }
     }
+}
 
-    /// Returns `true` if the attempt sent no part of the request.
-    #[cfg(feature = "webhooks")]
-    pub(crate) fn is_not_sent(&self) -> bool {
-        self.0.starts_with(NOT_SENT)
+#[cfg(feature = "webhooks")]
+impl TransportError {
+    /// Makes the reason [`storable`].
+    pub(crate) fn storable(self) -> Self {
+        Self {
+            reason: storable(&self.reason, ReceiverResponse::MAX_LEN),
+            ..self
+        }
+    }
+}
+
+impl Serialize for TransportError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

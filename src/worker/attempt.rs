@@ -14,8 +14,8 @@ use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::store::{ClaimedDelivery, Settlement};
 use crate::webhook::{
-    AttemptOutcome, AttemptRecord, DeliveryProgress, DeliveryState, NOT_SENT, ReceiverResponse,
-    SignedRequest, TransportError, WebhookSecret, header_lines, storable,
+    AttemptOutcome, AttemptRecord, DeliveryProgress, DeliveryState, ReceiverResponse,
+    SignedRequest, TransportError, WebhookSecret, header_lines,
 };
 
 /// Delay of a delivery whose attempt could not start. Its slot stays in use for this time, so that other queued deliveries
@@ -115,7 +115,10 @@ impl Attempt<'_> {
     /// Returns the result of an earlier attempt whose worker began to send and recorded no result.
     fn lease_expired(&self) -> AttemptResult {
         let reason = "the lease expired and the worker reported no result";
-        (AttemptOutcome::LeaseExpired, Some(self.failed(reason)))
+        (
+            AttemptOutcome::LeaseExpired,
+            Some(self.failed(TransportError::new(reason))),
+        )
     }
 
     /// Returns the result of an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the
@@ -126,7 +129,7 @@ impl Attempt<'_> {
         let age = now.saturating_duration_since(self.claimed.delivery.created_at);
         let delay = backoff.bounded(age, self.context.random());
         tracing::warn!(error = %ErrorChain(error), wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
-        let record = self.failed(&format!("{NOT_SENT}{error}"));
+        let record = self.failed(TransportError::not_sent(error));
         (AttemptOutcome::DecryptionFailed(delay), Some(record))
     }
 
@@ -161,21 +164,22 @@ impl Attempt<'_> {
                 AttemptOutcome::Responded(response.status)
             }
             Err(error) => {
-                record.error = Some(storable(&error.to_string(), ReceiverResponse::MAX_LEN));
-                if error.is_not_sent() {
+                let sent = error.sent;
+                record.error = Some(error.storable());
+                if sent {
+                    AttemptOutcome::NoResponse
+                } else {
                     record.request_headers = None;
                     AttemptOutcome::NotSent
-                } else {
-                    AttemptOutcome::NoResponse
                 }
             }
         };
         (outcome, Some(record))
     }
 
-    fn failed(&self, reason: &str) -> AttemptRecord {
+    fn failed(&self, error: TransportError) -> AttemptRecord {
         AttemptRecord {
-            error: Some(storable(reason, ReceiverResponse::MAX_LEN)),
+            error: Some(error.storable()),
             ..self.record(self.context.now(), Duration::ZERO)
         }
     }

@@ -70,7 +70,7 @@ async fn an_attempt_that_sent_nothing_is_shown_without_a_request() {
         .await;
     let not_sent = |record| AttemptRecord {
         status: None,
-        error: Some(TransportError::not_sent("no such host").to_string()),
+        error: Some(TransportError::not_sent("no such host")),
         request_headers: None,
         response_headers: None,
         response_excerpt: None,

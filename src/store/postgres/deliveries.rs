@@ -72,9 +72,9 @@ impl DeliveryStore for PostgresExecutor {
         }
         fn texts(
             settlements: &[Settlement],
-            text: impl Fn(&AttemptRecord) -> &Option<String>,
-        ) -> Vec<Option<&str>> {
-            let text = |attempt| text(attempt).as_deref();
+            text: impl Fn(&AttemptRecord) -> Option<&String>,
+        ) -> Vec<Option<&String>> {
+            let text = |attempt| text(attempt);
             each(settlements, |one| one.attempt.as_ref().and_then(text))
         }
         let due_in = |one: &Settlement| {
@@ -99,13 +99,14 @@ impl DeliveryStore for PostgresExecutor {
                     &attempted(given, |one| integer(one.attempt)),
                     &attempted(given, |one| one.started_at),
                     &each(given, |one| one.attempt.as_ref()?.status.map(i32::from)),
-                    &texts(given, |one| &one.error),
+                    &texts(given, |one| Some(&one.error.as_ref()?.reason)),
+                    &attempted(given, AttemptRecord::is_sent),
                     &attempted(given, |one| {
                         i64::try_from(one.duration_ms).unwrap_or(i64::MAX)
                     }),
-                    &texts(given, |one| &one.response_excerpt),
-                    &texts(given, |one| &one.request_headers),
-                    &texts(given, |one| &one.response_headers),
+                    &texts(given, |one| one.response_excerpt.as_ref()),
+                    &texts(given, |one| one.request_headers.as_ref()),
+                    &texts(given, |one| one.response_headers.as_ref()),
                 ],
                 |row| row.value("id"),
             )

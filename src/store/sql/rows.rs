@@ -7,7 +7,9 @@ use crate::store::{
     LastDelivery, QueueStats, ResourceIds, StoredResponse, UsageCounts,
 };
 use crate::token::TokenRecord;
-use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, PendingSecret};
+use crate::webhook::{
+    AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, PendingSecret, TransportError,
+};
 
 pub(crate) fn read_token(row: &dyn Columns) -> ColumnResult<TokenRecord> {
     Ok(TokenRecord {
@@ -165,7 +167,15 @@ pub(super) fn read_attempt(row: &dyn Columns) -> ColumnResult<AttemptRecord> {
         attempt: row.value("attempt")?,
         started_at: row.value("at")?,
         status: row.optional("status")?,
-        error: row.optional("error")?,
+        error: row
+            .optional("error")?
+            .map(|reason| {
+                Ok(TransportError {
+                    reason,
+                    sent: row.value("sent")?,
+                })
+            })
+            .transpose()?,
         duration_ms: row.value("duration_ms")?,
         response_excerpt: row.optional("answer")?,
         request_headers: row.optional("request_headers")?,

@@ -30,8 +30,8 @@ const MANY: &str = "
         CASE WHEN number % 3 = 0 THEN 'delivered' ELSE 'queued' END, 0,
         CASE WHEN number % 3 > 0 THEN number END, CASE WHEN number % 3 = 0 THEN number END
     FROM generate_series(1, 60000) AS number;
-    INSERT INTO forum_api_attempts (delivery, number, attempt, at, duration_ms)
-    SELECT 'dlv_' || number, 1, 1, 0, 0 FROM generate_series(1, 20000) AS number;
+    INSERT INTO forum_api_attempts (delivery, number, attempt, at, sent, duration_ms)
+    SELECT 'dlv_' || number, 1, 1, 0, TRUE, 0 FROM generate_series(1, 20000) AS number;
     INSERT INTO forum_api_idempotency_keys (namespace, key, request, began_at)
     SELECT number, number, '', number FROM generate_series(1, 20000) AS number;
     INSERT INTO forum_api_tokens (lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at)

@@ -7,6 +7,7 @@ use forum_api::model::Timestamp;
 use forum_api::store::Settlement;
 use forum_api::test_util::Intervention;
 use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying};
+use forum_api::webhook::TransportError;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
 use super::transport::Reply::{Delayed, Status};
@@ -130,7 +131,7 @@ fn an_unrecorded_result_counts_as_failed_when_the_lease_expires() {
     assert_eq!(fixture.progress(), (Retrying, 1));
     let (_, attempts) = fixture.only_delivery();
     let error = "the lease expired and the worker reported no result";
-    assert_eq!(attempts[0].error.as_deref(), Some(error));
+    assert_eq!(attempts[0].error, Some(TransportError::new(error)));
     fixture.advance(seconds(29));
     assert_eq!(fixture.sent().len(), 1);
     fixture.advance(seconds(1));

@@ -314,7 +314,7 @@ impl ListItem<7> for DeliveryListing {
 fn format_attempt(attempt: &AttemptRecord) -> String {
     let outcome = match (attempt.status, &attempt.error) {
         (Some(status), _) => status.to_string(),
-        (None, Some(error)) => error.clone(),
+        (None, Some(error)) => error.to_string(),
         (None, None) => "no response".into(),
     };
     let number = attempt.attempt;

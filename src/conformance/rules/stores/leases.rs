@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::store::{ClaimedDelivery, MAX_STORED_ATTEMPTS, Settlement};
-use crate::webhook::{AttemptRecord, DeliveryProgress, DeliveryState};
+use crate::webhook::{AttemptRecord, DeliveryProgress, DeliveryState, TransportError};
 
 store_rules! {
     mod leases;
@@ -200,7 +200,7 @@ store_rules! {
     async fn attempts_are_stored_unchanged_and_in_order(fixture: &StoreFixture) -> TestResult {
         let unanswered = AttemptRecord {
             status: None,
-            error: Some("no \"answer\" \u{2190} in time".into()),
+            error: Some(TransportError::new("not sent: no \"answer\" \u{2190} in time")),
             response_excerpt: None,
             request_headers: None,
             response_headers: None,
@@ -208,7 +208,11 @@ store_rules! {
             started_at: instant(-1),
             ..attempt_record(2)
         };
-        let log = [attempt_record(1), unanswered, attempt_record(3)];
+        let not_sent = AttemptRecord {
+            error: Some(TransportError::not_sent("no host")),
+            ..unanswered.clone()
+        };
+        let log = [attempt_record(1), unanswered, not_sent, attempt_record(3)];
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.enqueue(1, &endpoint, 0).await?;
         let other = fixture.enqueue(2, &endpoint, 1).await?;

@@ -103,6 +103,7 @@ CREATE TABLE forum_api_attempts (
     at BIGINT NOT NULL,
     status INTEGER,
     error TEXT,
+    sent BOOLEAN NOT NULL,
     duration_ms BIGINT NOT NULL,
     answer TEXT,
     request_headers TEXT,

@@ -4,10 +4,11 @@ WITH clock AS MATERIALIZED (
 ), given AS MATERIALIZED (
     SELECT * FROM unnest(
         $3::TEXT[], $4::BIGINT[], $5::TEXT[], $6::INTEGER[], $7::BIGINT[], $8::BOOLEAN[],
-        $9::INTEGER[], $10::BIGINT[], $11::INTEGER[], $12::TEXT[], $13::BIGINT[], $14::TEXT[], $15::TEXT[], $16::TEXT[]
+        $9::INTEGER[], $10::BIGINT[], $11::INTEGER[], $12::TEXT[], $13::BOOLEAN[],
+        $14::BIGINT[], $15::TEXT[], $16::TEXT[], $17::TEXT[]
     ) AS given (
         id, lease, state, attempts, due_in, has_ended,
-        attempt, at, status, error, duration_ms, answer, request_headers, response_headers
+        attempt, at, status, error, sent, duration_ms, answer, request_headers, response_headers
     )
 ), held AS MATERIALIZED (
     SELECT delivery.id FROM forum_api_deliveries delivery JOIN given USING (id, lease)
@@ -42,8 +43,8 @@ WITH clock AS MATERIALIZED (
     FROM settled
 ), logged AS (
     INSERT INTO forum_api_attempts
-        (delivery, number, attempt, at, status, error, duration_ms, answer, request_headers, response_headers)
-    SELECT id, number + 1, attempt, at, status, error, duration_ms, answer, request_headers, response_headers
+        (delivery, number, attempt, at, status, error, sent, duration_ms, answer, request_headers, response_headers)
+    SELECT id, number + 1, attempt, at, status, error, sent, duration_ms, answer, request_headers, response_headers
     FROM latest JOIN given USING (id) WHERE attempt IS NOT NULL
 ), forgotten AS (
     DELETE FROM forum_api_attempts old USING latest JOIN given USING (id)

@@ -106,6 +106,7 @@ CREATE TABLE forum_api_attempts (
     at INTEGER NOT NULL,
     status INTEGER,
     error TEXT,
+    sent INTEGER NOT NULL,
     duration_ms INTEGER NOT NULL,
     answer TEXT,
     request_headers TEXT,
