@@ -232,13 +232,13 @@ impl ApiInner {
             head: context.head,
             id: context.id,
             reading_body: &mut context.reading_body,
-            operation: &operation.spec,
+            spec: &operation.spec,
             path,
             page_bytes,
             caller,
             body,
         };
-        operation.handler.call(call).await
+        Arc::clone(&operation.handler).call(call).await
     }
 
     /// Serves the OpenAPI document. Ignores the token and charges nothing; the headers show the address budget.

@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use http::{Method, StatusCode};
 
-use super::call::{CallerKind, HandlerFn, TypedHandler};
-use super::input::Input;
+use super::call::{HandlerFn, Signature, TypedHandler};
 use super::operation::Operation;
 use super::output::Output;
-use super::path::PathParams;
 use super::spec::{CachePolicy, OperationSpec, Tag};
 use crate::model::ErrorCode;
 use crate::scope::{Scope, Surface};
@@ -158,70 +156,52 @@ impl OperationBuilder {
     }
 
     /// Builds an operation that responds with 200. `example` returns an example of the response for the document.
-    pub fn ok<S, C, P, A, T>(
+    pub fn ok<S: ?Sized, C, P, A, T: Output>(
         self,
         service: &Arc<S>,
         function: HandlerFn<S, C, P, A, T>,
         example: fn() -> T::Body,
     ) -> Operation
     where
-        S: ?Sized + Send + Sync + 'static,
-        C: CallerKind,
-        P: PathParams,
-        A: Input,
-        T: Output,
+        HandlerFn<S, C, P, A, T>: Signature<Service = S, Output = T>,
     {
         self.build(service, function, StatusCode::OK, example)
     }
 
     /// Builds an operation that responds with 201. `example` returns an example of the response for the document.
-    pub fn created<S, C, P, A, T>(
+    pub fn created<S: ?Sized, C, P, A, T: Output>(
         self,
         service: &Arc<S>,
         function: HandlerFn<S, C, P, A, T>,
         example: fn() -> T::Body,
     ) -> Operation
     where
-        S: ?Sized + Send + Sync + 'static,
-        C: CallerKind,
-        P: PathParams,
-        A: Input,
-        T: Output,
+        HandlerFn<S, C, P, A, T>: Signature<Service = S, Output = T>,
     {
         self.build(service, function, StatusCode::CREATED, example)
     }
 
     /// Builds an operation that responds with 204.
-    pub fn no_content<S, C, P, A>(
+    pub fn no_content<S: ?Sized, C, P, A>(
         self,
         service: &Arc<S>,
         function: HandlerFn<S, C, P, A, ()>,
     ) -> Operation
     where
-        S: ?Sized + Send + Sync + 'static,
-        C: CallerKind,
-        P: PathParams,
-        A: Input,
+        HandlerFn<S, C, P, A, ()>: Signature<Service = S, Output = ()>,
     {
         self.build(service, function, StatusCode::NO_CONTENT, || ())
     }
 
-    fn build<S, C, P, A, T>(
+    fn build<F: Signature>(
         self,
-        service: &Arc<S>,
-        function: HandlerFn<S, C, P, A, T>,
+        service: &Arc<F::Service>,
+        function: F,
         status: StatusCode,
-        example: fn() -> T::Body,
-    ) -> Operation
-    where
-        S: ?Sized + Send + Sync + 'static,
-        C: CallerKind,
-        P: PathParams,
-        A: Input,
-        T: Output,
-    {
+        example: fn() -> <F::Output as Output>::Body,
+    ) -> Operation {
         Operation {
-            spec: self.0,
+            spec: Arc::new(self.0),
             handler: Arc::new(TypedHandler {
                 service: Arc::clone(service),
                 function,

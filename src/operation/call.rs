@@ -10,12 +10,12 @@ use http::request::Parts;
 use serde::Serialize;
 
 use super::checks;
-use super::error::{ApiError, AuthFailure};
+use super::error::ApiError;
 use super::extract::error::InputError;
 use super::extract::value::{self, InputValue};
 use super::idempotency::{self, Begin};
-use super::input::{DecodeContext, Input, Source, reject_query};
-use super::output::{Output, RenderContext, Rendered};
+use super::input::{Decode, DecodeContext, Input, Source, reject_query};
+use super::output::{Output, Render, RenderContext, Rendered};
 use super::pagination::CursorScope;
 use super::path::{PathParams, PathSegments};
 use super::response::ApiResponse;
@@ -75,12 +75,54 @@ impl CallerKind for MemberCaller {
 /// A closure without captured variables converts to it.
 pub type HandlerFn<S, C, P, A, T> = for<'a> fn(&'a S, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
 
+/// The types of a [`HandlerFn`].
+pub trait Signature: Copy + Send + Sync + 'static {
+    type Service: ?Sized + Send + Sync + 'static;
+    type Caller: CallerKind;
+    type Path: PathParams;
+    type Input: Input;
+    type Output: Output;
+
+    fn call<'a>(
+        self,
+        service: &'a Self::Service,
+        caller: &'a Self::Caller,
+        path: Self::Path,
+        input: Self::Input,
+    ) -> BoxFuture<'a, BoardResult<Self::Output>>;
+}
+
+impl<S, C, P, A, T> Signature for HandlerFn<S, C, P, A, T>
+where
+    S: ?Sized + Send + Sync + 'static,
+    C: CallerKind,
+    P: PathParams,
+    A: Input,
+    T: Output,
+{
+    type Service = S;
+    type Caller = C;
+    type Path = P;
+    type Input = A;
+    type Output = T;
+
+    fn call<'a>(
+        self,
+        service: &'a S,
+        caller: &'a C,
+        path: P,
+        input: A,
+    ) -> BoxFuture<'a, BoardResult<T>> {
+        self(service, caller, path, input)
+    }
+}
+
 /// A [`HandlerFn`] with its service, the status of a successful response, and an example of its result.
-pub(crate) struct TypedHandler<S: ?Sized, C, P, A, T: Output> {
-    pub(crate) service: Arc<S>,
-    pub(crate) function: HandlerFn<S, C, P, A, T>,
+pub(crate) struct TypedHandler<F: Signature> {
+    pub(crate) service: Arc<F::Service>,
+    pub(crate) function: F,
     pub(crate) status: StatusCode,
-    pub(crate) example: fn() -> T::Body,
+    pub(crate) example: fn() -> <F::Output as Output>::Body,
 }
 
 /// A request that passed steps 1 to 6.
@@ -90,7 +132,7 @@ pub(crate) struct Call<'a> {
     pub(crate) id: RequestId,
     /// True while the body is read. A timeout is then a client error.
     pub(crate) reading_body: &'a mut bool,
-    pub(crate) operation: &'a OperationSpec,
+    pub(crate) spec: &'a Arc<OperationSpec>,
     pub(crate) path: PathSegments<'a>,
     /// Bytes of the texts of a page after which the page ends.
     pub(crate) page_bytes: usize,
@@ -104,52 +146,40 @@ impl Call<'_> {
     ///
     /// A request with side effects runs as a task of its own, which completes even if the client disconnects or the
     /// request times out.
-    pub(crate) async fn run<S, C, P, A, T>(
+    pub(crate) async fn run<F: Signature>(
         self,
-        handler: &TypedHandler<S, C, P, A, T>,
-    ) -> Result<ApiResponse, ApiError>
-    where
-        S: ?Sized + Send + Sync + 'static,
-        C: CallerKind,
-        P: PathParams,
-        A: Input,
-        T: Output,
-    {
+        handler: Arc<TypedHandler<F>>,
+    ) -> Result<ApiResponse, ApiError> {
         let Self {
             services,
             head,
             id,
             reading_body,
-            operation,
+            spec,
             path,
             page_bytes,
             caller,
             body,
         } = self;
-        let path = P::decode(&path, &operation.variables).ok_or(ApiError::NotFound)?;
+        let path = F::Path::decode(&path, &spec.variables).ok_or(ApiError::NotFound)?;
         let decode = DecodeContext {
             head,
-            owner: caller.user_id().filter(|_| C::NEEDS_TOKEN),
+            owner: caller.user_id().filter(|_| F::Caller::NEEDS_TOKEN),
             page_bytes,
             extra_types: &services.extra_types,
             since_overlap: services.environment.since_overlap,
         };
-        let (input, cursor_scope, key, bytes) = match A::SOURCE {
+        let (input, cursor_scope, key, bytes) = match F::Input::SOURCE {
             Source::Query => {
                 let query = InputValue::from_query(head.uri.query())?;
-                let (input, cursor_scope) = A::decode(query, &decode)?;
-                (
-                    input,
-                    cursor_scope,
-                    parse_key(head, operation)?,
-                    Bytes::new(),
-                )
+                let (input, cursor_scope) = F::Input::decode(query, &decode)?;
+                (input, cursor_scope, parse_key(head, spec)?, Bytes::new())
             }
             Source::Body => {
                 reject_query(head)?;
-                let key = parse_key(head, operation)?;
+                let key = parse_key(head, spec)?;
                 let bytes = read_body(head, body, reading_body).await?;
-                let (input, _) = A::decode(InputValue::from_json(&bytes)?, &decode)?;
+                let (input, _) = F::Input::decode(InputValue::from_json(&bytes)?, &decode)?;
                 (input, None, key, bytes)
             }
         };
@@ -157,22 +187,18 @@ impl Call<'_> {
         if let Some(scope) = input.required_scope() {
             checks::require_scope(token, scope)?;
         }
-        let idempotent_request = token
+        let request = token
             .zip(key)
             .map(|(token, key)| idempotency::fingerprint(token.lookup, key, head, &bytes));
         let execution = Execution {
-            service: Arc::clone(&handler.service),
-            function: handler.function,
-            status: handler.status,
-            operation_id: operation.id,
-            has_side_effects: operation.has_side_effects,
-            has_no_variables: operation.variables.is_empty(),
+            handler,
+            spec: Arc::clone(spec),
             caller,
             cursor_scope,
-            idempotent_request,
+            request,
             id,
         };
-        if !operation.has_side_effects {
+        if !spec.has_side_effects {
             return execution.run(services, path, input).await;
         }
         let detached = Arc::clone(services);
@@ -187,8 +213,8 @@ impl Call<'_> {
 }
 
 /// Parses the idempotency key of a request; `None` if it has none, or the operation does not accept one.
-fn parse_key(head: &Parts, operation: &OperationSpec) -> Result<Option<String>, InputError> {
-    if operation.accepts_idempotency_key() {
+fn parse_key(head: &Parts, spec: &OperationSpec) -> Result<Option<String>, InputError> {
+    if spec.accepts_idempotency_key() {
         idempotency::parse_key(&head.headers)
     } else {
         Ok(None)
@@ -209,40 +235,34 @@ async fn read_body(
 }
 
 /// A call whose input is decoded. Its methods borrow it, because each future that holds it would store it twice.
-struct Execution<S: ?Sized, C, P, A, T> {
-    service: Arc<S>,
-    function: HandlerFn<S, C, P, A, T>,
-    /// Status of a successful response.
-    status: StatusCode,
-    operation_id: &'static str,
-    has_side_effects: bool,
-    has_no_variables: bool,
+struct Execution<F: Signature> {
+    handler: Arc<TypedHandler<F>>,
+    spec: Arc<OperationSpec>,
     caller: Caller,
     /// The requested list; `None` for an operation that is not a list.
     cursor_scope: Option<CursorScope>,
-    idempotent_request: Option<IdempotentRequest>,
+    /// Key and hash of the request; `None` without an idempotency key.
+    request: Option<IdempotentRequest>,
     id: RequestId,
 }
 
-impl<S, C, P, A, T> Execution<S, C, P, A, T>
-where
-    S: ?Sized + Send + Sync + 'static,
-    C: CallerKind,
-    P: PathParams,
-    A: Input,
-    T: Output,
-{
+impl<F: Signature> Execution<F> {
     /// Runs steps 8 to 10.
-    async fn run(&self, services: &Services, path: P, input: A) -> Result<ApiResponse, ApiError> {
+    async fn run(
+        &self,
+        services: &Services,
+        path: F::Path,
+        input: F::Input,
+    ) -> Result<ApiResponse, ApiError> {
         let board = &*services.host.board;
         let caller = &self.caller;
         let resource = path.resource();
-        if self.has_side_effects || matches!(resource, ResourceRef::Forum(_)) {
-            checks::require_visible(board, caller, resource, self.operation_id).await?;
+        if self.spec.has_side_effects || matches!(resource, ResourceRef::Forum(_)) {
+            checks::require_visible(board, caller, resource, self.spec.id).await?;
         }
         let store = &*services.stores.idempotency;
         let mut reservation = None;
-        if let Some(request) = &self.idempotent_request {
+        if let Some(request) = &self.request {
             let now = services.environment.clock.now();
             let begin = idempotency::begin(store, request, now).await;
             if let Err(ApiError::Idempotency(_)) = begin {
@@ -269,19 +289,25 @@ where
     }
 
     /// Runs step 10: calls the board, checks its result and renders it.
-    async fn run_handler(&self, path: P, input: A) -> Result<ApiResponse, ApiError> {
-        let caller = C::from_caller(&self.caller).ok_or(AuthFailure::Absent)?;
+    async fn run_handler(&self, path: F::Path, input: F::Input) -> Result<ApiResponse, ApiError> {
+        let handler = &self.handler;
+        let caller = F::Caller::from_caller(&self.caller)
+            .ok_or_else(|| ApiError::internal("a guest passed the authentication"))?;
         let context = RenderContext {
             caller: &self.caller,
             cursor_scope: self.cursor_scope,
-            operation_id: self.operation_id,
+            operation_id: self.spec.id,
             names_member: path.member().is_some(),
         };
-        let result = (self.function)(&self.service, caller, path, input)
+        let result = handler
+            .function
+            .call(&handler.service, caller, path, input)
             .await
             .map_err(|error| match error {
                 // The board used `?` to convert an id of the body.
-                BoardError::PathNotFound if self.has_no_variables && A::SOURCE == Source::Body => {
+                BoardError::PathNotFound
+                    if self.spec.variables.is_empty() && F::Input::SOURCE == Source::Body =>
+                {
                     ApiError::BodyNotFound
                 }
                 error => error.into(),
@@ -293,7 +319,11 @@ where
             next,
             existed,
         } = result.render(&context)?;
-        let status = if existed { StatusCode::OK } else { self.status };
+        let status = if existed {
+            StatusCode::OK
+        } else {
+            handler.status
+        };
         let body = match status {
             StatusCode::NO_CONTENT => Bytes::new(),
             _ => to_json(&wire).map_err(ApiError::internal)?,

@@ -7,11 +7,11 @@ use http::StatusCode;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use super::call::{Call, CallerKind, TypedHandler};
+use super::call::{Call, CallerKind, Signature, TypedHandler};
 use super::error::ApiError;
 use super::extra::ExtraTypes;
-use super::input::{Input, InputSchema, Source};
-use super::output::Output;
+use super::input::{Decode, InputSchema, Source};
+use super::output::{Output, Render};
 use super::path::PathParams;
 use super::response::ApiResponse;
 use super::spec::OperationSpec;
@@ -88,7 +88,7 @@ use crate::runtime::BoxFuture;
 /// surface has no operations of hosts.
 #[derive(Clone)]
 pub struct Operation {
-    pub(crate) spec: OperationSpec,
+    pub(crate) spec: Arc<OperationSpec>,
     pub(crate) handler: Arc<dyn Handler>,
 }
 
@@ -141,19 +141,12 @@ pub(crate) trait Handler: Send + Sync {
     ) -> OperationSchemas;
 
     /// Runs steps 7 to 10.
-    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<ApiResponse, ApiError>>;
+    fn call(self: Arc<Self>, call: Call<'_>) -> BoxFuture<'_, Result<ApiResponse, ApiError>>;
 }
 
-impl<S, C, P, A, T> Handler for TypedHandler<S, C, P, A, T>
-where
-    S: ?Sized + Send + Sync + 'static,
-    C: CallerKind,
-    P: PathParams,
-    A: Input,
-    T: Output,
-{
+impl<F: Signature> Handler for TypedHandler<F> {
     fn needs_token(&self) -> bool {
-        C::NEEDS_TOKEN
+        F::Caller::NEEDS_TOKEN
     }
 
     fn describe(
@@ -165,27 +158,27 @@ where
     ) -> OperationSchemas {
         let example = (self.example)();
         let is_created = self.status == StatusCode::CREATED;
-        let has_location = is_created && T::location(&example).is_some();
+        let has_location = is_created && F::Output::location(&example).is_some();
         OperationSchemas {
-            path_params: P::variables(inputs, &spec.variables),
-            source: A::SOURCE,
-            input: A::describe(inputs, extra_types),
-            is_list_complete: A::IS_LIST == T::IS_PAGE,
-            is_in_forum: T::IS_IN_FORUM,
-            output: outputs.subschema_for::<T::Body>(),
+            path_params: F::Path::variables(inputs, &spec.variables),
+            source: F::Input::SOURCE,
+            input: F::Input::describe(inputs, extra_types),
+            is_list_complete: F::Input::IS_LIST == F::Output::IS_PAGE,
+            is_in_forum: F::Output::IS_IN_FORUM,
+            output: outputs.subschema_for::<<F::Output as Output>::Body>(),
             output_example: json!(example),
-            statuses: [(true, self.status), (T::CAN_EXIST, StatusCode::OK)]
+            statuses: [(true, self.status), (F::Output::CAN_EXIST, StatusCode::OK)]
                 .into_iter()
                 .filter_map(|(is_possible, status)| is_possible.then_some(status))
                 .collect(),
-            headers: [(T::IS_PAGE, "link"), (has_location, "location")]
+            headers: [(F::Output::IS_PAGE, "link"), (has_location, "location")]
                 .into_iter()
                 .filter_map(|(has_header, name)| has_header.then_some(name))
                 .collect(),
         }
     }
 
-    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<ApiResponse, ApiError>> {
+    fn call(self: Arc<Self>, call: Call<'_>) -> BoxFuture<'_, Result<ApiResponse, ApiError>> {
         Box::pin(call.run(self))
     }
 }

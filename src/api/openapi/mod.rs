@@ -114,7 +114,7 @@ fn paths(operations: &[Operation], components: &mut Components<'_>) -> Map<Strin
     let surface = components.surface;
     let mut paths = Map::new();
     for operation in operations {
-        let OperationSpec { path, method, .. } = &operation.spec;
+        let OperationSpec { path, method, .. } = &*operation.spec;
         let object = operation::operation(operation, components);
         let item = paths
             .entry(*path)
