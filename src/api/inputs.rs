@@ -4,27 +4,25 @@ use http::Method;
 use schemars::SchemaGenerator;
 
 use crate::model::{
-    BodyExtra, Expected, List, MarkRead, NewMessage, NewPost, NewRating, NewSubscription,
-    NewThread, NewVote, OpenMessageParams, PollUpdate, PostFilter, PostUpdate, ThreadFilter,
+    BodyExtra, CursorScope, Expected, List, MarkRead, NewMessage, NewPost, NewRating,
+    NewSubscription, NewThread, NewVote, OpenMessageParams, PollUpdate, PostFilter, PostUpdate,
+    ThreadFilter,
 };
 use crate::operation::{
-    ApiError, Body, CursorScope, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError,
-    FieldScope, InputError, InputSchema, InputValue,
+    ApiError, Body, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError, FieldScope, InputError,
+    InputSchema, InputValue,
 };
 use crate::scope::Scope;
 
 /// `HEAD` does not mark the message as read.
 impl Decode for OpenMessageParams {
-    fn decode(
-        value: InputValue<'_>,
-        context: &DecodeContext<'_>,
-    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
         <()>::decode(value, context)?;
         let mark_read = match context.head.method {
             Method::HEAD => MarkRead::No,
             _ => MarkRead::Yes,
         };
-        Ok((mark_read.into(), None))
+        Ok(mark_read.into())
     }
 
     fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
@@ -39,13 +37,14 @@ pub(super) struct ThreadList(pub(super) List<ThreadFilter>);
 impl Decode for ThreadList {
     const IS_LIST: bool = true;
 
-    fn decode(
-        value: InputValue<'_>,
-        context: &DecodeContext<'_>,
-    ) -> Result<(Self, Option<CursorScope>), ApiError> {
-        let (mut list, scope) = List::<ThreadFilter>::decode(value, context)?;
+    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
+        let mut list = List::<ThreadFilter>::decode(value, context)?;
         list.filter.since = context.overlapping(list.filter.since);
-        Ok((Self(list), scope))
+        Ok(Self(list))
+    }
+
+    fn cursor_scope(&self) -> Option<CursorScope> {
+        self.0.cursor_scope()
     }
 
     fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
@@ -59,16 +58,17 @@ pub(super) struct PostList(pub(super) List<PostFilter>);
 impl Decode for PostList {
     const IS_LIST: bool = true;
 
-    fn decode(
-        value: InputValue<'_>,
-        context: &DecodeContext<'_>,
-    ) -> Result<(Self, Option<CursorScope>), ApiError> {
-        let (mut list, scope) = List::<PostFilter>::decode(value, context)?;
+    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
+        let mut list = List::<PostFilter>::decode(value, context)?;
         list.filter.since = context.overlapping(list.filter.since);
         if list.filter.from.is_some() && list.after.is_some() {
             return Err(InputError::expected("from", Expected::NOT_WITH_AFTER).into());
         }
-        Ok((Self(list), scope))
+        Ok(Self(list))
+    }
+
+    fn cursor_scope(&self) -> Option<CursorScope> {
+        self.0.cursor_scope()
     }
 
     fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {

@@ -20,7 +20,13 @@ pub struct List<F> {
     /// Size of the texts of a page in bytes after which the page ends before its limit. 1 MiB; 512 KiB for a tool of
     /// the Model Context Protocol, whose result contains each text twice.
     pub max_bytes: usize,
+    /// The list that the cursor of the next page belongs to.
+    pub(crate) cursor_scope: CursorScope,
 }
+
+/// The list that a cursor belongs to: a hash of its path, its filters and, if it is personal, its owner.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CursorScope(pub(crate) u64);
 
 /// Default of [`List::max_bytes`].
 pub(crate) const PAGE_BYTES: usize = 1024 * 1024;
@@ -39,6 +45,7 @@ impl<F> List<F> {
             limit: PageLimit::default(),
             after: None,
             max_bytes: PAGE_BYTES,
+            cursor_scope: CursorScope::default(),
         }
     }
 

@@ -71,7 +71,7 @@ pub use id::{
     OptionId, PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
 };
 pub use list::List;
-pub(crate) use list::PAGE_BYTES;
+pub(crate) use list::{CursorScope, PAGE_BYTES};
 pub use me::{GetMeParams, Me, OwnAccount, TokenInfo};
 pub use member::{GetMemberParams, Member};
 pub use message::{

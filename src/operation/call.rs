@@ -16,7 +16,6 @@ use super::extract::value::{self, InputValue};
 use super::idempotency::{self, Begin};
 use super::input::{Decode, DecodeContext, Input, Source, reject_query};
 use super::output::{Output, Render, RenderContext, Rendered};
-use super::pagination::CursorScope;
 use super::path::{PathParams, PathSegments};
 use super::response::ApiResponse;
 use super::services::Services;
@@ -169,18 +168,18 @@ impl Call<'_> {
             extra_types: &services.extra_types,
             since_overlap: services.environment.since_overlap,
         };
-        let (input, cursor_scope, key, bytes) = match F::Input::SOURCE {
+        let (input, key, bytes) = match F::Input::SOURCE {
             Source::Query => {
                 let query = InputValue::from_query(head.uri.query())?;
-                let (input, cursor_scope) = F::Input::decode(query, &decode)?;
-                (input, cursor_scope, parse_key(head, spec)?, Bytes::new())
+                let input = F::Input::decode(query, &decode)?;
+                (input, parse_key(head, spec)?, Bytes::new())
             }
             Source::Body => {
                 reject_query(head)?;
                 let key = parse_key(head, spec)?;
                 let bytes = read_body(head, body, reading_body).await?;
-                let (input, _) = F::Input::decode(InputValue::from_json(&bytes)?, &decode)?;
-                (input, None, key, bytes)
+                let input = F::Input::decode(InputValue::from_json(&bytes)?, &decode)?;
+                (input, key, bytes)
             }
         };
         let token = caller.as_member().and_then(MemberCaller::presented);
@@ -194,7 +193,6 @@ impl Call<'_> {
             handler,
             spec: Arc::clone(spec),
             caller,
-            cursor_scope,
             request,
             id,
         };
@@ -239,8 +237,6 @@ struct Execution<F: Signature> {
     handler: Arc<TypedHandler<F>>,
     spec: Arc<OperationSpec>,
     caller: Caller,
-    /// The requested list; `None` for an operation that is not a list.
-    cursor_scope: Option<CursorScope>,
     /// Key and hash of the request; `None` without an idempotency key.
     request: Option<IdempotentRequest>,
     id: RequestId,
@@ -295,7 +291,7 @@ impl<F: Signature> Execution<F> {
             .ok_or_else(|| ApiError::internal("a guest passed the authentication"))?;
         let context = RenderContext {
             caller: &self.caller,
-            cursor_scope: self.cursor_scope,
+            cursor_scope: input.cursor_scope(),
             operation_id: self.spec.id,
             names_member: path.member().is_some(),
         };

@@ -15,8 +15,8 @@ use super::extra::{EXTRA, ExtraOf, ExtraTypes, rejects_unknown_fields};
 use super::extract::error::{InputError, InputErrorKind};
 use super::extract::value::InputValue;
 use super::null_fields;
-use super::pagination::{self, AFTER, CursorScope};
-use crate::model::{BodyExtra, List, PageLimit, Timestamp, UserId};
+use super::pagination::{self, AFTER};
+use crate::model::{BodyExtra, CursorScope, List, PageLimit, Timestamp, UserId};
 use crate::scope::Scope;
 
 /// Query parameter that holds the number of items.
@@ -184,14 +184,16 @@ pub(crate) trait Decode: Send + Sync + Sized + 'static {
     /// `true` if the input has the cursor of a list.
     const IS_LIST: bool = false;
 
-    /// Decodes and checks the input. Returns the scope of the list's cursors for a list.
-    fn decode(
-        value: InputValue<'_>,
-        context: &DecodeContext<'_>,
-    ) -> Result<(Self, Option<CursorScope>), ApiError>;
+    /// Decodes and checks the input.
+    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError>;
 
     /// Returns the additional scope that this input requires.
     fn required_scope(&self) -> Option<Scope> {
+        None
+    }
+
+    /// Returns the scope of the cursors of a list; `None` for another input.
+    fn cursor_scope(&self) -> Option<CursorScope> {
         None
     }
 
@@ -237,12 +239,9 @@ pub(crate) fn reject_query(head: &Parts) -> Result<(), InputError> {
 }
 
 impl Decode for () {
-    fn decode(
-        value: InputValue<'_>,
-        _: &DecodeContext<'_>,
-    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+    fn decode(value: InputValue<'_>, _: &DecodeContext<'_>) -> Result<Self, ApiError> {
         let NoParams {} = deserialize(value)?;
-        Ok(((), None))
+        Ok(())
     }
 
     fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
@@ -251,11 +250,8 @@ impl Decode for () {
 }
 
 impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Decode for Query<T> {
-    fn decode(
-        value: InputValue<'_>,
-        _: &DecodeContext<'_>,
-    ) -> Result<(Self, Option<CursorScope>), ApiError> {
-        Ok((Self(deserialize(value)?), None))
+    fn decode(value: InputValue<'_>, _: &DecodeContext<'_>) -> Result<Self, ApiError> {
+        Ok(Self(deserialize(value)?))
     }
 
     fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
@@ -266,10 +262,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Decode for Query<
 impl<T: Body> Decode for Json<T> {
     const SOURCE: Source = Source::Body;
 
-    fn decode(
-        mut value: InputValue<'_>,
-        context: &DecodeContext<'_>,
-    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+    fn decode(mut value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
         let extra = context.extra_types.take(T::EXTRA_OF, &mut value)?;
         null_fields::remove::<T>(&mut value)?;
         let mut body: T = deserialize(value)?;
@@ -277,7 +270,7 @@ impl<T: Body> Decode for Json<T> {
             body.set_extra(extra);
         }
         body.check().map_err(|FieldError(error)| error)?;
-        Ok((Self(body), None))
+        Ok(Self(body))
     }
 
     fn required_scope(&self) -> Option<Scope> {
@@ -313,10 +306,7 @@ impl<T: Body> Decode for Json<T> {
 impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decode for List<F> {
     const IS_LIST: bool = true;
 
-    fn decode(
-        mut query: InputValue<'_>,
-        context: &DecodeContext<'_>,
-    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+    fn decode(mut query: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
         let after = query.take_text(AFTER)?;
         let limit = query
             .take_text(LIMIT)?
@@ -332,9 +322,15 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
             .map_err(|error| error.in_field(LIMIT))?
             .unwrap_or_default();
         list.max_bytes = context.page_bytes;
-        let scope = context.cursor_scope(&list.filter)?;
-        list.after = after.map(|cursor| scope.decode(&cursor)).transpose()?;
-        Ok((list, Some(scope)))
+        list.cursor_scope = context.cursor_scope(&list.filter)?;
+        list.after = after
+            .map(|cursor| list.cursor_scope.decode(&cursor))
+            .transpose()?;
+        Ok(list)
+    }
+
+    fn cursor_scope(&self) -> Option<CursorScope> {
+        Some(self.cursor_scope)
     }
 
     fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {

@@ -49,7 +49,7 @@ pub use operation::Operation;
 pub(crate) use operation::OperationSchemas;
 pub use output::{NoForum, Output, Resource};
 pub(crate) use output::{Render, RenderContext, Rendered};
-pub(crate) use pagination::{AFTER, CursorScope};
+pub(crate) use pagination::AFTER;
 pub use path::{PathParams, PathSegments};
 pub(crate) use response::ApiResponse;
 pub(crate) use services::Services;

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::checks::can_see;
 use super::error::ApiError;
-use super::pagination::{self, CursorScope};
+use super::pagination;
 use crate::host::{Caller, HasForum, InForum, ResourceRef};
-use crate::model::{CursorPage, ForumId, Page};
+use crate::model::{CursorPage, CursorScope, ForumId, Page};
 use crate::store::ResourceIds;
 
 /// Value that a response contains as JSON.

@@ -12,17 +12,13 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use super::error::ApiError;
 use super::extract::error::InputError;
-use crate::model::{Cursor, CursorPage, Expected, Page, PageKey, UserId};
+use crate::model::{Cursor, CursorPage, CursorScope, Expected, Page, PageKey, UserId};
 
 /// Query parameter that holds a cursor.
 pub(crate) const AFTER: &str = "after";
 
 /// Length of the checksum, in bytes.
 const CHECKSUM_LEN: usize = 8;
-
-/// The list that a cursor belongs to: a hash of its path, its filters and, if it is personal, its owner.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CursorScope(u64);
 
 impl CursorScope {
     /// Creates the scope of a list. `owner` is the caller if the list is personal; otherwise `None`.
