@@ -7,12 +7,12 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 use crate::error_chain::ErrorChain;
-use crate::host::{Authorizer, Caller, GuestCaller, PresentedToken, RequestInfo};
+use crate::host::{Caller, GuestCaller, PresentedToken, RequestInfo};
 use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
-use crate::operation::{ApiError, AuthFailure};
-use crate::scope::Scopes;
-use crate::store::{LoadedToken, OwnerAccess, Stores, TokenStore};
+use crate::operation::{ApiError, AuthFailure, Services, require_scope};
+use crate::scope::Scope;
+use crate::store::{LoadedToken, Stores, TokenStore};
 use crate::token::{self, Lookup, SecretDigest, TokenRecord, TokenState};
 
 /// Label of the token store in the metrics.
@@ -32,22 +32,11 @@ static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
     last_used_at: None,
 });
 
-/// A valid token of a request.
-pub(crate) struct ValidToken {
-    pub(crate) owner: UserId,
-    pub(crate) presented: PresentedToken,
-    access: Option<Arc<OwnerAccess>>,
-}
-
-/// Returns the valid token of a request; `None` without an `authorization` header. Sets `known` to the lookup of a
-/// stored token, even if the token is revoked or expired.
-pub(super) async fn authenticate(
+/// Returns the token of a request, which can be revoked or expired; `None` without an `authorization` header.
+pub(super) async fn find_token(
     headers: &HeaderMap,
     stores: &Stores,
-    scopes: &Scopes,
-    now: Timestamp,
-    known: &mut Option<Lookup>,
-) -> Result<Option<ValidToken>, ApiError> {
+) -> Result<Option<LoadedToken>, ApiError> {
     let Some((lookup, digest)) = parse_header(headers)? else {
         return Ok(None);
     };
@@ -61,35 +50,29 @@ pub(super) async fn authenticate(
     let found = loaded
         .inspect_err(|_| recorder::record_store_error(STORE))?
         .unwrap_or_else(|| LoadedToken::new(DUMMY_RECORD.clone()));
-    let LoadedToken { record, access } = found;
-    let is_known = record.digest == digest;
-    *known = is_known.then_some(record.lookup);
-    let failure = match record.state(now) {
-        _ if !is_known => Some(AuthFailure::Unknown),
-        TokenState::Revoked => Some(AuthFailure::Revoked),
-        TokenState::Expired => Some(AuthFailure::Expired),
-        TokenState::Valid => None,
-    };
-    if let Some(failure) = failure {
+    if found.record.digest != digest {
         tracing::Span::current().record("token", lookup.as_str());
-        return Err(failure.into());
+        return Err(AuthFailure::Unknown.into());
     }
-    record_use(&record, &*stores.tokens, now).await;
-    let presented = PresentedToken {
-        lookup: record.lookup,
-        // Unknown scopes, such as retired ones, have no effect.
-        scopes: scopes.set(&*record.scopes),
-        token: TokenInfo {
-            label: record.label,
-            created_at: record.created_at,
-            expires_at: record.expires_at,
-        },
+    Ok(Some(found))
+}
+
+/// Rejects a token that is revoked or expired, and records the use of a valid one.
+pub(super) async fn check_token(
+    record: &TokenRecord,
+    tokens: &dyn TokenStore,
+    now: Timestamp,
+) -> Result<(), AuthFailure> {
+    let failure = match record.state(now) {
+        TokenState::Revoked => AuthFailure::Revoked,
+        TokenState::Expired => AuthFailure::Expired,
+        TokenState::Valid => {
+            record_use(record, tokens, now).await;
+            return Ok(());
+        }
     };
-    Ok(Some(ValidToken {
-        owner: record.owner,
-        presented,
-        access,
-    }))
+    tracing::Span::current().record("token", record.lookup.as_str());
+    Err(failure)
 }
 
 /// Accepts exactly one `authorization` header with the value `Bearer`, one space and a token.
@@ -116,27 +99,38 @@ async fn record_use(record: &TokenRecord, tokens: &dyn TokenStore, now: Timestam
     }
 }
 
-/// Returns the caller with the access that the host's authorizer returns. The library does not cache the access.
+/// Returns the caller with the access that the host's authorizer returns. The library does not cache the access. `scope` is
+/// the scope that a token needs.
 pub(super) async fn resolve_caller(
-    token: Option<ValidToken>,
+    services: &Services,
+    token: Option<LoadedToken>,
+    scope: Option<Scope>,
     request: RequestInfo,
-    authorizer: &dyn Authorizer,
 ) -> Result<Caller, ApiError> {
-    let Some(token) = token else {
+    let authorizer = &services.host.authorizer;
+    let Some(LoadedToken { record, access }) = token else {
         let access = authorizer.guest_access(&request).await?;
         return Ok(GuestCaller::new(access, request).into());
     };
-    let ValidToken {
-        owner,
-        presented,
-        access,
-    } = token;
+    let presented = PresentedToken {
+        lookup: record.lookup,
+        // Unknown scopes, such as retired ones, have no effect.
+        scopes: services.scopes.set(&*record.scopes),
+        token: TokenInfo {
+            label: record.label,
+            created_at: record.created_at,
+            expires_at: record.expires_at,
+        },
+    };
+    if let Some(scope) = scope {
+        require_scope(Some(&presented), scope)?;
+    }
     let loaded = match access {
         Some(access) => access(&request),
-        None => authorizer.member_access(&owner, &request).await?,
+        None => authorizer.member_access(&record.owner, &request).await?,
     };
     let access = loaded.ok_or(ApiError::OwnerUnavailable)?;
-    Ok(Caller::bearer(owner, access, request, presented))
+    Ok(Caller::bearer(record.owner, access, request, presented))
 }
 
 /// Rejects callers who may not see the board while it is offline.

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::access::{self, ValidToken};
+use super::access;
 use super::client_ip::{PeerIp, client_ip};
 use super::context::{RequestContext, RequestIdGenerator};
 use super::endpoints::{self, Route};
@@ -18,10 +18,11 @@ use crate::metrics::recorder;
 use crate::model::{Expected, PAGE_BYTES};
 use crate::operation::{
     ApiError, ApiResponse, AuthFailure, Call, InputError, MalformedRequest, Operation,
-    PathSegments, Services, reject_query, require_scope,
+    PathSegments, Services, reject_query,
 };
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::scope::Scope;
+use crate::store::LoadedToken;
 use bytes::Bytes;
 use http::Response;
 use http::request::Parts;
@@ -154,25 +155,29 @@ impl ApiInner {
         &self,
         context: &mut RequestContext<'_>,
         needs_token: bool,
-    ) -> Result<Option<ValidToken>, ApiError> {
-        let headers = &context.head.headers;
-        let now = context.received_at;
-        let scopes = &self.services.scopes;
-        let stores = &self.services.stores;
-        let known = &mut context.token;
-        let authenticated = match access::authenticate(headers, stores, scopes, now, known).await {
-            Ok(None) if needs_token => Err(AuthFailure::Absent.into()),
-            result => result,
-        };
-        let token = match authenticated {
-            Err(error @ ApiError::Unauthenticated(_)) => {
-                return Err(self.charge_guest(context, error).await);
+    ) -> Result<Option<LoadedToken>, ApiError> {
+        match self.valid_token(context).await {
+            Ok(None) if needs_token => {
+                Err(self.charge_guest(context, AuthFailure::Absent.into()).await)
             }
-            result => result?,
-        };
-        if let Some(token) = &token {
-            let owner = &token.owner;
-            let lookup = token.presented.lookup.as_str();
+            Err(error @ ApiError::Unauthenticated(_)) => {
+                Err(self.charge_guest(context, error).await)
+            }
+            result => result,
+        }
+    }
+
+    async fn valid_token(
+        &self,
+        context: &mut RequestContext<'_>,
+    ) -> Result<Option<LoadedToken>, ApiError> {
+        let stores = &self.services.stores;
+        let token = access::find_token(&context.head.headers, stores).await?;
+        if let Some(LoadedToken { record, .. }) = &token {
+            context.token = Some(record.lookup);
+            access::check_token(record, &*stores.tokens, context.received_at).await?;
+            let owner = &record.owner;
+            let lookup = record.lookup.as_str();
             tracing::record_all!(tracing::Span::current(), owner = %owner, token = lookup);
         }
         Ok(token)
@@ -182,11 +187,11 @@ impl ApiInner {
     pub(crate) async fn charge_caller(
         &self,
         context: &mut RequestContext<'_>,
-        token: Option<&ValidToken>,
+        token: Option<&LoadedToken>,
         cost: u32,
     ) -> Result<(), ApiError> {
         let key = token.map_or(context.guest_key, |token| {
-            RateLimitKey::Token(token.presented.lookup)
+            RateLimitKey::Token(token.record.lookup)
         });
         let charge = self.charge(context, key, cost).await?;
         if charge.allowed {
@@ -202,15 +207,11 @@ impl ApiInner {
     pub(crate) async fn admit(
         &self,
         context: &RequestContext<'_>,
-        token: Option<ValidToken>,
+        token: Option<LoadedToken>,
         scope: Option<Scope>,
     ) -> Result<Caller, ApiError> {
-        if let Some(scope) = scope {
-            require_scope(token.as_ref().map(|token| &token.presented), scope)?;
-        }
         let request = context.request_info();
-        let authorizer = &*self.services.host.authorizer;
-        let caller = access::resolve_caller(token, request, authorizer).await?;
+        let caller = access::resolve_caller(&self.services, token, scope, request).await?;
         access::require_online(&caller)?;
         Ok(caller)
     }
@@ -219,7 +220,7 @@ impl ApiInner {
     pub(crate) async fn call(
         self: &Arc<Self>,
         context: &mut RequestContext<'_>,
-        token: Option<ValidToken>,
+        token: Option<LoadedToken>,
         (operation, path, page_bytes): (&Operation, PathSegments<'_>, usize),
         body: LazyBody<'_>,
     ) -> Result<ApiResponse, ApiError> {

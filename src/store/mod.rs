@@ -63,7 +63,6 @@ pub use pending_events::PendingEventStore;
 pub(crate) use pending_events::relay_events;
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
-pub(crate) use token_loader::OwnerAccess;
 pub use token_loader::{LoadedToken, TokenLoader};
 pub use token_usage::{TokenUsage, UsageCounts};
 pub use tokens::{TokenFilter, TokenSearch, TokenStateFilter, TokenStore};

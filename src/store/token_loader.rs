@@ -111,7 +111,7 @@ impl_for_pointers!(TokenLoader {
 });
 
 /// Computes the access of a token's owner for a request.
-pub(crate) type OwnerAccess = dyn Fn(&RequestInfo) -> Option<Access> + Send + Sync;
+type OwnerAccess = dyn Fn(&RequestInfo) -> Option<Access> + Send + Sync;
 
 /// Token with the access of its owner, which a [`TokenLoader`] loads with one query.
 #[derive(Clone)]
