@@ -15,26 +15,15 @@ use serde_json::json;
 
 use config::Configuration;
 
-use crate::commands::audit::AuditCommand;
 use crate::commands::backup::BackupCommand;
-use crate::commands::board::{
-    BoardCommand, ForumCommand, GenerateCommand, PostCommand, SettingCommand, ThreadCommand,
-};
 use crate::commands::config::{ConfigCommand, EffectiveOption};
 use crate::commands::copy::CopyCommand;
-use crate::commands::delivery::DeliveryCommand;
-use crate::commands::member::MemberCommand;
+use crate::commands::database::DatabaseCommand;
 use crate::commands::restore::RestoreCommand;
-use crate::commands::token::TokenCommand;
-use crate::commands::webhook::WebhookCommand;
 use crate::commands::worker::WorkerCommand;
-use crate::connect::{self, Migrations};
-use crate::database_lock::DatabaseLock;
-use crate::options::{COMMON_OPTIONS, Common, DatabaseOptions, ServeArgs, SurfaceArg};
-use crate::output::{self, Output, counted};
+use crate::options::{COMMON_OPTIONS, Common, ServeArgs, SurfaceArg};
+use crate::output::{self, Output};
 use crate::serve;
-
-const UP_TO_DATE: &str = "The database is up to date.";
 
 /// A forum server with a JSON API. Without a command, starts the server.
 #[derive(Debug, Parser)]
@@ -85,49 +74,6 @@ enum Command {
         /// API surface to describe
         #[arg(long, value_enum, default_value = "full")]
         surface: SurfaceArg,
-    },
-}
-
-/// A command that works on a board's database, beside a running server or without one.
-#[derive(Debug, Subcommand)]
-enum DatabaseCommand {
-    /// Issue, list, revoke and purge API tokens
-    #[command(subcommand)]
-    Token(TokenCommand),
-    /// Take the board offline or online
-    #[command(subcommand)]
-    Board(BoardCommand),
-    /// List, add and ban members, set groups and passwords
-    #[command(subcommand)]
-    Member(MemberCommand),
-    /// List and add forums, add moderators
-    #[command(subcommand)]
-    Forum(ForumCommand),
-    /// List, lock, unlock, pin and unpin threads
-    #[command(subcommand)]
-    Thread(ThreadCommand),
-    /// List, approve and restore posts
-    #[command(subcommand)]
-    Post(PostCommand),
-    /// Add, list, change and remove webhook endpoints
-    Webhook(WebhookCommand),
-    /// List, show, retry, remove and purge webhook deliveries
-    #[command(subcommand)]
-    Delivery(DeliveryCommand),
-    /// List changes in the control panel and on the command line
-    #[command(subcommand)]
-    Audit(AuditCommand),
-    /// List or change the board's settings
-    Setting(SettingCommand),
-    /// Fill forums with generated content
-    ///
-    /// The forums are General, Help and Members. On a board without forums, these forums are added first.
-    Generate(GenerateCommand),
-    /// Apply pending migrations to the database
-    Migrate {
-        /// Only check: exit with status 1 if migrations are pending
-        #[arg(long)]
-        check: bool,
     },
 }
 
@@ -192,39 +138,6 @@ impl Cli {
             }
         };
         output.print(common.json)
-    }
-}
-
-impl DatabaseCommand {
-    async fn run(self, url: &str) -> BoardResult<Output> {
-        let _lock = DatabaseLock::shared(url)?;
-        if let Self::Migrate { check: false } = self {
-            let applied = connect::migrate(url).await?;
-            let migrations = counted(applied.len(), "migration", "migrations");
-            return Output::message_if_changed(
-                !applied.is_empty(),
-                format!("Applied {migrations}: {}.", applied.join(", ")),
-                UP_TO_DATE.into(),
-            );
-        }
-        let options = &DatabaseOptions::COMMAND;
-        let (database, board) = connect::existing(url, options, Migrations::Require).await?;
-        let outcome = match self {
-            Self::Token(command) => command.run(&database, &board).await,
-            Self::Board(command) => command.run(&board).await,
-            Self::Member(command) => command.run(&board).await,
-            Self::Forum(command) => command.run(&board).await,
-            Self::Thread(command) => command.run(&board).await,
-            Self::Post(command) => command.run(&board).await,
-            Self::Webhook(command) => command.run(url, &database, &board).await,
-            Self::Delivery(command) => command.run(&database).await,
-            Self::Audit(command) => command.run(&database, &board).await,
-            Self::Setting(command) => command.run(&board).await,
-            Self::Generate(command) => command.run(&board).await,
-            Self::Migrate { .. } => Output::message(UP_TO_DATE),
-        };
-        database.close().await;
-        outcome
     }
 }
 

@@ -9,17 +9,18 @@ use crate::board::{ReferenceBoard, accounts};
 use crate::new_file::beside;
 use crate::sign_in::accounts::names;
 
-pub mod audit;
+mod audit;
 pub mod backup;
-pub mod board;
+mod board;
 pub mod config;
 mod content;
 pub mod copy;
-pub mod delivery;
-pub mod member;
+pub mod database;
+mod delivery;
+mod member;
 pub mod restore;
-pub mod token;
-pub mod webhook;
+mod token;
+mod webhook;
 pub mod worker;
 
 /// Suffixes of the files that can contain changes of a SQLite database.
