@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,7 +18,7 @@ use crate::model::{
     SubscriptionTargetKind, TargetId, Thread,
 };
 use crate::operation::{
-    ApiError, PathParams, PathSegments, Render, RenderContext, Rendered, Resource,
+    ApiError, ApiResponse, PathParams, PathSegments, Render, RenderContext, Resource,
 };
 use crate::runtime::BoxFuture;
 use crate::scope::Scope;
@@ -106,7 +107,7 @@ impl Render for Page<MessageSummary> {
     fn render(
         self,
         context: &RenderContext<'_>,
-    ) -> Result<Rendered<CursorPage<MessageSummary>>, ApiError> {
+    ) -> Result<(CursorPage<MessageSummary>, ApiResponse), ApiError> {
         context.page(self)
     }
 }
@@ -114,12 +115,10 @@ impl Render for Page<MessageSummary> {
 impl Render for Message {
     type Wire = Self;
 
-    fn render(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        let location = <Self as Render>::location(&self);
-        Ok(Rendered {
-            location,
-            ..Rendered::new(self)
-        })
+    fn render(self, context: &RenderContext<'_>) -> Result<(Self, ApiResponse), ApiError> {
+        let (message, mut response) = context.respond(self);
+        response.location = <Self as Render>::location(&message);
+        Ok((message, response))
     }
 
     fn location(message: &Self) -> Option<String> {
@@ -130,23 +129,23 @@ impl Render for Message {
 impl Render for Member {
     type Wire = Self;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> Result<(Self, ApiResponse), ApiError> {
         context.require_visible_members()?;
-        Ok(Rendered::new(self))
+        Ok(context.respond(self))
     }
 }
 
 impl Render for OwnAccount {
     type Wire = Me;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Me>, ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> Result<(Me, ApiResponse), ApiError> {
         let presented = context
             .caller
             .as_member()
             .and_then(MemberCaller::presented)
             .ok_or_else(|| ApiError::internal("`me` ran without a token"))?;
         let can_read_messages = presented.scopes.contains(Scope::MESSAGES_READ);
-        Ok(Rendered::new(Me {
+        Ok(context.respond(Me {
             owner: self.owner,
             scopes: presented
                 .scopes
@@ -164,26 +163,24 @@ impl Render for SubscribeOutcome {
 
     const CAN_EXIST: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Subscription>, ApiError> {
-        let (existed, subscription) = match self {
-            Self::Created(subscription) => (false, subscription),
-            Self::Existing(subscription) => (true, subscription),
+    fn render(self, context: &RenderContext<'_>) -> Result<(Subscription, ApiResponse), ApiError> {
+        let (status, subscription) = match self {
+            Self::Created(subscription) => (context.status, subscription),
+            Self::Existing(subscription) => (StatusCode::OK, subscription),
         };
-        let mut rendered = subscription.render(context)?;
-        if rendered.wire.target == SubscriptionTargetKind::Thread {
-            rendered.resource.thread_id = Some(rendered.wire.target_id.clone().into());
+        let (subscription, mut response) = subscription.render(context)?;
+        response.status = status;
+        if subscription.target == SubscriptionTargetKind::Thread {
+            response.shown.thread_id = Some(subscription.target_id.clone().into());
         }
-        Ok(Rendered {
-            existed,
-            ..rendered
-        })
+        Ok((subscription, response))
     }
 }
 
 impl Render for Rating {
     type Wire = Self;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> Result<(Self, ApiResponse), ApiError> {
         match &self.forum_id {
             Some(forum) => context.require_visible(forum)?,
             None if self.post_id.is_some() => {
@@ -194,9 +191,9 @@ impl Render for Rating {
             None => {}
         }
         let forum_id = self.forum_id.clone();
-        let mut rendered = Rendered::new(self);
-        rendered.resource.forum_id = forum_id;
-        Ok(rendered)
+        let (rating, mut response) = context.respond(self);
+        response.shown.forum_id = forum_id;
+        Ok((rating, response))
     }
 }
 
@@ -204,7 +201,7 @@ impl Render for Rating {
 impl Render for Page<Forum> {
     type Wire = ForumList;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<ForumList>, ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> Result<(ForumList, ApiResponse), ApiError> {
         if self.next.is_some() {
             return Err(ApiError::internal(
                 "the list of forums has no pages, but the board returned one with `next`",
@@ -228,7 +225,7 @@ impl Render for Page<Forum> {
                 }
             })
             .collect();
-        Ok(Rendered::new(ForumList { items }))
+        Ok(context.respond(ForumList { items }))
     }
 }
 

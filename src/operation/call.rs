@@ -15,7 +15,7 @@ use super::extract::error::InputError;
 use super::extract::value::{self, InputValue};
 use super::idempotency::{self, Begin};
 use super::input::{Decode, DecodeContext, Input, Source, reject_query};
-use super::output::{Output, Render, RenderContext, Rendered};
+use super::output::{Output, Render, RenderContext};
 use super::path::{PathParams, PathSegments};
 use super::response::ApiResponse;
 use super::services::Services;
@@ -293,6 +293,7 @@ impl<F: Signature> Execution<F> {
             caller: &self.caller,
             cursor_scope: input.cursor_scope(),
             operation_id: self.spec.id,
+            status: handler.status,
             names_member: path.member().is_some(),
         };
         let result = handler
@@ -308,29 +309,16 @@ impl<F: Signature> Execution<F> {
                 }
                 error => error.into(),
             })?;
-        let Rendered {
-            wire,
-            resource,
-            location,
-            next,
-            existed,
-        } = result.render(&context)?;
-        let status = if existed {
-            StatusCode::OK
-        } else {
-            handler.status
-        };
+        let (wire, response) = result.render(&context)?;
+        let status = response.status;
         let body = match status {
             StatusCode::NO_CONTENT => Bytes::new(),
             _ => to_json(&wire).map_err(ApiError::internal)?,
         };
         Ok(ApiResponse {
-            status,
             body,
-            location: location.filter(|_| status == StatusCode::CREATED),
-            next,
-            resource,
-            ..ApiResponse::default()
+            location: response.location.filter(|_| status == StatusCode::CREATED),
+            ..response
         })
     }
 }

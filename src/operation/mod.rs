@@ -48,7 +48,7 @@ pub(crate) use input::{Decode, DecodeContext, InputSchema, Source, reject_query}
 pub use operation::Operation;
 pub(crate) use operation::OperationSchemas;
 pub use output::{NoForum, Output, Resource};
-pub(crate) use output::{Render, RenderContext, Rendered};
+pub(crate) use output::{Render, RenderContext};
 pub(crate) use pagination::AFTER;
 pub use path::{PathParams, PathSegments};
 pub(crate) use response::ApiResponse;

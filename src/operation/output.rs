@@ -5,12 +5,14 @@
     reason = "a host cannot name `Render`, and so cannot implement `Output`"
 )]
 
+use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::checks::can_see;
 use super::error::ApiError;
 use super::pagination;
+use super::response::ApiResponse;
 use crate::host::{Caller, HasForum, InForum, ResourceRef};
 use crate::model::{CursorPage, CursorScope, ForumId, Page};
 use crate::store::ResourceIds;
@@ -94,7 +96,8 @@ pub trait Render: Send + Sized + 'static {
     /// True if the result can be a resource that existed before: the status is then 200.
     const CAN_EXIST: bool = false;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Self::Wire>, ApiError>;
+    /// Returns the body, and the response without it.
+    fn render(self, context: &RenderContext<'_>) -> Result<(Self::Wire, ApiResponse), ApiError>;
 
     /// Returns the location of an example, to document the header.
     fn location(_: &Self::Wire) -> Option<String> {
@@ -108,60 +111,50 @@ pub(crate) struct RenderContext<'a> {
     /// The list that cursors belong to; `None` for an operation that is not a list.
     pub(crate) cursor_scope: Option<CursorScope>,
     pub(crate) operation_id: &'static str,
+    /// Status of the response, unless the resource existed before.
+    pub(crate) status: StatusCode,
     /// True if the path names a member.
     pub(crate) names_member: bool,
 }
 
-/// A result that the caller can see.
-pub(crate) struct Rendered<W> {
-    pub(crate) wire: W,
-    /// Ids that are checked before the stored response is replayed.
-    pub(crate) resource: ResourceIds,
-    /// Path of the created resource, below the base path.
-    pub(crate) location: Option<String>,
-    /// Cursor of the next page.
-    pub(crate) next: Option<String>,
-    /// True if the resource existed before the request.
-    pub(crate) existed: bool,
-}
-
-impl<W> Rendered<W> {
-    pub(crate) fn new(wire: W) -> Self {
-        Self {
-            wire,
-            resource: ResourceIds::default(),
-            location: None,
-            next: None,
-            existed: false,
-        }
+impl RenderContext<'_> {
+    /// Returns a body that the caller can see, with the rest of the response.
+    pub(crate) fn respond<W>(&self, body: W) -> (W, ApiResponse) {
+        let response = ApiResponse {
+            status: self.status,
+            ..ApiResponse::default()
+        };
+        (body, response)
     }
 
-    /// Renders a resource of `forum`.
-    pub(crate) fn resource(resource: W, forum: Option<ForumId>) -> Self
-    where
-        W: Resource,
-    {
-        let mut ids = ResourceIds {
+    /// Returns a resource of `forum`, with the rest of the response.
+    pub(crate) fn respond_in<W: Resource>(
+        &self,
+        forum: Option<ForumId>,
+        resource: W,
+    ) -> (W, ApiResponse) {
+        let mut shown = ResourceIds {
             forum_id: forum,
             ..ResourceIds::default()
         };
         match resource.created() {
-            ResourceRef::Thread(thread) => ids.thread_id = Some(thread.clone()),
+            ResourceRef::Thread(thread) => shown.thread_id = Some(thread.clone()),
             ResourceRef::Post(thread, post) => {
-                ids.thread_id = Some(thread.clone());
-                ids.post_id = Some(post.clone());
+                shown.thread_id = Some(thread.clone());
+                shown.post_id = Some(post.clone());
             }
             _ => {}
         }
-        Self {
-            resource: ids,
-            location: resource.location(),
-            ..Self::new(resource)
-        }
+        let location = resource.location();
+        let (body, response) = self.respond(resource);
+        let response = ApiResponse {
+            location,
+            shown,
+            ..response
+        };
+        (body, response)
     }
-}
 
-impl RenderContext<'_> {
     pub(crate) fn can_see(&self, forum: &ForumId) -> bool {
         can_see(self.caller, forum, self.operation_id)
     }
@@ -203,12 +196,11 @@ impl RenderContext<'_> {
     }
 
     /// Renders a page. The items must be visible.
-    pub(crate) fn page<T>(&self, page: Page<T>) -> Result<Rendered<CursorPage<T>>, ApiError> {
+    pub(crate) fn page<T>(&self, page: Page<T>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
         let page = pagination::to_wire(page, self.cursor_scope)?;
-        Ok(Rendered {
-            next: page.next.as_ref().map(ToString::to_string),
-            ..Rendered::new(page)
-        })
+        let (page, mut response) = self.respond(page);
+        response.next = page.next.as_ref().map(ToString::to_string);
+        Ok((page, response))
     }
 }
 
@@ -217,9 +209,9 @@ impl<T: Resource> Render for InForum<T> {
 
     const IS_IN_FORUM: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<T>, ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> Result<(T, ApiResponse), ApiError> {
         context.require_visible(&self.forum_id)?;
-        Ok(Rendered::resource(self.value, Some(self.forum_id)))
+        Ok(context.respond_in(Some(self.forum_id), self.value))
     }
 
     fn location(body: &T) -> Option<String> {
@@ -234,7 +226,7 @@ impl<T: Resource> Render for InForum<Page<T>> {
 
     const IS_PAGE: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<CursorPage<T>>, ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
         context.require_visible(&self.forum_id)?;
         context.page(self.value)
     }
@@ -245,10 +237,10 @@ impl<T: Resource + HasForum> Render for T {
 
     const IS_IN_FORUM: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<T>, ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> Result<(T, ApiResponse), ApiError> {
         context.require_visible(self.forum_id())?;
         let forum = self.forum_id().clone();
-        Ok(Rendered::resource(self, Some(forum)))
+        Ok(context.respond_in(Some(forum), self))
     }
 
     fn location(body: &T) -> Option<String> {
@@ -262,7 +254,7 @@ impl<T: Resource + HasForum> Render for Page<T> {
 
     const IS_PAGE: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<CursorPage<T>>, ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
         context.page(context.visible_items(self))
     }
 }
@@ -274,7 +266,7 @@ impl<T: Resource> Render for Page<InForum<T>> {
 
     const IS_PAGE: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<CursorPage<T>>, ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
         if context.names_member {
             context.require_visible_members()?;
         }
@@ -285,8 +277,8 @@ impl<T: Resource> Render for Page<InForum<T>> {
 impl<T: Resource> Render for NoForum<T> {
     type Wire = T;
 
-    fn render(self, _: &RenderContext<'_>) -> Result<Rendered<T>, ApiError> {
-        Ok(Rendered::resource(self.0, None))
+    fn render(self, context: &RenderContext<'_>) -> Result<(T, ApiResponse), ApiError> {
+        Ok(context.respond_in(None, self.0))
     }
 
     fn location(body: &T) -> Option<String> {
@@ -299,7 +291,7 @@ impl<T: Resource> Render for NoForum<Page<T>> {
 
     const IS_PAGE: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<CursorPage<T>>, ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
         context.page(self.0)
     }
 }
@@ -307,7 +299,7 @@ impl<T: Resource> Render for NoForum<Page<T>> {
 impl Render for () {
     type Wire = Self;
 
-    fn render(self, _: &RenderContext<'_>) -> Result<Rendered<()>, ApiError> {
-        Ok(Rendered::new(()))
+    fn render(self, context: &RenderContext<'_>) -> Result<((), ApiResponse), ApiError> {
+        Ok(context.respond(()))
     }
 }

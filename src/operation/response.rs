@@ -27,8 +27,8 @@ pub(crate) struct ApiResponse {
     pub(crate) missing_scope: Option<Scope>,
     /// True if this is the replay of a stored response.
     pub(crate) replayed: bool,
-    /// Ids of the resource that is checked before the stored response is replayed.
-    pub(crate) resource: ResourceIds,
+    /// Ids of the forum, thread or post that is checked before the stored response is replayed.
+    pub(crate) shown: ResourceIds,
 }
 
 impl ApiResponse {
@@ -56,7 +56,7 @@ impl From<&ApiResponse> for StoredResponse {
             status: response.status.as_u16(),
             location: response.location.clone(),
             body: response.body.clone(),
-            resource: response.resource.clone(),
+            resource: response.shown.clone(),
         }
     }
 }
@@ -65,7 +65,7 @@ impl From<StoredResponse> for ApiResponse {
     fn from(stored: StoredResponse) -> Self {
         Self {
             status: StatusCode::from_u16(stored.status).unwrap_or_default(),
-            resource: stored.resource,
+            shown: stored.resource,
             location: stored.location,
             body: stored.body,
             replayed: true,
