@@ -65,9 +65,7 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 ///
 /// Each new connection sets the limits of statements and transactions, removes those of locks and idle sessions, and
 /// sets the default isolation level to `READ COMMITTED`, so that the defaults of the database and the role have no
-/// effect. It also sets `plan_cache_mode` to `force_generic_plan`, unless `options` of the address set it: a prepared
-/// statement is planned once and not for each value of its parameters. The connection is refused if the encoding of the
-/// database is not UTF8.
+/// effect. It is refused if the encoding of the database is not UTF8.
 ///
 /// If no connection is available, or the connection of a read breaks or does not respond, the source of the error is an
 /// [`OverloadedError`](crate::host::OverloadedError), and the response is 503 with `retry-after`.

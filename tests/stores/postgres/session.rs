@@ -18,7 +18,6 @@ async fn the_defaults_of_a_database_have_no_effect() {
         ("idle_in_transaction_session_timeout", "1ms", "20s"),
         ("lock_timeout", "1ms", "0"),
         ("idle_session_timeout", "1h", "0"),
-        ("plan_cache_mode", "auto", "force_generic_plan"),
     ];
     for (setting, default, _) in settings {
         database.alter(&format!("SET {setting} = '{default}'"));

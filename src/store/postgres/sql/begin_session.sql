@@ -7,8 +7,7 @@ SELECT current_setting('server_encoding'), (
         ('idle_in_transaction_session_timeout', '20s'),
         ('transaction_timeout', '0'), -- since Postgres 17
         ('lock_timeout', '0'),
-        ('idle_session_timeout', '0'),
-        ('plan_cache_mode', 'force_generic_plan') -- a list of threads would be planned on each request
+        ('idle_session_timeout', '0')
     ) AS needed (name, value) USING (name)
     WHERE source <> 'client' OR name = 'default_transaction_isolation'
 )
