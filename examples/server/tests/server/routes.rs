@@ -398,9 +398,6 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
         "# TYPE forum_api_requests_total counter",
         "# TYPE forum_api_request_duration_seconds histogram",
         "# TYPE forum_server_tasks gauge",
-        "# TYPE process_cpu_seconds_total counter",
-        "# TYPE process_open_fds gauge",
-        "# TYPE process_resident_memory_bytes gauge",
     ] {
         assert!(metrics.body.lines().any(|found| found == line), "{line}");
     }

@@ -7,8 +7,7 @@ use tokio::sync::Semaphore;
 use super::connection::{Connection, Query};
 use super::postgres_transaction::{Failure, Postgres, PostgresTransaction};
 
-/// Sets the limits of a transaction. Behind a pooler in transaction mode, the session can lack the limits of the
-/// connection.
+/// Limits a transaction also behind a pooler in transaction mode, whose sessions may not have the limits of the connection.
 macro_rules! limits {
     () => {
         "SET LOCAL statement_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '20s'"
