@@ -56,11 +56,18 @@ fn is_escaped(byte: u8) -> bool {
 /// between tokens; each becomes a space.
 fn quote(json: &[u8]) -> Bytes {
     let mut quoted = Vec::with_capacity(json.len() + json.len() / 8);
-    for byte in json {
-        if is_escaped(*byte) {
-            quoted.push(b'\\');
+    for run in json.split_inclusive(|byte| is_escaped(*byte) || *byte < b' ') {
+        match run.split_last() {
+            Some((last, text)) if is_escaped(*last) => {
+                quoted.extend_from_slice(text);
+                quoted.extend([b'\\', *last]);
+            }
+            Some((..b' ', text)) => {
+                quoted.extend_from_slice(text);
+                quoted.push(b' ');
+            }
+            _ => quoted.extend_from_slice(run),
         }
-        quoted.push((*byte).max(b' '));
     }
     quoted.into()
 }

@@ -277,14 +277,11 @@ fn requests_that_get_no_answer_from_postgres_are_refused_without_effect() {
                 scope.spawn(|| server.get(token, POSTS)),
                 scope.spawn(|| get(&server.api_url("/forums"))),
                 scope.spawn(|| sign_in(server, "admin", server.password())),
+                scope.spawn(|| call_tool(server, token)),
             ];
-            let called = scope.spawn(|| call_tool(server, token));
             for request in requests {
                 assert_not_run(&request.join().unwrap());
             }
-            let called = called.join().unwrap();
-            assert_eq!(called.json()["result"]["isError"], true, "{called:?}");
-            assert_eq!(called.header_number("retry-after"), Some(1));
         });
     }
     proxy.restore();

@@ -161,7 +161,8 @@ impl<'a> PostgresTransaction<'a> {
         &self,
         result: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> DbResult<T> {
-        let checked = async { self.check(result.await) };
+        // On the heap, because futures of reads on SQLite would contain it as well.
+        let checked = Box::pin(async { self.check(result.await) });
         match self.inner {
             Some(_) => checked.await,
             None => postgres::limit_wait(checked).await,
@@ -242,7 +243,7 @@ impl Postgres<'_> {
             Self::Connection(client) => {
                 tracing::trace!(sql, "executing statement");
                 let no_effect = |error| PostgresError::from(error).without_effect();
-                let run = async {
+                let run = Box::pin(async {
                     let statement = client.prepare_cached(sql).await.map_err(no_effect)?;
                     let rows = client.query_raw(&statement, values).await;
                     let mut rows = pin!(rows.map_err(no_effect)?);
@@ -250,7 +251,7 @@ impl Postgres<'_> {
                         && read(&row)?.is_continue()
                     {}
                     DbResult::Ok(())
-                };
+                });
                 postgres::limit_wait(run).await?;
             }
             Self::Transaction(transaction) => {
