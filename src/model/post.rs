@@ -286,7 +286,7 @@ impl BodyFormat {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct PostFilter {
-    /// Only posts created at this RFC 3339 time or later. A client that polls skips the posts that it has.
+    /// Only posts created at this RFC 3339 time or later.
     pub since: Option<Timestamp>,
     /// Id of the post at which the list starts, 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`. Cannot be combined
     /// with `after`.
