@@ -3,7 +3,7 @@
 //! Sends requests to the API over a board with 4,000 posts, in a process under callgrind, with a log line for each. One
 //! process sends 100 requests and another one 400, so that the difference excludes the start. Fails if a request needs 3 %
 //! more instructions than `instructions.tsv` records, or 15 % more if the record was made with another compiler, or if a
-//! call of a tool needs 1.5 times the instructions of its request. Writes the record with `-- --record`. Needs valgrind,
+//! call of a tool needs 1.8 times the instructions of its request. Writes the record with `-- --record`. Needs valgrind,
 //! and takes two minutes after compilation.
 
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ const TOLERANCE: f64 = 1.03;
 const TOLERANCE_OF_OTHER_COMPILER: f64 = 1.15;
 
 /// Maximum of a tool call, as a multiple of the same request over HTTP.
-const TOLERANCE_OF_TOOL: f64 = 1.5;
+const TOLERANCE_OF_TOOL: f64 = 1.8;
 
 const POSTS: &str = "page of 20 posts, token";
 const REPLY: &str = "reply, token";
