@@ -59,6 +59,7 @@ impl Endpoint {
     const ROTATION_PERIOD: Duration = DAY;
 
     /// Returns `true` if the last attempt failed or took longer than a second.
+    #[cfg(any(feature = "sqlite", feature = "webhooks"))]
     pub(crate) const fn is_impaired(&self) -> bool {
         self.failing_since.is_some() || self.is_slow
     }
