@@ -25,8 +25,8 @@ pub struct Setting<T> {
 const MAX_LENGTH: u32 = 1_000_000;
 /// Largest interval in seconds: a year.
 const MAX_SECONDS: u32 = 31_536_000;
-/// Largest limit of a number per hour, per day or per inbox, and of points.
-const MAX_LIMIT: u32 = 1_000_000;
+/// Largest limit of a number per hour, per day or per inbox.
+const MAX_LIMIT: u32 = 1_000_000_000;
 /// Largest number of items that one command writes or reads at once.
 const MAX_ITEMS: u32 = 1_000;
 
@@ -111,7 +111,7 @@ pub const MAX_POINTS: Setting<u32> = Setting::new(
     "reputation.max_points",
     5,
     1,
-    MAX_LIMIT,
+    1_000_000,
     "Maximum absolute value of the points of a rating",
 );
 pub const RATINGS_PER_DAY: Setting<u32> = Setting::new(
