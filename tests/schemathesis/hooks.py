@@ -3,7 +3,7 @@
 import uuid
 
 import schemathesis
-from schemathesis.specs.openapi.checks import positive_data_acceptance
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 STATE_DEPENDENT = ("after", "from", "q")
 
@@ -16,6 +16,19 @@ def valid_data_acceptance(ctx, response, case):
         if name in STATE_DEPENDENT:
             return
     positive_data_acceptance(ctx, response, case)
+
+
+def has_null(value):
+    """Returns whether a field or an item of a JSON value is null."""
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return any(one is None or has_null(one) for one in values)
+
+
+@schemathesis.check
+def invalid_data_rejection(ctx, response, case):
+    """Requires that invalid data is rejected, except for null in a body: in an optional field it is an omitted field."""
+    if not has_null(case.body):
+        negative_data_rejection(ctx, response, case)
 
 
 @schemathesis.hook
