@@ -125,7 +125,6 @@ pub(crate) fn describe_error(error: &Error) -> String {
         | Error::InvalidColumnType(..)
         | Error::ExecuteReturnedResults
         | Error::QueryReturnedNoRows
-        | Error::QueryReturnedMoreThanOneRow
         | Error::StatementChangedRows(_)
         | Error::InvalidQuery
         | Error::MultipleStatement => error.to_string(),
