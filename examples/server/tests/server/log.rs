@@ -1,5 +1,6 @@
 //! The log: its fields, its behaviour without a reader, and the absence of secrets.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 
 use serde_json::{Value, json};
@@ -200,52 +201,129 @@ fn the_log_holds_no_secret_in_either_format() {
     }
 }
 
-/// Views with the names of the tables, whose rows cannot be read or written: the errors quote [`MARK`] and, on
-/// Postgres, the row.
-fn poison(directory: &ServerDirectory, table: &str) {
-    let kept = format!("ALTER TABLE {table} RENAME TO {table}_kept");
-    if directory.is_in_postgres() {
-        directory.execute(&format!(
-            "{kept}; CREATE VIEW {table} AS
-            SELECT * FROM {table}_kept WHERE quote_row({table}_kept::TEXT) WITH CHECK OPTION"
-        ));
-        return;
+/// SQL that makes statements fail with errors that quote [`MARK`], and SQL that ends this.
+struct Fault {
+    begin: String,
+    end: String,
+}
+
+impl Fault {
+    /// Returns a fault for each column that is read from a table, during which no row of the table can be written.
+    /// SQLite has no condition on the statement.
+    fn of_each_column(directory: &ServerDirectory) -> Vec<Self> {
+        // Tables are renamed, but not their names in foreign keys and triggers.
+        const LEGACY: &str = "PRAGMA busy_timeout = 20000; PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON;";
+        let columns = directory.query(
+            "SELECT list.name || ' ' || info.name FROM pragma_table_list AS list, pragma_table_info(list.name) AS info
+            WHERE list.schema = 'main' AND list.type = 'table' AND list.name NOT LIKE 'sqlite%'",
+        );
+        let faults = columns.iter().map(|column| {
+            let (table, column) = column.split_once(' ').unwrap();
+            let others = columns.iter().filter_map(|other| {
+                let other = other.strip_prefix(table)?.strip_prefix(' ')?;
+                (other != column).then(|| format!(", \"{other}\""))
+            });
+            let refuse = ["INSERT", "UPDATE", "DELETE"].map(|change| {
+                format!(
+                    "CREATE TRIGGER refuse_{change} INSTEAD OF {change} ON {table}
+                    BEGIN SELECT RAISE(ABORT, '{MARK}'); END;"
+                )
+            });
+            let begin = format!(
+                "{LEGACY} ALTER TABLE {table} RENAME TO {table}_kept; CREATE VIEW {table} AS
+                SELECT json_extract('{{}}', '{MARK}') AS \"{column}\" {} FROM {table}_kept; {}",
+                others.collect::<String>(),
+                refuse.concat()
+            );
+            let end =
+                format!("{LEGACY} DROP VIEW {table}; ALTER TABLE {table}_kept RENAME TO {table}");
+            Self { begin, end }
+        });
+        faults.collect()
     }
-    let columns = directory.query(&format!("SELECT name FROM pragma_table_info('{table}')"));
-    let values = columns
+
+    /// Adds a policy to each table that compares the statement with the one that fails, and returns a fault for each
+    /// statement in a log. Policies do not hold for superusers.
+    fn of_each_statement(directory: &ServerDirectory, log: &str) -> Vec<Self> {
+        let tables = directory.query(
+            "SELECT relname::TEXT FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'",
+        );
+        let policies = tables.iter().map(|table| {
+            format!(
+                "ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
+                CREATE POLICY whole ON {table} USING (is_whole()) WITH CHECK (is_whole());"
+            )
+        });
+        directory.execute(&format!(
+            "CREATE TABLE failing (statement TEXT);
+            CREATE FUNCTION is_whole () RETURNS BOOLEAN LANGUAGE plpgsql STABLE AS
+            $$ BEGIN
+                IF EXISTS (SELECT FROM failing WHERE statement = current_query()) THEN RAISE '{MARK}'; END IF;
+                RETURN TRUE;
+            END $$;
+            {}
+            DO $$ DECLARE name TEXT := current_database() || '_user'; BEGIN
+                EXECUTE format('CREATE ROLE %I', name);
+                EXECUTE format('GRANT ALL ON ALL TABLES IN SCHEMA public TO %I', name);
+                EXECUTE format('GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO %I', name);
+                EXECUTE format('ALTER DATABASE %I SET role = %I', current_database(), name);
+            END $$",
+            policies.collect::<String>()
+        ));
+        let lines = lines(log);
+        let statements: BTreeSet<_> = lines
+            .iter()
+            .filter(|line| line["fields"]["message"] == "executing statement")
+            .filter_map(|line| line["fields"]["sql"].as_str())
+            .collect();
+        let faults = statements.into_iter().map(|statement| Self {
+            begin: format!("INSERT INTO failing VALUES ($text${statement}$text$)"),
+            end: "DELETE FROM failing".into(),
+        });
+        faults.collect()
+    }
+}
+
+/// Sends every request of the API and of the panel, and runs commands. Returns whether something failed, and what the
+/// commands printed. `key` differs in each call.
+fn use_everything(server: &Server, alice: &str, session: &str, key: usize) -> (bool, String) {
+    let pages = ["usage", "tokens", "webhooks", "deliveries", "audit"];
+    let bearer = format!("Bearer {alice}");
+    let headers = [
+        ("authorization", &*bearer),
+        ("content-type", "application/json"),
+        ("idempotency-key", &*key.to_string()),
+    ];
+    let keyed = send(
+        "POST",
+        &server.api_url("/threads/2/posts"),
+        &headers,
+        r#"{"body":"x"}"#,
+    );
+    let statuses: Vec<_> = REQUESTS
         .iter()
-        .map(|column| format!("json_extract('{{}}', '{MARK}') AS \"{column}\""));
-    let values = values.collect::<Vec<_>>().join(", ");
-    let refuse = ["INSERT", "UPDATE", "DELETE"].map(|change| {
-        format!(
-            "CREATE TRIGGER poison_{change} INSTEAD OF {change} ON {table}
-            BEGIN SELECT RAISE(ABORT, '{MARK}'); END;"
-        )
-    });
-    directory.execute(&format!(
-        "{LEGACY} {kept}; CREATE VIEW {table} AS SELECT {values} FROM {table}_kept; {}",
-        refuse.concat()
-    ));
+        .map(|(method, path, body, _)| server.send(method, alice, path, body).status)
+        .chain(pages.map(|name| page(server, session, &format!("/panel/{name}")).status))
+        .chain([sign_in(server, "admin", MARK).status, keyed.status])
+        .collect();
+    let commands = ["audit list", "setting post.per_hour 1000000"].map(|line| server.run(line));
+    let has_failed = statuses.iter().any(|status| *status >= 500)
+        || commands.iter().any(|exited| exited.status != 0);
+    (has_failed, commands.map(|exited| exited.stderr).concat())
 }
-
-fn cure(directory: &ServerDirectory, table: &str) {
-    let begin = if directory.is_in_postgres() {
-        ""
-    } else {
-        LEGACY
-    };
-    directory.execute(&format!(
-        "{begin} DROP VIEW {table}; ALTER TABLE {table}_kept RENAME TO {table}"
-    ));
-}
-
-/// Renames tables of SQLite, but not their names in foreign keys and triggers.
-const LEGACY: &str =
-    "PRAGMA busy_timeout = 20000; PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON;";
 
 #[test]
-fn errors_of_each_table_are_logged_without_values() {
-    let server = Server::new(&["--token-budget", "99999", "--window", "86400"]);
+fn errors_of_each_statement_are_logged_without_values() {
+    let options = [
+        "--token-budget",
+        "99999",
+        "--window",
+        "86400",
+        "--log",
+        "json",
+    ];
+    let environment = [("RUST_LOG", "trace")];
+    let server = Server::start_with(ServerDirectory::new(), &options, &environment, "");
     let alice = server.token("alice");
     let session = cookie(&sign_in(&server, "admin", server.password()));
     server.remove_post_limits();
@@ -253,49 +331,27 @@ fn errors_of_each_table_are_logged_without_values() {
         server.run_ok(&format!("setting {key} 1000000"));
     }
     server.run_ok("webhook add --allow-private-webhooks --url http://127.0.0.1:1/x");
-    let directory = &server.directory;
-    let tables = if directory.is_in_postgres() {
-        directory.execute(&format!(
-            "CREATE FUNCTION quote_row (line TEXT) RETURNS BOOLEAN LANGUAGE plpgsql AS
-            $$ BEGIN RAISE '{MARK} %', line; END $$"
-        ));
-        "SELECT relname::TEXT FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
-    } else {
-        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%'"
-    };
-    let tables = directory.query(tables);
-    assert!(tables.len() > 20, "{tables:?}");
-    let mut printed = String::new();
-    let mut failed = 0;
-    for table in &tables {
-        poison(directory, table);
-        let statuses = REQUESTS
-            .iter()
-            .map(|(method, path, body, _)| server.send(method, &alice, path, body).status)
-            .chain(
-                [
-                    "/panel/usage",
-                    "/panel/tokens",
-                    "/panel/webhooks",
-                    "/panel/deliveries",
-                    "/panel/audit",
-                ]
-                .map(|path| page(&server, &session, path).status),
-            );
-        failed += usize::from(statuses.filter(|status| *status >= 500).count() > 0);
-        sign_in(&server, "admin", MARK);
-        for line in ["audit list", "setting post.per_hour 1000000"] {
-            printed += &server.run(line).stderr;
-        }
-        cure(directory, table);
-    }
-    assert!(failed * 2 > tables.len(), "{failed} of {}", tables.len());
+    use_everything(&server, &alice, &session, 0);
     let (directory, log) = server.stop_with_log();
-    let code = if directory.is_in_postgres() {
-        "Postgres error P0001"
+    let (faults, code) = if directory.is_in_postgres() {
+        let faults = Fault::of_each_statement(&directory, &log);
+        (faults, "Postgres error P0001")
     } else {
-        "Error code 1"
+        (Fault::of_each_column(&directory), "Error code 1")
     };
+    let server = Server::start(directory, &options);
+    let (has_failed, mut printed) = use_everything(&server, &alice, &session, 1);
+    assert!(!has_failed);
+    let mut failed = 0;
+    for (key, fault) in (2..).zip(&faults) {
+        server.directory.execute(&fault.begin);
+        let (has_failed, stderr) = use_everything(&server, &alice, &session, key);
+        failed += usize::from(has_failed);
+        printed += &stderr;
+        server.directory.execute(&fault.end);
+    }
+    assert!(failed > 50, "{failed} of {}", faults.len());
+    let (_, log) = server.stop_with_log();
     for text in [&log, &printed] {
         assert!(text.contains(code), "{text}");
         Secrets::default().assert_absent(text);
