@@ -27,8 +27,8 @@ pub mod worker;
 const LOGS: [&str; 2] = ["-wal", "-journal"];
 
 /// Checks that no log of another database is beside the path of a new one: SQLite would apply the log to it.
-fn check_no_log(database: &Path) -> BoardResult<()> {
-    let mut logs = LOGS.into_iter().map(|suffix| beside(database, suffix));
+fn check_no_log(path: &Path) -> BoardResult<()> {
+    let mut logs = LOGS.into_iter().map(|suffix| beside(path, suffix));
     logs.find(|log| log.symlink_metadata().is_ok())
         .map_or(Ok(()), |log| {
             let log = log.display();
