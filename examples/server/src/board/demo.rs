@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::access::actor::Actor;
 use super::access::groups::Groups;
 use super::access::permissions::AccessLists;
-use super::db::{Connection, Transaction};
+use super::db::{Connection, Transaction, bind};
 use super::forums::{self, ForumInsert};
 use super::messages::{self, MessageInsert};
 use super::polls::poll_rules::{PollChoice, PollDraft};
@@ -153,17 +153,18 @@ pub async fn add_forums(tx: &Transaction<'_>, titles: &[&str], now: Timestamp) -
 
 /// Returns whether the board contains exactly the forums, members and posts of the demo content.
 pub async fn is_fresh(connection: &Connection<'_>) -> BoardResult<bool> {
-    let count = "
-        SELECT (SELECT count(*) FROM forum), (SELECT count(*) FROM member), (SELECT count(*) FROM post)";
-    let found: [usize; 3] = connection
-        .one(count, &[], |row| {
-            Ok([row.count()?, row.count()?, row.count()?])
-        })
-        .await?;
     let content = content()?;
     let threads = content.forums.iter().flat_map(|forum| &forum.threads);
-    let posts = threads.map(|thread| thread.posts.len()).sum();
-    Ok(found == [content.forums.len(), content.members.len(), posts])
+    let posts: usize = threads.map(|thread| thread.posts.len()).sum();
+    let compare = "
+        SELECT (SELECT count(*) FROM forum) = ?1 AND (SELECT count(*) FROM member) = ?2
+            AND (SELECT count(*) FROM post) = ?3 AS is_fresh";
+    let [forums, members, posts] =
+        [content.forums.len(), content.members.len(), posts].map(|count| count as i64);
+    let parameters = bind![forums, members, posts];
+    Ok(connection
+        .one(compare, parameters, |row| row.value("is_fresh"))
+        .await?)
 }
 
 /// Writes the demo content and tracks the written ids by name or title.

@@ -10,7 +10,7 @@ use forum_api::model::{Forum, ForumId, is_blank, is_single_line};
 use super::access::actor::Actor;
 use super::access::groups::Groups;
 use super::access::permissions::AccessLists;
-use super::db::{Connection, RowReader, Transaction, bind};
+use super::db::{Connection, Row, Transaction, bind};
 use super::locks;
 
 const LIST: &str = "
@@ -20,15 +20,15 @@ const LIST: &str = "
 /// Lists the visible forums by position, parents before their children.
 pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec<Forum>> {
     let mut children = BTreeMap::<Option<i64>, Vec<(i64, Forum)>>::new();
-    let read = |row: &mut RowReader<'_>| {
-        let id = row.value()?;
-        let parent = row.value()?;
-        let mut forum = Forum::new(ForumId::from(id), row.value::<String>()?);
-        forum.description = row.value()?;
-        forum.position = row.count()?;
-        forum.thread_count = row.count()?;
-        forum.post_count = row.count()?;
-        forum.last_activity_at = row.value()?;
+    let read = |row: &Row<'_>| {
+        let id = row.value("id")?;
+        let parent = row.value("parent_id")?;
+        let mut forum = Forum::new(ForumId::from(id), row.value::<String>("title")?);
+        forum.description = row.value("description")?;
+        forum.position = row.count("position")?;
+        forum.thread_count = row.count("thread_count")?;
+        forum.post_count = row.count("post_count")?;
+        forum.last_activity_at = row.value("last_activity_at")?;
         forum.can_start_thread = actor.access(id).start;
         children.entry(parent).or_default().push((id, forum));
         Ok(Continue(()))

@@ -3,7 +3,7 @@
 use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserId};
 use serde::Serialize;
 
-use super::db::{Connection, DbResult, RowReader, bind, stored};
+use super::db::{Connection, DbResult, Row, bind, stored};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,13 +25,13 @@ pub async fn members(connection: &Connection<'_>) -> DbResult<Vec<MemberListing>
     connection
         .all(list, &[], |row| {
             Ok(MemberListing {
-                user_id: row.id()?,
-                username: row.value()?,
-                groups: split(&row.value::<String>()?),
-                banned: row.value()?,
-                joined_at: row.value()?,
-                last_seen_at: row.value()?,
-                post_count: row.value()?,
+                user_id: row.id("id")?,
+                username: row.value("username")?,
+                groups: split(&row.value::<String>("groups")?),
+                banned: row.value("banned")?,
+                joined_at: row.value("joined_at")?,
+                last_seen_at: row.value("last_seen_at")?,
+                post_count: row.value("post_count")?,
             })
         })
         .await
@@ -59,14 +59,14 @@ pub async fn forums(connection: &Connection<'_>) -> DbResult<Vec<ForumListing>> 
     connection
         .all(list, &[], |row| {
             Ok(ForumListing {
-                forum_id: row.id()?,
-                parent_id: row.maybe_id()?,
-                title: row.value()?,
-                read: groups(row)?,
-                start: groups(row)?,
-                reply: groups(row)?,
-                thread_count: row.value()?,
-                post_count: row.value()?,
+                forum_id: row.id("id")?,
+                parent_id: row.maybe_id("parent_id")?,
+                title: row.value("title")?,
+                read: groups(row, "read_groups")?,
+                start: groups(row, "start_groups")?,
+                reply: groups(row, "reply_groups")?,
+                thread_count: row.value("thread_count")?,
+                post_count: row.value("post_count")?,
             })
         })
         .await
@@ -101,15 +101,15 @@ pub async fn threads(
     connection
         .all(list, parameters, |row| {
             Ok(ThreadListing {
-                thread_id: row.id()?,
-                forum_id: row.id()?,
-                title: row.value()?,
-                author: row.value()?,
-                state: row.state()?,
-                locked: row.value()?,
-                pinned: row.value()?,
-                reply_count: row.value()?,
-                last_activity_at: row.value()?,
+                thread_id: row.id("id")?,
+                forum_id: row.id("forum_id")?,
+                title: row.value("title")?,
+                author: row.value("username")?,
+                state: row.state("state")?,
+                locked: row.value("locked")?,
+                pinned: row.value("pinned")?,
+                reply_count: row.value("reply_count")?,
+                last_activity_at: row.value("last_activity_at")?,
             })
         })
         .await
@@ -137,18 +137,18 @@ pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult
     connection
         .all(list, parameters, |row| {
             Ok(PostListing {
-                post_id: row.id()?,
-                thread_id: row.id()?,
-                author: row.value()?,
-                created_at: row.value()?,
-                body: row.value()?,
+                post_id: row.id("id")?,
+                thread_id: row.id("thread_id")?,
+                author: row.value("username")?,
+                created_at: row.value("created_at")?,
+                body: row.value("body")?,
             })
         })
         .await
 }
 
-fn groups(row: &mut RowReader<'_>) -> DbResult<Option<Vec<String>>> {
-    let names = row.value::<Option<String>>()?;
+fn groups(row: &Row<'_>, column: &str) -> DbResult<Option<Vec<String>>> {
+    let names = row.value::<Option<String>>(column)?;
     Ok(names.map(|names| split(&names)))
 }
 

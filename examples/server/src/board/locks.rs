@@ -8,7 +8,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::{NewMessage, Timestamp, UserRef};
 
 use super::accounts;
-use super::db::{self, Driver, RowReader, Transaction, bind};
+use super::db::{self, Driver, Transaction, bind};
 use super::messages::recipients;
 
 /// The rows that a command locks besides the row of its own member.
@@ -46,7 +46,14 @@ impl LockTarget {
         match self {
             Self::Nothing | Self::Thread(_) | Self::Poll(_) => {}
             Self::Post(post) => {
-                members.extend(id(tx, "SELECT author_id FROM post WHERE id = ?1", *post).await?);
+                members.extend(
+                    id(
+                        tx,
+                        "SELECT author_id AS member FROM post WHERE id = ?1",
+                        *post,
+                    )
+                    .await?,
+                );
             }
             Self::Member(user) => members.extend(accounts::find(tx, user).await?),
             Self::Recipients(message) => {
@@ -82,12 +89,14 @@ const THREAD_OF_POLL: &str = "
     SELECT id FROM thread WHERE id = (SELECT thread_id FROM poll WHERE id = ?1) FOR NO KEY UPDATE";
 
 const SENDER: &str = "
-    SELECT message.sender_id FROM message_copy JOIN message ON message.id = message_copy.message_id
+    SELECT message.sender_id AS member FROM message_copy JOIN message ON message.id = message_copy.message_id
     WHERE message_copy.id = ?1";
 
-/// Reads the id that a query selects, if there is one.
+/// Reads the id of the member that a query selects, if there is one.
 async fn id(tx: &Transaction<'_>, query: &'static str, of: i64) -> db::DbResult<Option<i64>> {
-    let found = tx.first(query, bind![of], |row| row.value()).await?;
+    let found = tx
+        .first(query, bind![of], |row| row.value("member"))
+        .await?;
     Ok(found.flatten())
 }
 
@@ -127,7 +136,8 @@ pub async fn newest_in_forum(
         _ => "SELECT newest_at FROM forum WHERE id = coalesce(:forum, (SELECT forum_id FROM thread WHERE id = :thread))",
     };
     let parameters = bind! { ":forum": forum, ":thread": thread };
-    tx.first(find, parameters, |row| row.value()).await
+    tx.first(find, parameters, |row| row.value("newest_at"))
+        .await
 }
 
 /// Locks the authors of the visible posts of a thread.
@@ -135,11 +145,12 @@ pub async fn authors(tx: &Transaction<'_>, thread: i64) -> db::DbResult<()> {
     if is_exclusive(tx) {
         return Ok(());
     }
-    let read = |row: &mut RowReader<'_>| row.value();
     let find = "
         SELECT DISTINCT author_id FROM post
         WHERE thread_id = ?1 AND state = 'visible' AND author_id IS NOT NULL";
-    let authors = tx.all(find, bind![thread], read).await?;
+    let authors = tx
+        .all(find, bind![thread], |row| row.value("author_id"))
+        .await?;
     members(tx, &authors).await
 }
 
@@ -150,7 +161,7 @@ pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> db:
         return Ok(());
     }
     let find = "SELECT id FROM member WHERE groups LIKE '%administrators%'";
-    let mut ids = tx.all(find, &[], |row| row.value()).await?;
+    let mut ids = tx.all(find, &[], |row| row.value("id")).await?;
     ids.push(member);
     members(tx, &ids).await
 }

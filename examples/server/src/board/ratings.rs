@@ -62,21 +62,21 @@ async fn rater_and_forum(
     forum: Option<i64>,
 ) -> BoardResult<(Option<Author>, Option<ForumSummary>)> {
     let query = "
-        SELECT actor.id, actor.username, actor.avatar_url, forum.id, forum.title
+        SELECT
+            actor.id AS actor_id, actor.username AS actor_name, actor.avatar_url AS actor_avatar_url,
+            forum.id AS forum_id, forum.title
         FROM (SELECT 1) AS alone
         LEFT JOIN member AS actor ON actor.id = :actor
         LEFT JOIN forum ON forum.id = :forum";
     let parameters = bind! { ":actor": actor, ":forum": forum };
     let found = connection
         .one(query, parameters, |row| {
-            let actor = row.author()?;
-            let forum_id = row.maybe_id()?;
-            let title = row.value::<Option<String>>()?;
+            let actor = row.author(["actor_id", "actor_name", "actor_avatar_url"])?;
+            let forum_id = row.maybe_id("forum_id")?;
+            let title = row.value("title")?;
             let forum = forum_id.zip(title);
-            Ok((
-                actor,
-                forum.map(|(forum_id, title)| ForumSummary { forum_id, title }),
-            ))
+            let forum = forum.map(|(forum_id, title)| ForumSummary { forum_id, title });
+            Ok((actor, forum))
         })
         .await;
     Ok(found?)
@@ -121,7 +121,7 @@ async fn find_post(
 ) -> BoardResult<RatedPost> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
-            "SELECT post.id, thread.forum_id, post.state = 'visible' AND thread.state = 'visible'
+            "SELECT post.id, thread.forum_id, post.state = 'visible' AND thread.state = 'visible' AS is_public
             FROM post JOIN thread ON thread.id = post.thread_id
             WHERE post.id = :post AND post.author_id = :author AND {} AND {}",
             sees_post("post"),
@@ -133,9 +133,9 @@ async fn find_post(
     let parameters = visibility.with(bind! { ":post": post, ":author": author });
     let subject = connection.first(&QUERY, &parameters, |row| {
         Ok(RatedPost {
-            id: row.value()?,
-            forum: row.value()?,
-            public: row.value()?,
+            id: row.value("id")?,
+            forum: row.value("forum_id")?,
+            public: row.value("is_public")?,
         })
     });
     let absent = || BoardError::not_found(texts.unknown_rated_post);
@@ -194,7 +194,7 @@ impl RatingInsert<'_> {
              WHERE rater_id = :rater AND created_at > :since AND created_at <= :now
              ORDER BY created_at DESC LIMIT 1 OFFSET :others",
                 parameters,
-                |row| row.value(),
+                |row| row.value("created_at"),
             )
             .await?;
         check_frequency(oldest, self.at, most, DAY, texts.too_many_ratings)
@@ -218,7 +218,7 @@ impl RatingInsert<'_> {
             .one(
                 "UPDATE member SET reputation = reputation + ?2 WHERE id = ?1 RETURNING reputation",
                 parameters,
-                |row| row.value(),
+                |row| row.value("reputation"),
             )
             .await?;
         Ok((rating, total))

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use forum_api::async_trait;
 use serde_json::Value;
 
-use super::db::{Connection, DbError, DbResult, RowReader, Transaction, bind};
+use super::db::{Connection, DbError, DbResult, Row, Transaction, bind};
 use super::edit_rules::EditWindow;
 
 /// A setting of the board.
@@ -168,7 +168,7 @@ impl<T: SettingType> Setting<T> {
 
     pub async fn get(&self, connection: &Connection<'_>) -> DbResult<T> {
         let find = "SELECT value FROM setting WHERE key = ?1";
-        let read = |row: &mut RowReader<'_>| Ok(self.read(row.text()?));
+        let read = |row: &Row<'_>| Ok(self.read(row.text("value")?));
         let value = connection.first(find, bind![self.key], read).await?;
         Ok(value.unwrap_or(self.default))
     }
@@ -187,7 +187,7 @@ pub struct SettingValues(HashMap<String, String>);
 
 impl SettingValues {
     pub async fn load(connection: &Connection<'_>) -> DbResult<Self> {
-        let read = |row: &mut RowReader<'_>| Ok((row.value()?, row.value()?));
+        let read = |row: &Row<'_>| Ok((row.value("key")?, row.value("value")?));
         let stored = connection
             .all("SELECT key, value FROM setting", &[], read)
             .await?;
@@ -196,12 +196,14 @@ impl SettingValues {
 
     /// Column of all stored settings, in SQLite and in Postgres: a JSON object, or null.
     pub const COLUMN: [&str; 2] = [
-        "(SELECT json_group_object(key, value) FROM setting)",
-        "(SELECT CAST(json_object_agg(key, value) AS TEXT) FROM setting)",
+        "(SELECT json_group_object(key, value) FROM setting) AS settings",
+        "(SELECT CAST(json_object_agg(key, value) AS TEXT) FROM setting) AS settings",
     ];
 
-    pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
-        let stored = row.text()?.map_or(Ok(HashMap::new()), serde_json::from_str);
+    pub fn read(row: &Row<'_>) -> DbResult<Self> {
+        let stored = row
+            .text("settings")?
+            .map_or(Ok(HashMap::new()), serde_json::from_str);
         Ok(Self(stored.map_err(|_| {
             DbError::Invalid("the settings are malformed")
         })?))

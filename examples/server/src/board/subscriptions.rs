@@ -11,13 +11,13 @@ use forum_api::model::{
 use super::access::actor::Actor;
 use super::access::visibility;
 use super::access::visibility::{Visibility, sees_forum, sees_thread};
-use super::db::{self, Connection, RowReader, Transaction, bind};
+use super::db::{self, Connection, Row, Transaction, bind};
 use super::events::Command;
 
 const SELECT: &str = "
     SELECT
-        subscription.id, subscription.target = 'thread', subscription.target_id, subscription.forum_id,
-        coalesce(thread.title, forum.title), subscription.created_at
+        subscription.id, subscription.target = 'thread' AS is_thread, subscription.target_id, subscription.forum_id,
+        coalesce(thread.title, forum.title) AS title, subscription.created_at
     FROM subscription
     JOIN forum ON forum.id = subscription.forum_id
     LEFT JOIN thread ON subscription.target = 'thread' AND thread.id = subscription.target_id
@@ -137,15 +137,19 @@ async fn load(
 }
 
 /// Reads a subscription and its id.
-fn read(row: &mut RowReader<'_>) -> db::DbResult<(i64, Subscription)> {
-    let id = row.value()?;
-    let target = if row.value()? {
-        SubscriptionTarget::Thread(row.id()?)
+fn read(row: &Row<'_>) -> db::DbResult<(i64, Subscription)> {
+    let target = if row.value("is_thread")? {
+        SubscriptionTarget::Thread(row.id("target_id")?)
     } else {
-        SubscriptionTarget::Forum(row.id()?)
+        SubscriptionTarget::Forum(row.id("target_id")?)
     };
-    let subscription = Subscription::new(&target, row.id()?, row.value::<String>()?, row.value()?);
-    Ok((id, subscription))
+    let subscription = Subscription::new(
+        &target,
+        row.id("forum_id")?,
+        row.value::<String>("title")?,
+        row.value("created_at")?,
+    );
+    Ok((row.value("id")?, subscription))
 }
 
 /// Returns the forum of a visible target.

@@ -9,7 +9,7 @@ use forum_api::model::{
 
 use super::access::actor::Actor;
 use super::access::visibility::{Visibility, sees_thread, sees_thread_of};
-use super::db::{self, Connection, RowReader, bind};
+use super::db::{self, Connection, Row, bind};
 use super::events::Command;
 use super::markdown::BodyHtml;
 use super::posts::post_events::{EventScope, STARTED};
@@ -110,7 +110,7 @@ pub async fn start(
     Ok(thread)
 }
 
-fn read(row: &mut RowReader<'_>, actor: &Actor) -> db::DbResult<Thread> {
+fn read(row: &Row<'_>, actor: &Actor) -> db::DbResult<Thread> {
     Ok(thread_for(read_thread(row)?, actor))
 }
 

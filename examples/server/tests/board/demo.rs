@@ -145,13 +145,21 @@ impl Demo {
         self.board.read_snapshot(query).await.unwrap()
     }
 
-    /// Returns the only value that a query selects.
+    /// Returns the column `value` of the only row of a query.
     pub async fn query_value<T>(&self, sql: &'static str) -> T
     where
         T: FromSql + FromSqlOwned + Send + 'static,
     {
+        self.query_values(sql).await.pop().unwrap()
+    }
+
+    /// Returns the column `value` of each row of a query.
+    pub async fn query_values<T>(&self, sql: &'static str) -> Vec<T>
+    where
+        T: FromSql + FromSqlOwned + Send + 'static,
+    {
         self.read(move |connection| {
-            Box::pin(async move { Ok(connection.one(sql, &[], |row| row.value()).await?) })
+            Box::pin(async move { Ok(connection.all(sql, &[], |row| row.value("value")).await?) })
         })
         .await
     }

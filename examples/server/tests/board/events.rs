@@ -135,8 +135,12 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
         });
     let post: i64 = board
         .read(|connection| {
-            let waiting = "SELECT min(id) FROM post WHERE state = 'awaiting_approval'";
-            Box::pin(async { Ok(connection.one(waiting, &[], |row| row.value()).await?) })
+            let waiting = "SELECT min(id) AS post FROM post WHERE state = 'awaiting_approval'";
+            Box::pin(async {
+                Ok(connection
+                    .one(waiting, &[], |row| row.value("post"))
+                    .await?)
+            })
         })
         .await
         .unwrap();
@@ -179,7 +183,7 @@ async fn outbox(board: &ReferenceBoard) -> Vec<String> {
     board
         .read(|connection| {
             let bodies = "SELECT body FROM forum_api_events ORDER BY number";
-            Box::pin(async { Ok(connection.all(bodies, &[], |row| row.value()).await?) })
+            Box::pin(async { Ok(connection.all(bodies, &[], |row| row.value("body")).await?) })
         })
         .await
         .unwrap()

@@ -12,11 +12,11 @@ use crate::demo::Demo;
 use crate::postgres::run_with_postgres;
 use forum_api::Language;
 
-const SEEN: &str = "SELECT count(*) FROM member WHERE last_seen_at IS NOT NULL";
+const SEEN: &str = "SELECT count(*) AS value FROM member WHERE last_seen_at IS NOT NULL";
 
 async fn see_all_members(demo: &Demo) -> i64 {
     let members: i64 = demo
-        .query_value("SELECT count(*) FROM member WHERE banned = FALSE")
+        .query_value("SELECT count(*) AS value FROM member WHERE banned = FALSE")
         .await;
     for id in 1..=members + 1 {
         let request = RequestInfo::new(demo.clock.now());

@@ -6,12 +6,8 @@ use crate::demo::{Demo, body, field_values, number};
 
 /// Returns the topics of the events since the last call.
 async fn topics(demo: &Demo) -> Vec<String> {
-    let topics = demo
-        .read(|connection| {
-            let topics = "SELECT topic FROM forum_api_events ORDER BY number";
-            Box::pin(async { Ok(connection.all(topics, &[], |row| row.value()).await?) })
-        })
-        .await;
+    let find = "SELECT topic AS value FROM forum_api_events ORDER BY number";
+    let topics = demo.query_values(find).await;
     demo.sql("DELETE FROM forum_api_events").await;
     topics
 }
@@ -80,7 +76,8 @@ async fn a_reason_is_stored_with_its_edit() {
     ] {
         let moderator = demo.as_member("mod").await;
         assert_eq!(moderator.patch(&path, &edit).await.status, 200);
-        let reason = "SELECT coalesce(edit_reason, 'none') FROM post WHERE edited_at IS NOT NULL";
+        let reason =
+            "SELECT coalesce(edit_reason, 'none') AS value FROM post WHERE edited_at IS NOT NULL";
         assert_eq!(demo.query_value::<String>(reason).await, expected);
     }
 }

@@ -25,7 +25,7 @@ async fn deferred_statements_with_missing_or_unused_parameters_are_refused() {
     })
     .await;
     let reputation: i64 = demo
-        .query_value("SELECT reputation FROM member WHERE id = 1")
+        .query_value("SELECT reputation AS value FROM member WHERE id = 1")
         .await;
     assert_eq!(reputation, 7);
 }

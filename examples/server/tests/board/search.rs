@@ -219,8 +219,8 @@ async fn a_long_thread_is_not_found_while_it_is_deleted() {
 
 /// Returns the number of posts in the index.
 async fn count_indexed(demo: &Demo) -> i64 {
-    let sqlite = "SELECT count(*) FROM post_text_docsize";
-    let postgres = "SELECT count(*) FROM post_text";
+    let sqlite = "SELECT count(*) AS value FROM post_text_docsize";
+    let postgres = "SELECT count(*) AS value FROM post_text";
     demo.query_value(demo.for_backend(sqlite, postgres)).await
 }
 

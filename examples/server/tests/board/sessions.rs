@@ -32,7 +32,8 @@ async fn is_signed_in(demo: &Demo, session: Hash) -> bool {
 }
 
 async fn last_use(demo: &Demo) -> i64 {
-    demo.query_value("SELECT max(used_at) FROM session").await
+    demo.query_value("SELECT max(used_at) AS value FROM session")
+        .await
 }
 
 /// Uses the session and writes the time.
@@ -96,6 +97,8 @@ async fn a_new_session_removes_expired_sessions() {
     begin(&demo, SESSION).await;
     demo.advance(IDLE);
     begin(&demo, OTHER_SESSION).await;
-    let left: i64 = demo.query_value("SELECT count(*) FROM session").await;
+    let left: i64 = demo
+        .query_value("SELECT count(*) AS value FROM session")
+        .await;
     assert!(left == 1 && is_signed_in(&demo, OTHER_SESSION).await);
 }

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::board::db::bind;
 use crate::board::generate::ContentSize;
 use crate::board::settings;
 use crate::demo::{Demo, body};
@@ -78,15 +77,8 @@ async fn each_number_works_at_its_largest_value() {
     let title = json!({ "title": "t".repeat(1_000_000), "body": "b" });
     posted("mod", &threads, title).await;
 
-    let find = "SELECT username FROM member WHERE id > :first ORDER BY id LIMIT 1000";
-    let names: Vec<String> = demo
-        .read(move |connection| {
-            Box::pin(async move {
-                let parameters = bind! { ":first": 7_i64 };
-                Ok(connection.all(find, parameters, |row| row.value()).await?)
-            })
-        })
-        .await;
+    let find = "SELECT username AS value FROM member WHERE id > 7 ORDER BY id LIMIT 1000";
+    let names: Vec<String> = demo.query_values(find).await;
     let to: Vec<_> = names.iter().map(|name| format!("@{name}")).collect();
     assert_eq!(to.len(), 1_000);
     posted(

@@ -15,7 +15,7 @@ use crate::demo::{Demo, api_of};
 use crate::postgres::run_with_postgres;
 use crate::statements::token;
 
-const SEEN: &str = "SELECT count(*) FROM member WHERE last_seen_at IS NOT NULL";
+const SEEN: &str = "SELECT count(*) AS value FROM member WHERE last_seen_at IS NOT NULL";
 
 #[tokio::test]
 async fn only_accepted_requests_are_recorded_as_last_seen() {
@@ -61,7 +61,7 @@ fn the_statement_searches_indexes_of_postgres() {
             panic!("the database is in SQLite");
         };
         let client = database.pool.get().await.unwrap();
-        let statement = named_params(&[LOAD_TOKEN[1]]);
+        let statement = named_params(&[&LOAD_TOKEN[1]]);
         // Tables of a few rows are otherwise scanned.
         let prepare = format!(
             "SET enable_seqscan = off; PREPARE load_token AS {}",

@@ -1,5 +1,8 @@
 //! The caller and the caller's permissions, loaded from the database.
 
+use std::ops::Deref;
+use std::sync::LazyLock;
+
 use forum_api::host::{self, BoardError};
 use forum_api::model::Timestamp;
 use forum_api::token::{Lookup, TokenRecord};
@@ -7,123 +10,84 @@ use forum_api::token::{Lookup, TokenRecord};
 use super::board_rules::{BoardRules, BoardRulesCache};
 use super::groups::{Group, Groups};
 use super::permissions::{ForumPermissions, of_forum};
-use crate::board::db::{
-    Connection, DbResult, LogPosition, RowReader, Transaction, bind, json, position,
-};
+use crate::board::db::{Connection, DbResult, LogPosition, POSITION, Row, Transaction, bind, json};
 use crate::board::settings::BODY_MAX;
 use crate::board::texts::Texts;
 
-/// The columns that [`ActorRow::read`] reads.
-macro_rules! columns {
-    () => {
-        "
-    member.groups,
-    member.last_seen_at,
-    EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline'),
-    EXISTS (SELECT 1 FROM forum_api_endpoints WHERE enabled),
-    (SELECT value FROM setting WHERE key = 'post.body_max'),
-    (SELECT version FROM access_version)"
-    };
+/// Selects no position of the log.
+const NO_POSITION: &str = "NULL";
+
+/// Returns the columns that [`ActorRow::read`] reads. `position` selects the position of the log.
+fn columns(position: &str) -> String {
+    format!(
+        "member.id AS member_id, {position} AS log_position, member.groups, member.last_seen_at,
+        EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline') AS offline,
+        EXISTS (SELECT 1 FROM forum_api_endpoints WHERE enabled) AS has_endpoints,
+        (SELECT value FROM setting WHERE key = 'post.body_max') AS body_max,
+        (SELECT version FROM access_version) AS rules_version"
+    )
 }
 
-/// Reads the guest or a member. Returns no row for a member who is unknown or banned.
-macro_rules! load {
-    ($position:expr) => {
-        concat!(
-            "SELECT",
-            $position,
-            columns!(),
-            "
-FROM (SELECT 1) AS alone
-LEFT JOIN member ON member.id = :member
-WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE"
+/// Query of the guest or a member, without and with the position of the log. Returns no row for a member who is unknown
+/// or banned.
+static LOAD: LazyLock<[String; 2]> = LazyLock::new(|| {
+    [NO_POSITION, POSITION].map(|position| {
+        format!(
+            "SELECT {} FROM (SELECT 1) AS alone LEFT JOIN member ON member.id = :member
+            WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE",
+            columns(position)
         )
-    };
-}
+    })
+});
 
-pub const LOAD: &str = load!("");
+/// Query of members who are not banned.
+static LOAD_MEMBERS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {} FROM member
+        WHERE member.banned = FALSE AND member.id IN (SELECT CAST(value AS BIGINT) FROM json_each(:members))",
+        columns(NO_POSITION)
+    )
+});
 
-/// [`LOAD`] with the position of the log before the other columns.
-const LOAD_WITH_POSITION: &str = load!(position!());
-
-/// Reads members who are not banned: the id of each one and the columns of [`LOAD`].
-const LOAD_MEMBERS: &str = concat!(
-    "SELECT member.id,",
-    columns!(),
-    "
-FROM member
-WHERE member.banned = FALSE AND member.id IN (SELECT CAST(value AS BIGINT) FROM json_each(:members))"
-);
-
-/// Reads a token, and its owner with the columns of [`LOAD`]. If the owner is unknown or banned, the id of the member is
-/// null.
-macro_rules! load_token {
-    ($position:expr, $owner:literal) => {
-        concat!(
-            "SELECT
-    token.lookup,
-    token.digest,
-    token.owner,
-    token.label,
-    token.scopes,
-    token.created_at,
-    token.expires_at,
-    token.revoked_at,
-    token.last_used_at,
-    member.id,",
-            $position,
-            columns!(),
-            "
-FROM forum_api_tokens AS token
-LEFT JOIN member ON member.id = ",
-            $owner,
-            " AND member.banned = FALSE
-WHERE token.lookup = :lookup"
-        )
-    };
-}
-
-macro_rules! load_token_on_postgres {
-    ($position:expr) => {
-        load_token!(
-            $position,
-            "CASE WHEN token.owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(token.owner AS BIGINT) END"
-        )
-    };
-}
-
-/// The statements for SQLite and for Postgres. An id that is not a number in canonical form belongs to no member. On
+/// Query of a token and its owner: on SQLite, on Postgres, and on Postgres with the position of the log. If the owner is
+/// unknown or banned, the id of the member is null. An id that is not a number in canonical form belongs to no member. On
 /// Postgres, a number of more than 18 digits belongs to no member either.
-pub const LOAD_TOKEN: [&str; 2] = [
-    load_token!(
-        "",
-        "CAST(token.owner AS BIGINT) AND CAST(member.id AS TEXT) = token.owner"
-    ),
-    load_token_on_postgres!(""),
-];
-
-/// The statement for Postgres with the position of the log after the member's id.
-const LOAD_TOKEN_WITH_POSITION: &str = load_token_on_postgres!(position!());
-
-/// Number of columns of a token in [`LOAD_TOKEN`].
-const TOKEN_COLUMN_COUNT: usize = 9;
+pub static LOAD_TOKEN: LazyLock<[String; 3]> = LazyLock::new(|| {
+    let on_sqlite = "CAST(token.owner AS BIGINT) AND CAST(member.id AS TEXT) = token.owner";
+    let on_postgres =
+        "CASE WHEN token.owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(token.owner AS BIGINT) END";
+    [
+        (NO_POSITION, on_sqlite),
+        (NO_POSITION, on_postgres),
+        (POSITION, on_postgres),
+    ]
+    .map(|(position, owner)| {
+        format!(
+            "SELECT
+                token.lookup, token.digest, token.owner, token.label, token.scopes, token.created_at, token.expires_at,
+                token.revoked_at, token.last_used_at, {}
+            FROM forum_api_tokens AS token
+            LEFT JOIN member ON member.id = {owner} AND member.banned = FALSE
+            WHERE token.lookup = :lookup",
+            columns(position)
+        )
+    })
+});
 
 /// A guest, or a member who is not banned.
 #[derive(Clone, Debug)]
 pub struct Actor {
-    /// `None` for the guest.
-    pub member: Option<i64>,
-    pub groups: Groups,
-    pub last_seen: Option<Timestamp>,
-    pub offline: bool,
-    /// True if a webhook endpoint is enabled.
-    pub has_endpoints: bool,
-    /// Maximum length of a body in characters.
-    pub body_max: u32,
-    /// Position of the log that includes all changes that the caller can have seen. `None` without replicas.
-    pub position: Option<LogPosition>,
+    row: ActorRow,
     /// Permissions in each forum, in the order of the ids.
     forums: Vec<(i64, ForumPermissions)>,
+}
+
+impl Deref for Actor {
+    type Target = ActorRow;
+
+    fn deref(&self) -> &ActorRow {
+        &self.row
+    }
 }
 
 impl Actor {
@@ -182,13 +146,17 @@ impl Actor {
 /// An actor without permissions in forums.
 #[derive(Clone, Copy, Debug)]
 pub struct ActorRow {
-    member: Option<i64>,
-    position: Option<LogPosition>,
-    groups: Groups,
-    last_seen: Option<Timestamp>,
-    offline: bool,
-    has_endpoints: bool,
-    body_max: u32,
+    /// `None` for the guest.
+    pub member: Option<i64>,
+    /// Position of the log that includes all changes that the caller can have seen. `None` without replicas.
+    pub position: Option<LogPosition>,
+    pub groups: Groups,
+    pub last_seen: Option<Timestamp>,
+    pub offline: bool,
+    /// True if a webhook endpoint is enabled.
+    pub has_endpoints: bool,
+    /// Maximum length of a body in characters.
+    pub body_max: u32,
     /// The version of the rules that hold for the actor.
     pub rules_version: i64,
 }
@@ -201,25 +169,17 @@ impl ActorRow {
         member: Option<i64>,
         with_position: bool,
     ) -> DbResult<Option<Self>> {
-        let load = if with_position {
-            LOAD_WITH_POSITION
-        } else {
-            LOAD
-        };
-        let read = |row: &mut RowReader<'_>| Self::read(member, with_position, row);
+        let [without, with] = &*LOAD;
+        let load = if with_position { with } else { without };
         connection
-            .first(load, bind! { ":member": member }, read)
+            .first(load, bind! { ":member": member }, Self::read)
             .await
     }
 
     /// Loads those of the members who exist and are not banned.
     pub async fn load_all(connection: &Connection<'_>, members: &[i64]) -> DbResult<Vec<Self>> {
-        let read = |row: &mut RowReader<'_>| {
-            let member = row.value()?;
-            Self::read(member, false, row)
-        };
         let parameters = bind! { ":members": json(members) };
-        connection.all(LOAD_MEMBERS, parameters, read).await
+        connection.all(&LOAD_MEMBERS, parameters, Self::read).await
     }
 
     /// Loads a token with its owner, on Postgres optionally with the position of the log. The owner is `None` if the
@@ -229,50 +189,38 @@ impl ActorRow {
         lookup: Lookup,
         with_position: bool,
     ) -> DbResult<Option<(TokenRecord, Option<Self>)>> {
-        let [sqlite, postgres] = LOAD_TOKEN;
+        let [sqlite, postgres, with] = &*LOAD_TOKEN;
         let load = if with_position {
-            LOAD_TOKEN_WITH_POSITION
+            with
         } else {
             connection.dialect(sqlite, postgres)
         };
-        let read = |row: &mut RowReader<'_>| {
-            let token = row.token()?;
-            row.skip(TOKEN_COLUMN_COUNT);
-            let owner = match row.value()? {
-                None => None,
-                member => Some(Self::read(member, with_position, row)?),
-            };
-            Ok((token, owner))
+        let read = |row: &Row<'_>| {
+            let owner = Self::read(row)?;
+            Ok((row.token()?, owner.member.is_some().then_some(owner)))
         };
         connection
             .first(load, bind! { ":lookup": lookup }, read)
             .await
     }
 
-    fn read(member: Option<i64>, with_position: bool, row: &mut RowReader<'_>) -> DbResult<Self> {
-        let position = if with_position { row.parsed()? } else { None };
-        let groups: Option<Groups> = row.parsed()?;
+    fn read(row: &Row<'_>) -> DbResult<Self> {
+        let groups: Option<Groups> = row.parsed("groups")?;
         Ok(Self {
-            member,
-            position,
+            member: row.value("member_id")?,
+            position: row.parsed("log_position")?,
             groups: groups.unwrap_or_default().with(Group::Guests),
-            last_seen: row.value()?,
-            offline: row.value()?,
-            has_endpoints: row.value()?,
-            body_max: BODY_MAX.read(row.text()?),
-            rules_version: row.value()?,
+            last_seen: row.value("last_seen_at")?,
+            offline: row.value("offline")?,
+            has_endpoints: row.value("has_endpoints")?,
+            body_max: BODY_MAX.read(row.text("body_max")?),
+            rules_version: row.value("rules_version")?,
         })
     }
 
     pub fn with_rules(self, rules: &BoardRules) -> Actor {
         Actor {
-            member: self.member,
-            groups: self.groups,
-            last_seen: self.last_seen,
-            offline: self.offline,
-            has_endpoints: self.has_endpoints,
-            body_max: self.body_max,
-            position: self.position,
+            row: self,
             forums: rules.permissions(self.member, self.groups),
         }
     }

@@ -6,14 +6,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::groups::Groups;
 use super::permissions::{AccessLists, ForumPermissions, ForumRules, access, of_forum, resolve};
-use crate::board::db::{Connection, DbResult, RowReader};
+use crate::board::db::{Connection, DbResult, Row};
 
 /// Returns one row for each moderator of each forum, one row for a forum without moderators, and one row for a board
 /// without forums.
 const LOAD: &str = "
     SELECT
         access_version.version,
-        forum.id, forum.parent_id, forum.read_groups, forum.start_groups, forum.reply_groups,
+        forum.id AS forum_id, forum.parent_id, forum.read_groups, forum.start_groups, forum.reply_groups,
         forum_moderator.member_id
     FROM access_version
     LEFT JOIN forum ON TRUE
@@ -34,22 +34,22 @@ impl BoardRules {
     pub async fn load(connection: &Connection<'_>) -> DbResult<Self> {
         let mut forums = BTreeMap::new();
         let mut rules = Self::default();
-        let read = |row: &mut RowReader<'_>| {
-            rules.version = row.value()?;
-            let Some(forum) = row.value()? else {
+        let read = |row: &Row<'_>| {
+            rules.version = row.value("version")?;
+            let Some(forum) = row.value("forum_id")? else {
                 return Ok(Continue(()));
             };
             let rules_of_forum = ForumRules {
                 forum,
-                parent: row.value()?,
+                parent: row.value("parent_id")?,
                 lists: AccessLists {
-                    read: row.parsed()?,
-                    start: row.parsed()?,
-                    reply: row.parsed()?,
+                    read: row.parsed("read_groups")?,
+                    start: row.parsed("start_groups")?,
+                    reply: row.parsed("reply_groups")?,
                 },
             };
             forums.insert(forum, rules_of_forum);
-            let moderator: Option<i64> = row.value()?;
+            let moderator: Option<i64> = row.value("member_id")?;
             rules
                 .moderators
                 .extend(moderator.map(|member| (member, forum)));

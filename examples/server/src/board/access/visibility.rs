@@ -145,7 +145,7 @@ pub async fn find(
     let visibility = Visibility::of(actor);
     let parameters = visibility.with(bind! { ":thread": thread, ":post": post });
     connection
-        .first(&QUERY, &parameters, |row| row.value())
+        .first(&QUERY, &parameters, |row| row.value("forum_id"))
         .await?
         .ok_or(BoardError::PathNotFound)
 }
@@ -161,7 +161,7 @@ async fn forum_of_poll(connection: &Connection<'_>, actor: &Actor, poll: i64) ->
     let visibility = Visibility::of(actor);
     let parameters = visibility.with(bind! { ":poll": poll });
     connection
-        .first(&QUERY, &parameters, |row| row.value())
+        .first(&QUERY, &parameters, |row| row.value("forum_id"))
         .await?
         .ok_or(BoardError::PathNotFound)
 }

@@ -10,7 +10,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Member, OwnAccount, Timestamp, UserId, UserRef};
 
 use crate::board::access::groups::{Group, Groups};
-use crate::board::db::{self, Connection, RowReader, Transaction, bind, json};
+use crate::board::db::{self, Connection, Row, Transaction, bind, json};
 
 /// Adds a member and returns the id. Names are unique without regard to case.
 pub async fn add(
@@ -28,7 +28,7 @@ pub async fn add(
         INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
         ON CONFLICT DO NOTHING RETURNING id";
     let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
-    let id = tx.first(insert, parameters, |row| row.value()).await?;
+    let id = tx.first(insert, parameters, |row| row.value("id")).await?;
     id.ok_or_else(|| BoardError::conflict(format!("the username {name:?} is already taken")))
 }
 
@@ -38,10 +38,7 @@ fn is_name(text: &str) -> bool {
 }
 
 pub async fn named(connection: &Connection<'_>, name: &str) -> BoardResult<i64> {
-    let find = "SELECT id FROM member WHERE lower(username) = ?1";
-    let id = connection
-        .first(find, bind![name.to_ascii_lowercase()], |row| row.value())
-        .await;
+    let id = find(connection, &UserRef::Name(name.into())).await;
     id?.ok_or_else(|| BoardError::not_found(format!("unknown member {name:?}")))
 }
 
@@ -50,7 +47,7 @@ pub async fn find(connection: &Connection<'_>, user: &UserRef) -> db::DbResult<O
     let (id, name) = keys(user);
     let find = "SELECT id FROM member WHERE id = ?1 OR lower(username) = ?2";
     connection
-        .first(find, bind![id, name], |row| row.value())
+        .first(find, bind![id, name], |row| row.value("id"))
         .await
 }
 
@@ -71,7 +68,9 @@ pub async fn names(
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     let ids: Vec<_> = members.iter().flat_map(UserId::to_i64).collect();
     let names = connection
-        .all(find, bind![json(&ids)], |row| Ok((row.id()?, row.value()?)))
+        .all(find, bind![json(&ids)], |row| {
+            Ok((row.id("id")?, row.value("username")?))
+        })
         .await;
     Ok(names?.into_iter().collect())
 }
@@ -82,7 +81,9 @@ pub async fn last_active(connection: &Connection<'_>, limit: u32) -> db::DbResul
         SELECT username FROM member WHERE banned = FALSE
         ORDER BY COALESCE(last_seen_at, 0) DESC, id LIMIT ?1";
     let limit = i64::from(limit);
-    connection.all(list, bind![limit], |row| row.value()).await
+    connection
+        .all(list, bind![limit], |row| row.value("username"))
+        .await
 }
 
 /// Bans a member and ends the member's sessions, or lifts the ban. Returns `false` if the member is in this state
@@ -120,9 +121,11 @@ pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::
 /// Counts the administrators that can sign in: they have a password and are not banned.
 pub async fn administrators(connection: &Connection<'_>) -> db::DbResult<usize> {
     let count = "
-        SELECT count(*) FROM member
+        SELECT count(*) AS administrators FROM member
         WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL";
-    connection.one(count, &[], |row| row.count()).await
+    connection
+        .one(count, &[], |row| row.count("administrators"))
+        .await
 }
 
 /// Returns the hash of an administrator's password. The error is the same for an unknown member, a member without a
@@ -136,7 +139,7 @@ pub async fn administrators_password(
         WHERE lower(username) = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
     let found = connection
         .first(query, bind![name.to_ascii_lowercase()], |row| {
-            Ok((row.value()?, row.parsed()?))
+            Ok((row.value("password_hash")?, row.parsed("groups")?))
         })
         .await;
     match found? {
@@ -165,13 +168,12 @@ pub async fn login(connection: &Connection<'_>, member: i64) -> db::DbResult<Opt
 }
 
 impl Login {
-    /// Reads four columns: id, name, hash of the password and groups.
-    pub fn read(row: &mut RowReader<'_>) -> db::DbResult<Self> {
+    pub fn read(row: &Row<'_>) -> db::DbResult<Self> {
         Ok(Self {
-            member: row.value()?,
-            name: row.value()?,
-            password_hash: row.value()?,
-            groups: row.parsed()?.unwrap_or_default(),
+            member: row.value("id")?,
+            name: row.value("username")?,
+            password_hash: row.value("password_hash")?,
+            groups: row.parsed("groups")?.unwrap_or_default(),
         })
     }
 }
@@ -194,19 +196,23 @@ pub async fn own(connection: &Connection<'_>, member: i64) -> BoardResult<OwnAcc
     let account = connection
         .first(query, bind![member], |row| {
             let mut account = OwnAccount::new(read_profile(row)?);
-            account.unread_messages = Some(row.count()?);
+            account.unread_messages = Some(row.count("unread_count")?);
             Ok(account)
         })
         .await;
     account?.ok_or(BoardError::PathNotFound)
 }
 
-fn read_profile(row: &mut RowReader<'_>) -> db::DbResult<Member> {
-    let mut member = Member::new(row.id()?, row.value::<String>()?, row.value()?);
-    member.title = row.value()?;
-    member.avatar_url = row.value()?;
-    member.last_seen_at = row.value()?;
-    member.post_count = row.count()?;
-    member.reputation = row.value()?;
+fn read_profile(row: &Row<'_>) -> db::DbResult<Member> {
+    let mut member = Member::new(
+        row.id("id")?,
+        row.value::<String>("username")?,
+        row.value("joined_at")?,
+    );
+    member.title = row.value("title")?;
+    member.avatar_url = row.value("avatar_url")?;
+    member.last_seen_at = row.value("last_seen_at")?;
+    member.post_count = row.count("post_count")?;
+    member.reputation = row.value("reputation")?;
     Ok(member)
 }

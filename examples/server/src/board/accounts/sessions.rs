@@ -37,12 +37,11 @@ pub async fn find(
     let found = connection
         .first(query, parameters, |row| {
             let account = Login::read(row)?;
-            let password: Vec<u8> = row.value()?;
-            Ok((password, (account, row.value()?)))
+            let is_valid = password_fingerprint(&account) == row.value::<Vec<u8>>("password")?;
+            Ok(is_valid.then_some((account, row.value("used_at")?)))
         })
-        .await?
-        .filter(|(password, (account, _))| password_fingerprint(account) == *password);
-    Ok(found.map(|(_, found)| found))
+        .await;
+    Ok(found?.flatten())
 }
 
 /// Hash that changes with the account's password.

@@ -50,7 +50,7 @@ const FIND_TABLE: &str = "
     ORDER BY relname = 'board_migrations' DESC, relname LIMIT 1";
 
 const FIND_COLUMNS: &str = "
-    SELECT relname, attname, atttypid, attidentity <> ''
+    SELECT relname, attname, atttypid, attidentity <> '' AS is_identity
     FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
         AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
@@ -62,8 +62,9 @@ const FIND_COLUMNS: &str = "
 /// Statements that remove foreign keys are first, because a foreign key depends on an index.
 const FIND_INDEXES: &str = "
     SELECT
-        format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
-        format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)),
+        format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS remove,
+        format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
+            AS create_again,
         1 AS place
     FROM pg_constraint WHERE connamespace = current_schema()::regnamespace AND contype = 'f'
     UNION ALL
@@ -94,7 +95,7 @@ pub async fn begin_target(tx: &Transaction<'_>) -> DbResult<Option<String>> {
         };
     }
     if let Some(row) = tx.query_opt(FIND_TABLE, &[]).await? {
-        return Ok(Some(match row.try_get(0)? {
+        return Ok(Some(match row.try_get("relname")? {
             "board_migrations" => HOLDS_BOARD.into(),
             table => format!("the target is not empty: it contains the table \"{table}\""),
         }));
@@ -118,7 +119,7 @@ pub async fn begin_source(client: &mut Client) -> DbResult<(Transaction<'_>, boo
         .isolation_level(IsolationLevel::RepeatableRead);
     let tx = begin.read_only(true).start().await?;
     tx.batch_execute(WITHOUT_TIMEOUTS).await?;
-    let is_offline = tx.query_one(IS_OFFLINE, &[]).await?.try_get(0)?;
+    let is_offline = tx.query_one(IS_OFFLINE, &[]).await?.try_get("is_offline")?;
     Ok((tx, is_offline))
 }
 
@@ -126,9 +127,11 @@ pub async fn begin_source(client: &mut Client) -> DbResult<(Transaction<'_>, boo
 pub async fn tables(tx: &Transaction<'_>) -> DbResult<Vec<Table>> {
     let mut tables: Vec<Table> = Vec::new();
     for row in tx.query(FIND_COLUMNS, &[]).await? {
-        let (name, column): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-        let kind = Type::from_oid(row.try_get(2)?).unwrap_or(Type::UNKNOWN);
-        let identity = row.try_get::<_, bool>(3)?.then(|| column.clone());
+        let (name, column): (String, String) = (row.try_get("relname")?, row.try_get("attname")?);
+        let kind = Type::from_oid(row.try_get("atttypid")?).unwrap_or(Type::UNKNOWN);
+        let identity = row
+            .try_get::<_, bool>("is_identity")?
+            .then(|| column.clone());
         if LEFT_OUT.contains(&&*name) {
             continue;
         }
@@ -151,8 +154,11 @@ pub async fn tables(tx: &Transaction<'_>) -> DbResult<Vec<Table>> {
 pub async fn count(tx: &Transaction<'_>, tables: &[Table]) -> DbResult<u64> {
     let mut all = 0;
     for table in tables {
-        let count = format!("SELECT count(*) FROM {}", table.quoted_name());
-        all += tx.query_one(&count, &[]).await?.try_get::<_, i64>(0)?;
+        let count = format!("SELECT count(*) AS count FROM {}", table.quoted_name());
+        all += tx
+            .query_one(&count, &[])
+            .await?
+            .try_get::<_, i64>("count")?;
     }
     Ok(all.unsigned_abs())
 }
@@ -162,12 +168,11 @@ pub async fn last_id(tx: &Transaction<'_>, table: &Table) -> DbResult<Option<i64
     let Some(identity) = &table.identity else {
         return Ok(None);
     };
-    let find =
-        "SELECT pg_sequence_last_value(pg_get_serial_sequence(quote_ident($1), $2)::regclass)";
+    let find = "SELECT pg_sequence_last_value(pg_get_serial_sequence(quote_ident($1), $2)::regclass) AS last";
     Ok(tx
         .query_one(find, &[&table.name, identity])
         .await?
-        .try_get(0)?)
+        .try_get("last")?)
 }
 
 /// Continues the ids of a table after its largest id, and after `last_id`.
@@ -266,9 +271,9 @@ pub async fn drop_indexes(tx: &Transaction<'_>) -> DbResult<Vec<String>> {
     let mut create = Vec::new();
     let mut drop = String::new();
     for row in tx.query(FIND_INDEXES, &[]).await? {
-        drop += row.try_get(0)?;
+        drop += row.try_get("remove")?;
         drop += ";";
-        create.push(row.try_get(1)?);
+        create.push(row.try_get("create_again")?);
     }
     tx.batch_execute(&drop).await?;
     Ok(create)

@@ -32,7 +32,7 @@ pub fn open_source(path: &Path) -> DbResult<(Connection, bool)> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.execute_batch("BEGIN")?;
-    let is_offline = connection.query_row(IS_OFFLINE, [], |row| row.get(0))?;
+    let is_offline = connection.query_row(IS_OFFLINE, [], |row| row.get("is_offline"))?;
     Ok((connection, is_offline))
 }
 
@@ -47,7 +47,7 @@ pub fn create_target(path: &Path) -> DbResult<(Connection, Vec<String>)> {
     let find = "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL";
     let indexes: Vec<(String, String)> = connection
         .prepare(find)?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map([], |row| Ok((row.get("name")?, row.get("sql")?)))?
         .collect::<rusqlite::Result<_>>()?;
     for (name, _) in &indexes {
         connection.execute_batch(&format!("DROP INDEX {}", quote(name)))?;
@@ -65,14 +65,14 @@ pub fn tables(connection: &Connection) -> DbResult<Vec<TableColumns>> {
         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
     let mut names = connection
         .prepare(find)?
-        .query_map([], |row| row.get(0))?
+        .query_map([], |row| row.get("name"))?
         .collect::<rusqlite::Result<Vec<String>>>()?;
     names.retain(|name| !LEFT_OUT.contains(&&**name));
     let find = "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0";
     let mut columns = connection.prepare(find)?;
     let tables = names.into_iter().map(|name| {
         let columns = columns
-            .query_map([&name], |row| row.get(0))?
+            .query_map([&name], |row| row.get("name"))?
             .collect::<rusqlite::Result<Vec<String>>>()?;
         Ok((name, columns))
     });
@@ -83,8 +83,8 @@ pub fn tables(connection: &Connection) -> DbResult<Vec<TableColumns>> {
 pub fn count(connection: &Connection, tables: &[Table]) -> DbResult<u64> {
     let mut all: i64 = 0;
     for table in tables {
-        let count = format!("SELECT count(*) FROM {}", table.quoted_name());
-        all += connection.query_row(&count, [], |row| row.get::<_, i64>(0))?;
+        let count = format!("SELECT count(*) AS count FROM {}", table.quoted_name());
+        all += connection.query_row(&count, [], |row| row.get::<_, i64>("count"))?;
     }
     Ok(all.unsigned_abs())
 }
@@ -141,13 +141,13 @@ pub fn last_id(connection: &Connection, table: &Table) -> DbResult<Option<i64>> 
         return Ok(None);
     };
     let find = "SELECT seq FROM sqlite_sequence WHERE name = ?1";
-    let recorded = connection.query_row(find, [&table.name], |row| row.get(0));
+    let recorded = connection.query_row(find, [&table.name], |row| row.get("seq"));
     let find_largest = format!(
-        "SELECT max({}) FROM {}",
+        "SELECT max({}) AS last FROM {}",
         quote(identity),
         table.quoted_name()
     );
-    let largest: Option<i64> = connection.query_row(&find_largest, [], |row| row.get(0))?;
+    let largest: Option<i64> = connection.query_row(&find_largest, [], |row| row.get("last"))?;
     Ok(largest.max(recorded.optional()?))
 }
 

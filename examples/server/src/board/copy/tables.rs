@@ -77,4 +77,5 @@ pub fn pair(sqlite: Vec<TableColumns>, mut postgres: Vec<Table>) -> BoardResult<
 pub const TAKE_OFFLINE: &str = "INSERT INTO setting (key, value) VALUES ('board.offline', 'true') ON CONFLICT (key) DO NOTHING";
 
 /// Selects whether the board is offline.
-pub const IS_OFFLINE: &str = "SELECT EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline')";
+pub const IS_OFFLINE: &str =
+    "SELECT EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline') AS is_offline";

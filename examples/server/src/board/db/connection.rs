@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use forum_api::host::BoardResult;
 use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
-use tokio_postgres::{Row, types};
+use tokio_postgres::types;
 
 use super::named_params::{Bound, MISMATCH, OwnedBound, Param};
 use super::postgres_transaction::Postgres;
-use super::{DbError, DbResult, RowReader};
+use super::{DbError, DbResult, Row};
 
 /// Future of a query or a command.
 pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = BoardResult<T>> + Send + 'a>>;
@@ -80,10 +80,10 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        mut read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
+        mut read: impl FnMut(&Row<'_>) -> DbResult<T> + Send,
     ) -> DbResult<Vec<T>> {
         let mut all = Vec::new();
-        let read = |row: &mut RowReader<'_>| {
+        let read = |row: &Row<'_>| {
             all.push(read(row)?);
             Ok(Continue(()))
         };
@@ -96,10 +96,10 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        mut read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
+        mut read: impl FnMut(&Row<'_>) -> DbResult<T> + Send,
     ) -> DbResult<Option<T>> {
         let mut first = None;
-        let read = |row: &mut RowReader<'_>| {
+        let read = |row: &Row<'_>| {
             first = Some(read(row)?);
             Ok(Break(()))
         };
@@ -112,7 +112,7 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
+        read: impl FnMut(&Row<'_>) -> DbResult<T> + Send,
     ) -> DbResult<T> {
         let first = self.first(sql, parameters, read).await?;
         first.ok_or(DbError::Invalid("the query returned no row"))
@@ -127,7 +127,7 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        mut read: impl FnMut(&mut RowReader<'_>) -> DbResult<ControlFlow<()>> + Send,
+        mut read: impl FnMut(&Row<'_>) -> DbResult<ControlFlow<()>> + Send,
     ) -> DbResult<()> {
         if self
             .is_spent
@@ -144,12 +144,12 @@ impl<'a> Connection<'a> {
                 bind_all(&mut statement, parameters)?;
                 let mut rows = statement.raw_query();
                 while let Some(row) = rows.next()?
-                    && read(&mut RowReader::sqlite(row))?.is_continue()
+                    && read(&Row::sqlite(row))?.is_continue()
                 {}
                 Ok(())
             }
             Driver::Postgres(connection) => {
-                let read = |row: &Row| read(&mut RowReader::postgres(row));
+                let read = |row: &tokio_postgres::Row| read(&Row::Postgres(row));
                 connection.each_row(sql, parameters, read).await
             }
         }
@@ -236,9 +236,9 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Runs a statement that inserts a row, and returns the id that the statement returns.
+    /// Runs a statement that inserts a row, and returns the `id` that the statement returns.
     pub async fn insert(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<i64> {
-        self.one(sql, parameters, |row| row.value()).await
+        self.one(sql, parameters, |row| row.value("id")).await
     }
 
     /// Runs any number of statements without parameters.

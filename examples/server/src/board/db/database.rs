@@ -229,8 +229,9 @@ fn block_on_ready<T>(mut future: TransactionFuture<'_, T>) -> BoardResult<T> {
 pub fn holds_board(file: &Path) -> rusqlite::Result<bool> {
     let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let connection = rusqlite::Connection::open_with_flags(file, read_only)?;
-    let find = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'board_migrations')";
-    connection.query_row(find, [], |row| row.get(0))
+    let find =
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'board_migrations') AS is_there";
+    connection.query_row(find, [], |row| row.get("is_there"))
 }
 
 impl From<sqlite::Database> for BoardDatabase {

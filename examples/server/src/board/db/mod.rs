@@ -12,7 +12,7 @@ mod postgres;
 mod postgres_read;
 mod postgres_transaction;
 mod replicas;
-mod row_reader;
+mod row;
 
 pub use connection::{Change, Connection, Driver, Query, Transaction, TransactionFuture};
 pub use database::{BoardDatabase, holds_board};
@@ -20,6 +20,5 @@ pub use error::{DbError, DbResult};
 pub use named_params::{Bound, OwnedBound, Param, bind, bind_owned, json, named_params};
 pub use postgres_read::Statements;
 pub use postgres_transaction::Postgres;
-pub(super) use replicas::position;
-pub use replicas::{LogPosition, READS, Replicas, replica_pools};
-pub use row_reader::{RowReader, stored};
+pub use replicas::{LogPosition, POSITION, READS, Replicas, replica_pools};
+pub use row::{Row, stored};

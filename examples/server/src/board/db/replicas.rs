@@ -55,23 +55,18 @@ pub const READS: &str = "forum_server_reads_total";
 
 /// Column of a statement on the primary: the position that a replica must have replayed to serve the caller. A text with
 /// the name of the log file, whose first eight digits are the timeline, and the position.
-macro_rules! position {
-    () => {
-        "
-    (SELECT pg_walfile_name(lsn) || ' ' || lsn FROM pg_current_wal_insert_lsn() AS lsn),"
-    };
-}
-
-pub(in crate::board) use position;
+pub const POSITION: &str =
+    "(SELECT pg_walfile_name(lsn) || ' ' || lsn FROM pg_current_wal_insert_lsn() AS lsn)";
 
 /// Returns whether a replica has replayed the log to the position `$1` on the timeline `$2`.
 const CHECK: &str = "
-SELECT coalesce(pg_is_in_recovery() AND timeline_id = $2 AND pg_last_wal_replay_lsn() >= $1, FALSE)
+SELECT
+    coalesce(pg_is_in_recovery() AND timeline_id = $2 AND pg_last_wal_replay_lsn() >= $1, FALSE) AS has_replayed
 FROM pg_control_checkpoint()";
 
 /// Selects the identifier of a database, which a replica shares with its primary, and `true` on a replica.
 const IDENTIFIER: &str = "
-SELECT system_identifier || '/' || oid, pg_is_in_recovery()
+SELECT system_identifier || '/' || oid AS identifier, pg_is_in_recovery() AS is_in_recovery
 FROM pg_control_system(), pg_database WHERE datname = current_database()";
 
 /// A position in the log of the primary.
@@ -262,7 +257,8 @@ impl Replica {
         let check = client.prepare_cached(CHECK).await?;
         loop {
             let parameters = &[&position.lsn as &_, &position.timeline as &_];
-            let has_replayed = client.query_one(&check, parameters).await?.try_get(0)?;
+            let row = client.query_one(&check, parameters).await?;
+            let has_replayed = row.try_get("has_replayed")?;
             if has_replayed {
                 self.lags.store(false, Ordering::Relaxed);
                 return Ok(true);
@@ -329,7 +325,7 @@ impl Replica {
 async fn identify(pool: &Pool) -> DbResult<(String, bool)> {
     let client = pool.get().await?;
     let row = client.query_one(IDENTIFIER, &[]).await?;
-    Ok((row.try_get(0)?, row.try_get(1)?))
+    Ok((row.try_get("identifier")?, row.try_get("is_in_recovery")?))
 }
 
 /// Parses the URLs of replicas, and returns a pool of up to `size` connections for each.

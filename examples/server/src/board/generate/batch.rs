@@ -45,12 +45,15 @@ struct GeneratedPost {
 impl Batch {
     /// Creates an empty batch whose ids follow the highest ids of the board.
     pub async fn begin(connection: &Connection<'_>) -> DbResult<Self> {
-        let find = "SELECT (SELECT coalesce(max(id), 0) FROM thread), (SELECT coalesce(max(id), 0) FROM post)";
+        let find = "
+            SELECT
+                (SELECT coalesce(max(id), 0) FROM thread) AS last_thread,
+                (SELECT coalesce(max(id), 0) FROM post) AS last_post";
         connection
             .one(find, &[], |row| {
                 Ok(Self {
-                    last_thread: row.value()?,
-                    last_post: row.value()?,
+                    last_thread: row.value("last_thread")?,
+                    last_post: row.value("last_post")?,
                     threads: Vec::new(),
                     posts: Vec::new(),
                 })
@@ -163,7 +166,9 @@ impl Batch {
         );
         let threads = bind![json(&threads)];
         let mut last: HashMap<i64, i64> = connection
-            .all(find, threads, |row| Ok((row.value()?, row.value()?)))
+            .all(find, threads, |row| {
+                Ok((row.value("id")?, row.value("last_number")?))
+            })
             .await?
             .into_iter()
             .collect();

@@ -163,7 +163,7 @@ impl ContentGenerator {
 async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<GeneratedForum> {
     let find = "SELECT id FROM forum WHERE title = ?1 ORDER BY id";
     let id: Option<i64> = connection
-        .first(find, bind![title], |row| row.value())
+        .first(find, bind![title], |row| row.value("id"))
         .await?;
     let [general, help, members_only] = FORUMS;
     let absent = || {
@@ -177,13 +177,13 @@ async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Generate
 }
 
 async fn newest(connection: &Connection<'_>) -> db::DbResult<Option<Timestamp>> {
-    let find = "SELECT max(created_at) FROM post";
-    connection.one(find, &[], |row| row.value()).await
+    let find = "SELECT max(created_at) AS newest FROM post";
+    connection.one(find, &[], |row| row.value("newest")).await
 }
 
 async fn next_member(connection: &Connection<'_>) -> db::DbResult<i64> {
-    let find = "SELECT coalesce(max(id), 0) + 1 FROM member";
-    connection.one(find, &[], |row| row.value()).await
+    let find = "SELECT coalesce(max(id), 0) + 1 AS next FROM member";
+    connection.one(find, &[], |row| row.value("next")).await
 }
 
 #[cfg(test)]
@@ -211,7 +211,7 @@ mod tests {
                 Box::pin(async move {
                     fill(tx, now).await?;
                     let find = "SELECT created_at FROM post ORDER BY id";
-                    Ok(tx.all(find, &[], |row| row.value()).await?)
+                    Ok(tx.all(find, &[], |row| row.value("created_at")).await?)
                 })
             })
             .await

@@ -8,7 +8,7 @@ use forum_api::model::{
 };
 
 use super::copies::{MessageInsert, notify, stored};
-use crate::board::db::{self, Connection, RowReader, Transaction, bind};
+use crate::board::db::{self, Connection, Row, Transaction, bind};
 use crate::board::markdown;
 use crate::board::texts::Texts;
 
@@ -22,13 +22,13 @@ const LISTS: [&str; 2] = [
 /// request.
 fn summaries(list: &str) -> String {
     format!(
-        "copy.id, copy.folder = 'inbox', message.subject, copy.sent_at,
-        sender.id, sender.username, sender.avatar_url,
+        "copy.id, copy.folder, message.subject, copy.sent_at,
+        sender.id AS sender_id, sender.username AS sender_name, sender.avatar_url AS sender_avatar_url,
         (
             SELECT {list}
             FROM message_copy AS inbox JOIN member ON member.id = inbox.owner_id
             WHERE inbox.message_id = message.id AND inbox.folder = 'inbox'
-        ),
+        ) AS recipients,
         copy.read_at, message.receipt_requested"
     )
 }
@@ -90,8 +90,8 @@ pub async fn load(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardRe
         .first(on(connection, &QUERY), parameters, |row| {
             Ok(Message::new(
                 summary(row)?,
-                row.value::<String>()?,
-                row.value::<String>()?,
+                row.value::<String>("body")?,
+                row.value::<String>("body_html")?,
             ))
         })
         .await?
@@ -103,27 +103,23 @@ fn on(connection: &Connection<'_>, query: &'static Query) -> &'static str {
     connection.dialect(sqlite, postgres)
 }
 
-fn summary(row: &mut RowReader<'_>) -> db::DbResult<MessageSummary> {
+fn summary(row: &Row<'_>) -> db::DbResult<MessageSummary> {
+    let folder = match row.text("folder")? {
+        Some("inbox") => Folder::Inbox,
+        _ => Folder::Sent,
+    };
     let mut summary = MessageSummary::new(
-        row.id()?,
-        row.value().map(folder)?,
-        row.value::<String>()?,
-        row.value()?,
+        row.id("id")?,
+        folder,
+        row.value::<String>("subject")?,
+        row.value("sent_at")?,
     );
-    summary.sender = row.author()?;
-    summary.recipients = row.text()?.map_or(Ok(Vec::new()), authors)?;
-    summary.read_at = row.value()?;
+    summary.sender = row.author(["sender_id", "sender_name", "sender_avatar_url"])?;
+    summary.recipients = row.text("recipients")?.map_or(Ok(Vec::new()), authors)?;
+    summary.read_at = row.value("read_at")?;
     summary.read = summary.read_at.is_some();
-    summary.receipt_requested = row.value()?;
+    summary.receipt_requested = row.value("receipt_requested")?;
     Ok(summary)
-}
-
-const fn folder(is_inbox: bool) -> Folder {
-    if is_inbox {
-        Folder::Inbox
-    } else {
-        Folder::Sent
-    }
 }
 
 /// Parses a list of members.
@@ -153,7 +149,10 @@ pub async fn mark_read(
     let update = "
         UPDATE message_copy SET read_at = :now WHERE id = :copy AND owner_id = :owner AND read_at IS NULL
         RETURNING message_id";
-    if let Some(message) = tx.first(update, parameters, |row| row.value()).await? {
+    if let Some(message) = tx
+        .first(update, parameters, |row| row.value("message_id"))
+        .await?
+    {
         let count = "
             UPDATE member SET
                 unread_count = unread_count - 1,
@@ -179,7 +178,7 @@ async fn send_receipt(
             "SELECT sender_id, subject FROM message
          WHERE id = ?1 AND receipt_requested AND sender_id IS NOT NULL",
             parameters,
-            |row| Ok((row.value()?, row.value()?)),
+            |row| Ok((row.value("sender_id")?, row.value("subject")?)),
         )
         .await?;
     let Some((sender, subject)) = asked else {

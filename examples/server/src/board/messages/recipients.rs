@@ -6,7 +6,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::UserRef;
 use serde_json::{Value, json};
 
-use crate::board::db::{self, Connection, RowReader, bind};
+use crate::board::db::{self, Connection, Row, bind};
 use crate::board::settings::{INBOX_QUOTA, RECIPIENTS_MAX};
 use crate::board::texts::{Texts, fill};
 
@@ -15,6 +15,7 @@ const FIND: &str = "
     SELECT
         member.id, member.username, member.inbox_used,
         EXISTS (SELECT 1 FROM member_ignore WHERE member_id = member.id AND ignored_id = :sender)
+            AS ignores_sender
     FROM json_each(:named) AS named
     LEFT JOIN member ON member.id = coalesce(
         CAST(named.value ->> 'id' AS BIGINT),
@@ -117,15 +118,15 @@ async fn look_up(
         .collect())
 }
 
-fn recipient(row: &mut RowReader<'_>) -> db::DbResult<Option<Recipient>> {
-    let Some(id) = row.value()? else {
+fn recipient(row: &Row<'_>) -> db::DbResult<Option<Recipient>> {
+    let Some(id) = row.value("id")? else {
         return Ok(None);
     };
     Ok(Some(Recipient {
         id,
-        name: row.value()?,
-        inbox_used: row.value()?,
-        ignores_sender: row.value()?,
+        name: row.value("username")?,
+        inbox_used: row.value("inbox_used")?,
+        ignores_sender: row.value("ignores_sender")?,
     }))
 }
 

@@ -72,7 +72,7 @@ async fn flood(
          WHERE owner_id = :sender AND folder = 'sent' AND sent_at > :since AND sent_at <= :now
          ORDER BY sent_at DESC LIMIT 1 OFFSET :others",
             parameters,
-            |row| row.value(),
+            |row| row.value("sent_at"),
         )
         .await?;
     rules::check_frequency(oldest, now, most, rules::HOUR, texts.too_many_messages)

@@ -12,7 +12,7 @@ use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::{Visibility, sees_thread};
-use crate::board::db::{self, Connection, RowReader, Transaction, bind};
+use crate::board::db::{self, Connection, Row, Transaction, bind};
 use crate::board::events::{Command, EventRecorder};
 use crate::board::posts::edit_limit;
 use crate::board::posts::post_events::EventScope;
@@ -139,10 +139,11 @@ impl PollRow {
 
 const SELECT: &str = "
     SELECT
-        poll.id, thread.forum_id, thread.state, thread.locked,
-        poll.thread_id, poll.question, author.id, author.username, author.avatar_url,
-        poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version, ballot.id IS NOT NULL,
-        option.id, option.text, option.votes, vote.option_id IS NOT NULL
+        poll.id, thread.forum_id, thread.state, thread.locked, poll.thread_id, poll.question,
+        author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar_url,
+        poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version,
+        ballot.id IS NOT NULL AS has_voted,
+        option.id AS option_id, option.text, option.votes, vote.option_id IS NOT NULL AS is_chosen
     FROM poll
     JOIN thread ON thread.id = poll.thread_id
     JOIN poll_option AS option ON option.poll_id = poll.id
@@ -188,32 +189,29 @@ async fn find(
 }
 
 /// Reads the columns that are the same in each row.
-fn read_poll(row: &mut RowReader<'_>, now: Timestamp) -> db::DbResult<PollRow> {
-    let poll_id = row.id()?;
-    let forum = row.value()?;
-    let state = row.state()?;
-    let locked = row.value()?;
-    let mut poll = Poll::new(poll_id, row.id()?, row.value::<String>()?, Vec::new());
-    poll.author = row.author()?;
-    poll.total_votes = Some(row.count()?);
-    poll.max_choices = row.count()?;
-    poll.can_change_vote = row.value()?;
-    poll.closes_at = row.value()?;
-    poll.version = row.value()?;
-    poll.own_vote = row.value::<bool>()?.then(Vec::new);
+fn read_poll(row: &Row<'_>, now: Timestamp) -> db::DbResult<PollRow> {
+    let question: String = row.value("question")?;
+    let mut poll = Poll::new(row.id("id")?, row.id("thread_id")?, question, Vec::new());
+    poll.author = row.author(["author_id", "author_name", "author_avatar_url"])?;
+    poll.total_votes = Some(row.count("voters")?);
+    poll.max_choices = row.count("max_choices")?;
+    poll.can_change_vote = row.value("can_change_vote")?;
+    poll.closes_at = row.value("closes_at")?;
+    poll.version = row.value("version")?;
+    poll.own_vote = row.value::<bool>("has_voted")?.then(Vec::new);
     poll.closed = poll.closes_at.is_some_and(|end| end <= now);
     Ok(PollRow {
-        forum,
-        state,
-        locked,
+        forum: row.value("forum_id")?,
+        state: row.state("state")?,
+        locked: row.value("locked")?,
         poll,
     })
 }
 
-fn add_option(poll: &mut Poll, row: &mut RowReader<'_>) -> db::DbResult<()> {
-    let mut option = PollOption::new(row.id()?, row.value::<String>()?);
-    option.votes = Some(row.count()?);
-    let chosen: bool = row.value()?;
+fn add_option(poll: &mut Poll, row: &Row<'_>) -> db::DbResult<()> {
+    let mut option = PollOption::new(row.id("option_id")?, row.value::<String>("text")?);
+    option.votes = Some(row.count("votes")?);
+    let chosen: bool = row.value("is_chosen")?;
     let own_vote = poll.own_vote.as_mut().filter(|_| chosen);
     own_vote
         .into_iter()
@@ -304,11 +302,13 @@ async fn remove_options_except(
 /// Returns the largest number of options of one vote; 0 without votes.
 pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> BoardResult<i64> {
     let find = "
-        SELECT coalesce(max(options), 0) FROM (
+        SELECT coalesce(max(options), 0) AS largest FROM (
             SELECT count(*) AS options FROM ballot JOIN vote ON vote.ballot_id = ballot.id
             WHERE ballot.poll_id = ?1 GROUP BY ballot.id
         ) AS votes";
-    let largest = connection.one(find, bind![poll], |row| row.value()).await;
+    let largest = connection
+        .one(find, bind![poll], |row| row.value("largest"))
+        .await;
     Ok(largest?)
 }
 

@@ -31,7 +31,7 @@ pub async fn charge(
              WHERE member_id = :member AND edited_at > :since AND edited_at <= :until
              ORDER BY edited_at DESC LIMIT 1 OFFSET :others",
             parameters,
-            |row| row.value(),
+            |row| row.value("edited_at"),
         )
         .await?;
     rules::check_frequency(oldest, now, most, rules::HOUR, texts.too_many_edits)?;

@@ -20,7 +20,7 @@ use crate::board::access::actor::Actor;
 use crate::board::access::permissions::ForumPermissions;
 use crate::board::access::visibility;
 use crate::board::access::visibility::{Visibility, is_visible, sees_post, sees_thread};
-use crate::board::db::{self, Connection, RowReader, Transaction, bind, stored};
+use crate::board::db::{self, Connection, Row, Transaction, bind, stored};
 use crate::board::edit_rules::{EditWindow, PostChange, PostFacts};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
@@ -35,9 +35,7 @@ use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
 /// Columns that are the same for all posts of a thread. [`PostView::read`] reads them.
 const THREAD_COLUMNS: &str = "
     thread.forum_id, thread.locked, thread.first_post_id,
-    (SELECT value FROM setting WHERE key = :window)";
-
-const THREAD_COLUMN_COUNT: usize = 4;
+    (SELECT value FROM setting WHERE key = :window) AS edit_window";
 
 /// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
 /// at the later of two positions: after the page key, or at the post `:from`.
@@ -67,7 +65,7 @@ pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
                 {THREAD_COLUMNS},
                 CASE WHEN :from IS NOT NULL THEN EXISTS (
                     SELECT 1 FROM post AS first WHERE first.id = :from AND first.thread_id = thread.id AND {}
-                ) ELSE TRUE END,
+                ) ELSE TRUE END AS sees_from,
                 {COLUMNS}
             FROM thread
             LEFT JOIN {posts}
@@ -150,19 +148,16 @@ impl<'a> PageReader<'a> {
         }
     }
 
-    fn read(&mut self, row: &mut RowReader<'_>) -> db::DbResult<ControlFlow<()>> {
+    fn read(&mut self, row: &Row<'_>) -> db::DbResult<ControlFlow<()>> {
         if self.posts.len() == self.limit.get() || self.exceeds_size() {
             self.has_more = true;
             return Ok(Break(()));
         }
         let view = match &self.view {
-            Some(view) => {
-                row.skip(THREAD_COLUMN_COUNT + 1);
-                view
-            }
+            Some(view) => view,
             None => {
                 let view = PostView::read(row, self.actor, self.now)?;
-                self.sees_from = row.value()?;
+                self.sees_from = row.value("sees_from")?;
                 self.view.insert(view)
             }
         };
@@ -249,20 +244,20 @@ impl PostView {
         })
     }
 
-    fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::DbResult<Self> {
-        let forum = row.value()?;
+    fn read(row: &Row<'_>, actor: &Actor, now: Timestamp) -> db::DbResult<Self> {
+        let forum = row.value("forum_id")?;
         Ok(Self {
             forum,
-            locked: row.value()?,
-            first: row.maybe_id()?,
-            window: EDIT_WINDOW.read(row.text()?),
+            locked: row.value("locked")?,
+            first: row.maybe_id("first_post_id")?,
+            window: EDIT_WINDOW.read(row.text("edit_window")?),
             access: actor.access(forum),
             member: actor.member.map(UserId::from),
             now,
         })
     }
 
-    fn post(&self, row: &mut RowReader<'_>) -> db::DbResult<Option<Post>> {
+    fn post(&self, row: &Row<'_>) -> db::DbResult<Option<Post>> {
         Ok(PublicPost::read(row)?.map(|post| self.show(post)))
     }
 
@@ -433,19 +428,13 @@ async fn answered_post(
 ) -> BoardResult<AnsweredPost> {
     let absent = || BoardError::NotFound(texts.unknown_post.into());
     let post = answered.to_i64().map_err(|_| absent())?;
-    let find = "SELECT id, state, author_id FROM post WHERE id = ?1 AND thread_id = ?2";
+    let find = "
+        SELECT id AS answered_id, state AS answered_state, author_id AS answered_author_id
+        FROM post WHERE id = ?1 AND thread_id = ?2";
     let parameters = bind![post, slot.thread];
-    let found = tx
-        .first(find, parameters, |row| {
-            Ok(AnsweredPost {
-                post_id: row.id()?,
-                state: row.state()?,
-                author: row.maybe_id()?,
-            })
-        })
-        .await?
-        .filter(|answered| view.sees(answered));
-    found.ok_or_else(absent)
+    let found = tx.first(find, parameters, AnsweredPost::read).await?;
+    let seen = found.flatten().filter(|answered| view.sees(answered));
+    seen.ok_or_else(absent)
 }
 
 /// Changes the body of a post, and the title of its thread. The post awaits approval if posts by its editor await approval.

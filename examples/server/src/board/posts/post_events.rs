@@ -7,7 +7,7 @@ use forum_api::model::{Author, LastPost, Post, Thread};
 use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use super::public_post::{self, PublicPost};
-use crate::board::db::{Connection, DbResult, RowReader, bind};
+use crate::board::db::{Connection, DbResult, Row, bind};
 use crate::board::events::EventRecorder;
 use crate::board::thread_row;
 
@@ -22,7 +22,8 @@ pub struct EventScope {
 
 impl EventScope {
     /// Columns of a scope without a post.
-    pub const COLUMNS: &str = "forum.title, actor.id, actor.username, actor.avatar_url";
+    pub const COLUMNS: &str = "forum.title AS forum_title, actor.id AS actor_id,
+        actor.username AS actor_name, actor.avatar_url AS actor_avatar_url";
 
     /// The joins that [`COLUMNS`](Self::COLUMNS) needs.
     pub const JOINS: &str = "
@@ -67,11 +68,11 @@ impl EventScope {
     }
 
     /// Reads the columns of a thread and of a scope without a post.
-    pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
+    pub fn read(row: &Row<'_>) -> DbResult<Self> {
         Ok(Self {
             thread: thread_row::read_thread(row)?,
-            forum_title: row.value()?,
-            actor: row.author()?,
+            forum_title: row.value("forum_title")?,
+            actor: row.author(["actor_id", "actor_name", "actor_avatar_url"])?,
             post: None,
         })
     }

@@ -8,8 +8,7 @@ use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::actor::Actor;
 use crate::board::db::{
-    Bound, Connection, DbError, DbResult, OwnedBound, RowReader, Transaction, bind, bind_owned,
-    stored,
+    Bound, Connection, DbError, DbResult, OwnedBound, Row, Transaction, bind, bind_owned, stored,
 };
 use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
 use crate::board::texts::Texts;
@@ -68,22 +67,22 @@ pub struct PostSlot {
 }
 
 impl PostSlot {
-    /// The first column that [`read`](Self::read) expects, in SQLite and in Postgres: the id of the new post.
+    /// The id of the new post, which [`read`](Self::read) expects, in SQLite and in Postgres.
     pub const POST_ID: [&str; 2] = [
-        "(SELECT coalesce(max(id), 0) + 1 FROM post)",
-        "nextval(pg_get_serial_sequence('post', 'id'))",
+        "(SELECT coalesce(max(id), 0) + 1 FROM post) AS new_post",
+        "nextval(pg_get_serial_sequence('post', 'id')) AS new_post",
     ];
 
     /// The other columns that [`read`](Self::read) expects: the place after the last post of a thread.
-    pub const COLUMNS: &str = "thread.id, thread.last_number + 1,
-        (SELECT max(created_at) + 1 FROM post WHERE thread_id = thread.id)";
+    pub const COLUMNS: &str = "thread.last_number + 1 AS new_number,
+        (SELECT max(created_at) + 1 FROM post WHERE thread_id = thread.id) AS earliest";
 
-    pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
+    pub fn read(row: &Row<'_>) -> DbResult<Self> {
         Ok(Self {
-            post: row.value()?,
-            thread: row.value()?,
-            number: row.value()?,
-            earliest: row.value()?,
+            post: row.value("new_post")?,
+            thread: row.value("thread_id")?,
+            number: row.value("new_number")?,
+            earliest: row.value("earliest")?,
         })
     }
 
@@ -91,7 +90,9 @@ impl PostSlot {
     pub async fn next(tx: &Transaction<'_>, thread: i64) -> BoardResult<Self> {
         static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
             let columns = PostSlot::COLUMNS;
-            PostSlot::POST_ID.map(|id| format!("SELECT {id}, {columns} FROM thread WHERE id = ?1"))
+            PostSlot::POST_ID.map(|id| {
+                format!("SELECT id AS thread_id, {id}, {columns} FROM thread WHERE id = ?1")
+            })
         });
         let [sqlite, postgres] = &*QUERIES;
         let query = tx.dialect(sqlite.as_str(), postgres.as_str());
@@ -146,7 +147,9 @@ pub async fn thread(
         ":author": first.author, ":state": stored(first.state), ":at": at,
     };
     let (thread, post) = tx
-        .one(insert, parameters, |row| Ok((row.value()?, row.value()?)))
+        .one(insert, parameters, |row| {
+            Ok((row.value("id")?, row.value("first_post_id")?))
+        })
         .await?;
     let slot = PostSlot {
         post,
@@ -219,10 +222,12 @@ pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> DbResult<
                 WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
                 ORDER BY created_at DESC, id DESC LIMIT 1
             )
-        WHERE id = :thread RETURNING forum_id, state = 'visible'";
+        WHERE id = :thread RETURNING forum_id, state = 'visible' AS is_visible";
     let parameters = bind! { ":thread": reply.thread, ":by": reply.by };
     let (of, there) = tx
-        .one(update, parameters, |row| Ok((row.value()?, row.value()?)))
+        .one(update, parameters, |row| {
+            Ok((row.value("forum_id")?, row.value("is_visible")?))
+        })
         .await?;
     if there && reply.on_profiles {
         count_on_profile(tx, reply.author, reply.by)?;
@@ -239,7 +244,7 @@ pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> DbResult
         .one(
             "SELECT forum_id, reply_count FROM thread WHERE id = ?1",
             bind![first.thread],
-            |row| Ok((row.value()?, row.value()?)),
+            |row| Ok((row.value("forum_id")?, row.value("reply_count")?)),
         )
         .await?;
     if first.on_profiles {
@@ -343,11 +348,13 @@ impl TimesParams {
 /// Query of the columns of [`PostTimes`]. Reads at most as many posts as the hourly limit allows.
 pub(super) const TIMES: &str = "
     SELECT
-        (SELECT max(written_at) FROM post WHERE author_id = :member AND written_at <= :until),
+        (SELECT max(written_at) FROM post WHERE author_id = :member AND written_at <= :until)
+            AS last_written_at,
         (SELECT written_at FROM post
          WHERE author_id = :member AND written_at > :since AND written_at <= :until
          ORDER BY written_at DESC LIMIT 1
-         OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)";
+         OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)
+            AS oldest_written_at";
 
 impl PostTimes {
     pub async fn load(
@@ -362,10 +369,10 @@ impl PostTimes {
     }
 
     /// Reads a row of the query.
-    pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
+    pub fn read(row: &Row<'_>) -> DbResult<Self> {
         Ok(Self {
-            last: row.value()?,
-            oldest: row.value()?,
+            last: row.value("last_written_at")?,
+            oldest: row.value("oldest_written_at")?,
         })
     }
 

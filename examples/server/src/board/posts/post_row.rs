@@ -6,7 +6,7 @@ use forum_api::model::{ContentState, Timestamp};
 use super::post_events::{EventFn, EventScope, REPLIED, STARTED};
 use super::post_insert::{self, CounterDelta};
 use crate::board::access::board_rules::BoardRules;
-use crate::board::db::{Connection, DbResult, RowReader, Transaction, bind, stored};
+use crate::board::db::{Connection, DbResult, Row, Transaction, bind, stored};
 use crate::board::edit_rules::PostFacts;
 use crate::board::events::EventRecorder;
 
@@ -37,9 +37,10 @@ impl PostRow {
     pub async fn load(connection: &Connection<'_>, post: i64) -> DbResult<Option<Self>> {
         let query = "
             SELECT
-                thread.forum_id, thread.id, post.id, post.id = thread.first_post_id,
-                post.state, post.state_before, post.version, post.published,
-                thread.state, thread.locked, post.author_id, post.created_at
+                thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
+                post.state AS post_state, post.state_before, post.version AS post_version, post.published,
+                thread.state AS thread_state, thread.locked, post.author_id AS post_author_id,
+                post.created_at AS post_created_at
             FROM post JOIN thread ON thread.id = post.thread_id
             WHERE post.id = ?1";
         connection.first(query, bind![post], read).await
@@ -78,7 +79,7 @@ impl PostRow {
         self.record(tx, events, recorded).await?;
         let thread = self.first.then_some(self.at.thread);
         let parameters = bind! { ":post": self.at.post, ":thread": thread };
-        let mut published: Vec<i64> = tx.all(PUBLISH, parameters, |row| row.value()).await?;
+        let mut published: Vec<i64> = tx.all(PUBLISH, parameters, |row| row.value("id")).await?;
         if !events.has_endpoints {
             return Ok(());
         }
@@ -167,21 +168,21 @@ const PUBLISH: &str = "
     UPDATE post SET published = TRUE
     WHERE NOT published AND (id = :post OR thread_id = :thread AND state = 'visible') RETURNING id";
 
-fn read(row: &mut RowReader<'_>) -> DbResult<PostRow> {
+fn read(row: &Row<'_>) -> DbResult<PostRow> {
     Ok(PostRow {
         at: PostLocation {
-            forum: row.value()?,
-            thread: row.value()?,
-            post: row.value()?,
+            forum: row.value("forum_id")?,
+            thread: row.value("thread_id")?,
+            post: row.value("post_id")?,
         },
-        first: row.value()?,
-        state: row.state()?,
-        state_before: row.maybe_state()?,
-        version: row.value()?,
-        published: row.value()?,
-        thread_state: row.state()?,
-        locked: row.value()?,
-        author: row.value()?,
-        written: row.value()?,
+        first: row.value("is_first")?,
+        state: row.state("post_state")?,
+        state_before: row.maybe_state("state_before")?,
+        version: row.value("post_version")?,
+        published: row.value("published")?,
+        thread_state: row.state("thread_state")?,
+        locked: row.value("locked")?,
+        author: row.value("post_author_id")?,
+        written: row.value("post_created_at")?,
     })
 }

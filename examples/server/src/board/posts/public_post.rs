@@ -2,14 +2,16 @@
 
 use forum_api::model::{ContentState, Post, PostId, UserId};
 
-use crate::board::db::{self, RowReader};
+use crate::board::db::{self, Row};
 
 pub const COLUMNS: &str = "
-    post.id, post.thread_id, post.number, post.state, post.created_at,
-    author.id, author.username, author.avatar_url,
-    post.edited_at, editor.id, editor.username, editor.avatar_url,
-    CASE WHEN :source THEN post.body END, CASE WHEN :html THEN post.body_html END, post.version,
-    answered.id, answered.state, answered.author_id";
+    post.id AS post_id, post.thread_id AS post_thread_id, post.number, post.state AS post_state,
+    post.created_at AS post_created_at,
+    author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar_url,
+    post.edited_at, editor.id AS editor_id, editor.username AS editor_name, editor.avatar_url AS editor_avatar_url,
+    CASE WHEN :source THEN post.body END AS body, CASE WHEN :html THEN post.body_html END AS body_html,
+    post.version AS post_version,
+    answered.id AS answered_id, answered.state AS answered_state, answered.author_id AS answered_author_id";
 
 /// Joins of the author, the editor and the answered post.
 pub const JOINS: &str = "
@@ -35,32 +37,37 @@ pub struct AnsweredPost {
 
 impl AnsweredPost {
     /// Returns `None` if the row has no answered post.
-    fn read(row: &mut RowReader<'_>) -> db::DbResult<Option<Self>> {
-        let Some(post_id) = row.maybe_id()? else {
-            row.skip(2);
+    pub fn read(row: &Row<'_>) -> db::DbResult<Option<Self>> {
+        let Some(post_id) = row.maybe_id("answered_id")? else {
             return Ok(None);
         };
         Ok(Some(Self {
             post_id,
-            state: row.state()?,
-            author: row.maybe_id()?,
+            state: row.state("answered_state")?,
+            author: row.maybe_id("answered_author_id")?,
         }))
     }
 }
 
 impl PublicPost {
     /// Returns `None` if the row has no post.
-    pub fn read(row: &mut RowReader<'_>) -> db::DbResult<Option<Self>> {
-        let Some(post_id) = row.maybe_id()? else {
+    pub fn read(row: &Row<'_>) -> db::DbResult<Option<Self>> {
+        let Some(post_id) = row.maybe_id("post_id")? else {
             return Ok(None);
         };
-        let mut post = Post::new(post_id, row.id()?, row.count()?, row.state()?, row.value()?);
-        post.author = row.author()?;
-        post.edited_at = row.value()?;
-        post.edited_by = row.author()?;
-        post.body = row.value()?;
-        post.body_html = row.value()?;
-        post.version = row.value()?;
+        let mut post = Post::new(
+            post_id,
+            row.id("post_thread_id")?,
+            row.count("number")?,
+            row.state("post_state")?,
+            row.value("post_created_at")?,
+        );
+        post.author = row.author(["author_id", "author_name", "author_avatar_url"])?;
+        post.edited_at = row.value("edited_at")?;
+        post.edited_by = row.author(["editor_id", "editor_name", "editor_avatar_url"])?;
+        post.body = row.value("body")?;
+        post.body_html = row.value("body_html")?;
+        post.version = row.value("post_version")?;
         Ok(Some(Self::new(post, AnsweredPost::read(row)?)))
     }
 

@@ -32,10 +32,12 @@ pub async fn exists(connection: &Connection<'_>) -> db::DbResult<bool> {
 
 async fn has_table(connection: &Connection<'_>, table: &'static str) -> db::DbResult<bool> {
     let find = connection.dialect(
-        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)",
-        "SELECT to_regclass(?1) IS NOT NULL",
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1) AS is_there",
+        "SELECT to_regclass(?1) IS NOT NULL AS is_there",
     );
-    connection.one(find, bind![table], |row| row.value()).await
+    connection
+        .one(find, bind![table], |row| row.value("is_there"))
+        .await
 }
 
 /// Returns the names of the pending migrations of the library's and the board's tables.
@@ -49,12 +51,18 @@ pub async fn pending(connection: &Connection<'_>) -> db::DbResult<Vec<String>> {
         (
             "library",
             library,
-            "SELECT count(*) FROM forum_api_migrations",
+            "SELECT count(*) AS applied FROM forum_api_migrations",
         ),
-        ("board", board, "SELECT count(*) FROM board_migrations"),
+        (
+            "board",
+            board,
+            "SELECT count(*) AS applied FROM board_migrations",
+        ),
     ] {
         let applied = if has_table(connection, migrations.table).await? {
-            connection.one(count, &[], |row| row.count()).await?
+            connection
+                .one(count, &[], |row| row.count("applied"))
+                .await?
         } else {
             0
         };

@@ -78,7 +78,7 @@ async fn with_descendants(
         )
         SELECT id FROM below";
     let found = connection
-        .all(find, bind![named], |row| row.value())
+        .all(find, bind![named], |row| row.value("id"))
         .await?;
     Ok(&BTreeSet::from_iter(found) & visible)
 }
@@ -94,12 +94,13 @@ async fn posts_in_range(
     let until = until.map_or(i64::MAX, Timestamp::as_millis);
     let find = "
         SELECT
-            (SELECT id FROM post WHERE created_at >= ?1 ORDER BY created_at, id LIMIT 1),
-            (SELECT id FROM post WHERE created_at < ?2 ORDER BY created_at DESC, id DESC LIMIT 1)";
+            (SELECT id FROM post WHERE created_at >= ?1 ORDER BY created_at, id LIMIT 1) AS first,
+            (SELECT id FROM post WHERE created_at < ?2 ORDER BY created_at DESC, id DESC LIMIT 1) AS last";
     let parameters = bind![from, until];
     connection
         .one(find, parameters, |row| {
-            let (first, last): (Option<i64>, Option<i64>) = (row.value()?, row.value()?);
+            let first: Option<i64> = row.value("first")?;
+            let last: Option<i64> = row.value("last")?;
             Ok(first.unwrap_or(i64::MAX)..=last.unwrap_or(i64::MIN))
         })
         .await

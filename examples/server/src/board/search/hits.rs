@@ -6,13 +6,13 @@ use forum_api::model::{SearchFilter, SearchHit, SearchHitKind, SearchQuery, Sear
 
 use super::index::words;
 use super::scan::Match;
-use crate::board::db::{self, Connection, RowReader, bind, json};
+use crate::board::db::{self, Connection, Row, bind, json};
 use crate::board::markdown;
 
 const FIND: &str = "
     SELECT
-        thread.forum_id, thread.id, post.id, thread.title, post.created_at,
-        author.id, author.username, author.avatar_url, post.body, found.key
+        thread.forum_id, post.thread_id, post.id, thread.title, post.created_at, author.id AS author_id,
+        author.username AS author_name, author.avatar_url AS author_avatar_url, post.body, found.key
     FROM json_each(?1) AS found
     JOIN post ON post.id = CAST(found.value AS BIGINT)
     JOIN thread ON thread.id = post.thread_id
@@ -30,19 +30,19 @@ pub async fn read(
         SearchShow::Posts => SearchHitKind::Post,
         SearchShow::Threads => SearchHitKind::Thread,
     };
-    let hit = |row: &mut RowReader<'_>| {
+    let hit = |row: &Row<'_>| {
         let mut hit = SearchHit::new(
             kind,
-            row.id()?,
-            row.id()?,
-            row.id()?,
-            row.value::<String>()?,
-            row.value()?,
+            row.id("forum_id")?,
+            row.id("thread_id")?,
+            row.id("id")?,
+            row.value::<String>("title")?,
+            row.value("created_at")?,
         );
-        hit.author = row.author()?;
-        let body: String = row.value()?;
+        hit.author = row.author(["author_id", "author_name", "author_avatar_url"])?;
+        let body: String = row.value("body")?;
         hit.excerpt = excerpt(&markdown::plain(excerpted_prefix(&body)), &terms);
-        let found = found.get(row.count::<usize>()?);
+        let found = found.get(row.count::<usize>("key")?);
         hit.score = found.map_or(0, |found| found.score) as f64 / 1e6;
         Ok(hit)
     };

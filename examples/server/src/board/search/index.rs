@@ -94,8 +94,8 @@ async fn remove_timeout(tx: &Transaction<'_>) -> db::DbResult<()> {
 }
 
 async fn last_post(connection: &Connection<'_>) -> db::DbResult<i64> {
-    let find = "SELECT coalesce(max(id), 0) FROM post";
-    connection.one(find, &[], |row| row.value()).await
+    let find = "SELECT coalesce(max(id), 0) AS last FROM post";
+    connection.one(find, &[], |row| row.value("last")).await
 }
 
 #[cfg(test)]

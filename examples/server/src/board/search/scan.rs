@@ -10,7 +10,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::{List, Page, PageKey, SearchFilter};
 
 use super::filter::MatchCondition;
-use crate::board::db::{self, Connection, Driver, RowReader, bind, json};
+use crate::board::db::{self, Connection, Driver, Row, bind, json};
 
 /// Order of a scan.
 #[derive(Clone, Copy, Debug)]
@@ -89,10 +89,10 @@ impl ScanDirection {
             ":first": ahead.start(), ":last": ahead.end(), ":rows": rows, ":way": way,
         };
         let mut found = Vec::new();
-        let read = |row: &mut RowReader<'_>| {
-            let posts = row.numbers()?;
-            let threads = row.numbers()?;
-            let matches = zip(zip(posts, threads), row.numbers()?);
+        let read = |row: &Row<'_>| {
+            let posts = row.numbers("posts")?;
+            let threads = row.numbers("threads")?;
+            let matches = zip(zip(posts, threads), row.numbers("scores")?);
             found.extend(matches.map(|((post, thread), score)| Match {
                 score,
                 post,
@@ -145,16 +145,18 @@ impl ScanDirection {
             ":text": filter.text, ":place": place, ":first": ahead.start(), ":last": ahead.end(),
             ":rows": most,
         };
-        let read = |row: &mut RowReader<'_>| {
-            let post = row.value()?;
-            let thread = row.value()?;
+        let read = |row: &Row<'_>| {
+            let post = row.value("id")?;
+            let thread = row.value("thread_id")?;
             candidates += 1;
             if candidates == most {
                 rest = Some(self.ahead(ahead, self.next(post)));
             }
-            if filter.forums.contains(&row.value()?) {
-                let mut words = || row.text().map(Option::unwrap_or_default);
-                let score = filter.scorer.score(words()?, words()?);
+            if filter.forums.contains(&row.value("forum_id")?) {
+                let words = |column| row.text(column).map(Option::unwrap_or_default);
+                let score = filter
+                    .scorer
+                    .score(words("title_words")?, words("body_words")?);
                 found.push(Match {
                     score,
                     post,
@@ -207,7 +209,7 @@ fn on_sqlite(order: &str) -> String {
     format!(
         "SELECT
             post.id, post.thread_id, thread.forum_id,
-            CASE WHEN post.number = 1 THEN thread.title_words ELSE '' END, post.body_words
+            CASE WHEN post.number = 1 THEN thread.title_words ELSE '' END AS title_words, post.body_words
         FROM post_text
         CROSS JOIN post ON post.id = post_text.rowid
         CROSS JOIN thread ON thread.id = post.thread_id
@@ -302,12 +304,14 @@ async fn with_earlier_match(
         ":last": behind.end(),
     };
     let find = connection.dialect(EARLIER_ON_SQLITE, EARLIER_ON_POSTGRES);
-    let earlier = connection.all(find, parameters, |row| row.value()).await?;
+    let earlier = connection
+        .all(find, parameters, |row| row.value("thread_id"))
+        .await?;
     Ok(HashSet::from_iter(earlier))
 }
 
 const EARLIER_ON_SQLITE: &str = "
-    SELECT value FROM json_each(:threads) WHERE EXISTS (
+    SELECT value AS thread_id FROM json_each(:threads) WHERE EXISTS (
         SELECT 1 FROM post_text
         WHERE post_text MATCH :text || ' AND place : t' || value AND post_text.rowid BETWEEN :first AND :last
     )";

@@ -1,0 +1,132 @@
+//! Columns of a row, by name.
+
+use std::cell::Cell;
+use std::str::FromStr;
+
+use forum_api::model::{Author, ContentState};
+use forum_api::store::{postgres, sqlite};
+use forum_api::token::TokenRecord;
+use rusqlite::types::FromSql;
+use tokio_postgres::types;
+
+use super::{DbError, DbResult};
+
+/// A row of either database.
+#[derive(Debug)]
+pub enum Row<'a> {
+    /// The number is the column after the one that was read last. A search for a name begins with it, because most rows
+    /// are read in the order of the query.
+    Sqlite(&'a rusqlite::Row<'a>, Cell<usize>),
+    Postgres(&'a tokio_postgres::Row),
+}
+
+impl<'a> Row<'a> {
+    pub(super) const fn sqlite(row: &'a rusqlite::Row<'a>) -> Self {
+        Self::Sqlite(row, Cell::new(0))
+    }
+
+    pub fn value<T: FromSql + types::FromSql<'a>>(&self, name: &str) -> DbResult<T> {
+        match self {
+            Self::Sqlite(row, next) => Ok(row.get(index(row, next, name)?)?),
+            Self::Postgres(row) => Ok(row.try_get(name)?),
+        }
+    }
+
+    pub fn text(&self, name: &str) -> DbResult<Option<&'a str>> {
+        match self {
+            Self::Sqlite(row, next) => {
+                let text = row.get_ref(index(row, next, name)?)?.as_str_or_null();
+                Ok(text.map_err(rusqlite::Error::from)?)
+            }
+            Self::Postgres(row) => Ok(row.try_get(name)?),
+        }
+    }
+
+    /// Reads a list of numbers of Postgres.
+    pub fn numbers(&self, name: &str) -> DbResult<Vec<i64>> {
+        match self {
+            Self::Sqlite(..) => Err(DbError::Invalid("SQLite has no lists")),
+            Self::Postgres(row) => Ok(row.try_get(name)?),
+        }
+    }
+
+    /// Decodes a token from the columns of its table.
+    pub fn token(&self) -> DbResult<TokenRecord> {
+        match self {
+            Self::Sqlite(row, _) => Ok(sqlite::read_token(row)?),
+            Self::Postgres(row) => Ok(postgres::read_token(row)?),
+        }
+    }
+
+    /// Reads and parses a text; `None` for null.
+    pub fn parsed<T: FromStr>(&self, name: &str) -> DbResult<Option<T>> {
+        let parse = |text: &str| {
+            text.parse()
+                .map_err(|_| DbError::Invalid("a text is invalid"))
+        };
+        self.text(name)?.map(parse).transpose()
+    }
+
+    pub fn id<T: From<i64>>(&self, name: &str) -> DbResult<T> {
+        self.value(name).map(|id: i64| T::from(id))
+    }
+
+    pub fn maybe_id<T: From<i64>>(&self, name: &str) -> DbResult<Option<T>> {
+        let id: Option<i64> = self.value(name)?;
+        Ok(id.map(T::from))
+    }
+
+    pub fn count<T: TryFrom<i64>>(&self, name: &str) -> DbResult<T> {
+        let count: i64 = self.value(name)?;
+        T::try_from(count).map_err(|_| DbError::Invalid("a count is out of range"))
+    }
+
+    pub fn state(&self, name: &str) -> DbResult<ContentState> {
+        self.maybe_state(name)?
+            .ok_or(DbError::Invalid("a state is null"))
+    }
+
+    pub fn maybe_state(&self, name: &str) -> DbResult<Option<ContentState>> {
+        self.text(name)?.map(state).transpose()
+    }
+
+    /// Reads a member's id, name and picture. All are null if the account is removed.
+    pub fn author(&self, [id, name, picture]: [&str; 3]) -> DbResult<Option<Author>> {
+        let Some(user_id) = self.maybe_id(id)? else {
+            return Ok(None);
+        };
+        let mut author = Author::new(user_id, self.value::<String>(name)?);
+        author.avatar_url = self.value(picture)?;
+        Ok(Some(author))
+    }
+}
+
+/// Returns the index of a column of SQLite.
+fn index(row: &rusqlite::Row<'_>, next: &Cell<usize>, name: &str) -> rusqlite::Result<usize> {
+    let columns = row.as_ref();
+    let index = match columns.column_name(next.get()) {
+        Ok(found) if found == name => next.get(),
+        _ => columns.column_index(name)?,
+    };
+    next.set(index + 1);
+    Ok(index)
+}
+
+fn state(text: &str) -> DbResult<ContentState> {
+    let states = [
+        ContentState::Visible,
+        ContentState::AwaitingApproval,
+        ContentState::Deleted,
+    ];
+    let state = states.into_iter().find(|state| stored(*state) == text);
+    state.ok_or(DbError::Invalid("a state is unknown"))
+}
+
+/// Returns the text that the database stores for a state.
+pub const fn stored(state: ContentState) -> &'static str {
+    match state {
+        ContentState::Visible => "visible",
+        ContentState::AwaitingApproval => "awaiting_approval",
+        ContentState::Deleted => "deleted",
+    }
+}
