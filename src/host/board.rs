@@ -16,8 +16,10 @@ use crate::model::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceRef<'a> {
-    /// A member, a message or another resource that does not belong to a forum; also used for paths without an id.
+    /// A message or another resource that does not belong to a forum; also used for paths without an id.
     Global,
+    /// A member.
+    Member(&'a UserRef),
     /// A forum.
     Forum(&'a ForumId),
     /// A thread.
@@ -40,8 +42,8 @@ pub enum ResourceRef<'a> {
 /// thread, a post or a poll, the library checks the forum that [`containing_forum`](Self::containing_forum) returns. It
 /// does not check the target of [`unsubscribe`](Self::unsubscribe).
 ///
-/// [`containing_forum`](Self::containing_forum) is required. Each other method returns [`BoardError::NotImplemented`] by
-/// default, so that a host can implement the endpoints one by one. `#[deny(clippy::missing_trait_methods)]` on the `impl`
+/// [`containing_forum`](Self::containing_forum) is required, and [`exists`](Self::exists) has a default. Each other
+/// method returns [`BoardError::NotImplemented`] by default, so that a host can implement the endpoints one by one. `#[deny(clippy::missing_trait_methods)]` on the `impl`
 /// reports the methods that are missing.
 ///
 /// A write must check permissions and the board's rules in its own transaction, because access can change after the
@@ -97,7 +99,7 @@ pub trait Board: Send + Sync + 'static {
     /// - before each write whose path names a thread, a post or a poll, except [`unsubscribe`](Self::unsubscribe);
     /// - before the replay of the stored response of a created thread, a created post or a subscription to a thread.
     ///
-    /// `resource` is never [`ResourceRef::Global`] or [`ResourceRef::Forum`].
+    /// `resource` is a thread, a post or a poll.
     ///
     /// The method is required because every such write depends on it. A host without writes returns
     /// [`BoardError::NotImplemented`]; the API then answers these writes with 501.
@@ -112,6 +114,38 @@ pub trait Board: Send + Sync + 'static {
         caller: &Caller,
         resource: ResourceRef<'_>,
     ) -> BoardResult<ForumId>;
+
+    /// Returns whether a forum or a member exists.
+    ///
+    /// The library calls this method in two cases:
+    ///
+    /// - for the forum of the path, before an error about the idempotency key, if the caller's
+    ///   [`Access`](super::Access) contains ids that no forum has;
+    /// - for the member of the path, before the replay of a stored response.
+    ///
+    /// By default, it calls [`list_threads`](Self::list_threads) or [`get_member`](Self::get_member), and returns `true`
+    /// if the board does not implement them.
+    ///
+    /// # Errors
+    /// [`BoardError::Internal`] only.
+    async fn exists(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<bool> {
+        let error = match resource {
+            ResourceRef::Forum(forum) => {
+                let list = List::default();
+                self.list_threads(caller, forum.clone(), list).await.err()
+            }
+            ResourceRef::Member(user) => {
+                let params = GetMemberParams::default();
+                self.get_member(caller, user.clone(), params).await.err()
+            }
+            _ => None,
+        };
+        match error {
+            None | Some(BoardError::NotImplemented) => Ok(true),
+            Some(BoardError::PathNotFound) => Ok(false),
+            Some(error) => Err(error),
+        }
+    }
 
     /// `GET /me`: returns the member's own account.
     ///
@@ -526,6 +560,7 @@ macro_rules! forward_methods {
     ($($kind:ident $method:ident($($argument:ident: $type:ty),+) -> $result:ty;)+) => {
         impl_for_pointers!(Board {
             async fn containing_forum(caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId>;
+            async fn exists(caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<bool>;
             $(async fn $method(caller: &$kind, $($argument: $type),+) -> BoardResult<$result>;)+
         });
     };

@@ -267,9 +267,8 @@ impl<F: Signature> Execution<F> {
             match begin? {
                 Begin::Run(reserved) => reservation = Some(reserved),
                 Begin::Replay(stored) => {
-                    let member = path.member();
                     let shown = &stored.resource;
-                    checks::require_replay_visible(board, caller, resource, member, shown).await?;
+                    checks::require_replay_visible(board, caller, resource, shown).await?;
                     return Ok(stored.into());
                 }
             }
@@ -294,7 +293,7 @@ impl<F: Signature> Execution<F> {
             cursor_scope: input.cursor_scope(),
             operation_id: self.spec.id,
             status: handler.status,
-            names_member: path.member().is_some(),
+            names_member: matches!(path.resource(), ResourceRef::Member(_)),
         };
         let result = handler
             .function

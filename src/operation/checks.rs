@@ -3,7 +3,7 @@
 
 use super::error::ApiError;
 use crate::host::{Board, BoardError, Caller, PresentedToken, ResourceRef};
-use crate::model::{ForumId, GetMemberParams, List, UserRef};
+use crate::model::ForumId;
 use crate::scope::Scope;
 use crate::store::ResourceIds;
 
@@ -39,7 +39,7 @@ pub(crate) async fn require_visible(
     operation_id: &str,
 ) -> Result<(), ApiError> {
     let is_visible = match resource {
-        ResourceRef::Global => true,
+        ResourceRef::Global | ResourceRef::Member(_) => true,
         ResourceRef::Forum(forum) => caller.access().visible_forums.contains(forum),
         resource => {
             let forum = board.containing_forum(caller, resource).await?;
@@ -50,25 +50,17 @@ pub(crate) async fn require_visible(
 }
 
 /// Checks that the forum of the path exists, if the caller's access does not determine it, before an error that a hidden
-/// forum does not have. A board without lists of threads is not asked.
+/// forum does not have.
 pub(crate) async fn require_known_forum(
     board: &dyn Board,
     caller: &Caller,
     resource: ResourceRef<'_>,
 ) -> Result<(), ApiError> {
-    let ResourceRef::Forum(forum) = resource else {
-        return Ok(());
-    };
-    if !caller.access().visible_forums.has_unknown_ids() {
-        return Ok(());
-    }
-    match board
-        .list_threads(caller, forum.clone(), List::default())
-        .await
-    {
-        Ok(_) | Err(BoardError::NotImplemented) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    let is_forum = matches!(resource, ResourceRef::Forum(_));
+    let is_known = !is_forum
+        || !caller.access().visible_forums.has_unknown_ids()
+        || board.exists(caller, resource).await?;
+    is_known.then_some(()).ok_or(ApiError::NotFound)
 }
 
 /// Checks that the caller can still see the resource of a stored response, and that a member in the path still exists.
@@ -79,22 +71,16 @@ pub(crate) async fn require_replay_visible(
     board: &dyn Board,
     caller: &Caller,
     resource: ResourceRef<'_>,
-    member: Option<&UserRef>,
     stored: &ResourceIds,
 ) -> Result<(), ApiError> {
-    if let Some(member) = member {
-        match board
-            .get_member(caller, member.clone(), GetMemberParams::default())
-            .await
-        {
-            Ok(_) | Err(BoardError::NotImplemented) => {}
-            Err(error) => return Err(error.into()),
-        }
+    let is_member = matches!(resource, ResourceRef::Member(_));
+    if is_member && !board.exists(caller, resource).await? {
+        return Err(ApiError::NotFound);
     }
     let sees = |forum: &ForumId| caller.access().visible_forums.contains(forum);
     if !stored.forum_id.as_ref().is_none_or(sees) {
         return Err(match resource {
-            ResourceRef::Global => ApiError::BodyNotFound,
+            ResourceRef::Global | ResourceRef::Member(_) => ApiError::BodyNotFound,
             _ => ApiError::NotFound,
         });
     }

@@ -55,7 +55,7 @@ impl PathSegments<'_> {
 /// ```
 pub trait PathParams: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     /// Returns the resource whose forum the library checks before an operation with side effects;
-    /// [`ResourceRef::Global`] if the path names no resource of a forum.
+    /// [`ResourceRef::Member`] or [`ResourceRef::Global`] if the path names no resource of a forum.
     ///
     /// Before another operation, the library checks only a [`ResourceRef::Forum`]. Afterwards it checks the forum of the
     /// result, if the result has a forum.
@@ -70,12 +70,6 @@ pub trait PathParams: DeserializeOwned + JsonSchema + Send + Sync + 'static {
             Some(((*name).into(), InputValue::Parameter(text.into())))
         });
         Self::deserialize(InputValue::Object(variables.collect::<Option<_>>()?)).ok()
-    }
-
-    /// Returns the member that the path names; `None` for other paths.
-    #[doc(hidden)]
-    fn member(&self) -> Option<&UserRef> {
-        None
     }
 
     /// Returns the schemas of the variables of the type: first those in `names`, the variables in the path of the
@@ -115,7 +109,7 @@ impl PathParams for () {
 
 /// A path with one variable.
 macro_rules! path_variable {
-    ($type:ident, $resource:expr $(, $method:ident: $result:ty = $value:expr)?) => {
+    ($type:ident, $resource:expr) => {
         impl PathParams for $type {
             fn resource(&self) -> ResourceRef<'_> {
                 $resource(self)
@@ -124,10 +118,6 @@ macro_rules! path_variable {
             fn decode(segments: &PathSegments<'_>, _: &[&'static str]) -> Option<Self> {
                 segments.parse(0)
             }
-
-            $(fn $method(&self) -> $result {
-                $value(self)
-            })?
 
             fn variables(
                 generator: &mut SchemaGenerator,
@@ -146,7 +136,7 @@ macro_rules! path_variable {
 path_variable!(ForumId, ResourceRef::Forum);
 path_variable!(ThreadId, ResourceRef::Thread);
 path_variable!(PollId, ResourceRef::Poll);
-path_variable!(UserRef, |_| ResourceRef::Global, member: Option<&UserRef> = Some);
+path_variable!(UserRef, ResourceRef::Member);
 path_variable!(MessageId, |_| ResourceRef::Global);
 
 impl PathParams for PostPath {

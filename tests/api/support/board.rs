@@ -107,12 +107,6 @@ impl FullBoard {
         self.calls.lock().unwrap().clone()
     }
 
-    /// Counts the commands without the look-ups of the member in the path of a replay.
-    pub(crate) fn writes(&self) -> usize {
-        let is_write = |call: &&String| !call.starts_with("get_member ");
-        self.calls().iter().filter(is_write).count()
-    }
-
     pub(crate) fn last_call(&self) -> String {
         self.calls().pop().unwrap_or_default()
     }

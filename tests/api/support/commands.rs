@@ -18,6 +18,16 @@ macro_rules! commands {
                 containing_forum(self, caller, place)
             }
 
+            async fn exists(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<bool> {
+                Ok(match resource {
+                    ResourceRef::Member(user) => {
+                        member_named(user).is_some_and(|member| !self.is_deleted(member))
+                    }
+                    ResourceRef::Forum(forum) => self.require_forum(forum).is_ok(),
+                    _ => true,
+                })
+            }
+
             $(async fn $method(&self, $caller: $kind $(, $argument: $type)* $(, _: $params)?) -> BoardResult<$result> {
                 let $board = self;
                 $board.run(format!("{} {:?}", stringify!($method), ($(&$argument,)*))).await?;

@@ -41,6 +41,18 @@ impl host::Board for ReferenceBoard {
         .map(ForumId::from)
     }
 
+    async fn exists(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<bool> {
+        let ResourceRef::Member(user) = resource else {
+            return Ok(true); // The access of a caller contains only forums that exist.
+        };
+        let position = actor(caller)?.position;
+        let user = user.clone();
+        self.read_at(position, move |connection| {
+            Box::pin(async move { Ok(accounts::find(connection, &user).await?.is_some()) })
+        })
+        .await
+    }
+
     async fn get_me(&self, by: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
         let member = by.user_id().to_i64()?;
         let mut account = self

@@ -551,6 +551,10 @@ macro_rules! methods {
                 self.0.board.containing_forum(caller, resource).await
             }
 
+            async fn exists(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<bool> {
+                self.0.board.exists(caller, resource).await
+            }
+
             $(async fn $name(&self, by: &$by, $($argument: $type),+) -> BoardResult<$result> {
                 let run = |by: Caller, ($($argument,)+): ($($type,)+)| async move {
                     let by = <$by as FromCaller>::from_caller(&by)?;
