@@ -3,7 +3,10 @@
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Wake};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -76,12 +79,21 @@ type OnResult = Arc<dyn Fn(&dyn Any, &mut dyn Any) + Send + Sync>;
 #[derive(Default)]
 struct Hooks {
     counts: BTreeMap<&'static str, u32>,
+    /// Whether calls block the calling thread.
+    blocks: bool,
     on_call: Option<OnCall>,
     on_arguments: HashMap<&'static str, OnArguments>,
     on_result: HashMap<&'static str, OnResult>,
 }
 
 impl StoreInterceptor {
+    /// Creates an interceptor whose calls block the calling thread, and complete when they are first polled.
+    pub fn blocking() -> Self {
+        let interceptor = Self::default();
+        interceptor.hooks().blocks = true;
+        interceptor
+    }
+
     /// Wraps the stores of the API.
     pub fn stores(&self, inner: &Stores) -> Stores {
         Stores {
@@ -206,11 +218,40 @@ impl StoreInterceptor {
         }
     }
 
+    /// Runs a call of a store, on another thread if the caller blocks, because a task of Tokio can complete only a
+    /// limited number of calls before it yields.
+    async fn call<T: Send>(&self, call: BoxFuture<'_, BackendResult<T>>) -> BackendResult<T> {
+        if !self.hooks().blocks {
+            return call.await;
+        }
+        let call = thread::scope(|scope| scope.spawn(|| block_on(call)).join());
+        call.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
     fn after(&self, method: &str, arguments: &dyn Any, result: &mut dyn Any) {
         let change = self.hooks().on_result.get(method).cloned();
         if let Some(change) = change {
             change(arguments, result);
         }
+    }
+}
+
+fn block_on<T>(mut future: BoxFuture<'_, T>) -> T {
+    struct Unpark(Thread);
+
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    let waker = Arc::new(Unpark(thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
+            return result;
+        }
+        thread::park();
     }
 }
 
@@ -261,7 +302,7 @@ macro_rules! intercepted {
                 let mut arguments = ($($owned,)*);
                 let delay = self.interceptor.before(METHOD, &mut arguments).await?;
                 let ($($argument,)*) = &arguments;
-                let mut result = self.inner.$method($($passed),*).await?;
+                let mut result = self.interceptor.call(self.inner.$method($($passed),*)).await?;
                 self.interceptor.after(METHOD, &arguments, &mut result);
                 if let Some(delay) = delay {
                     delay.await;

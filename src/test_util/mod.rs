@@ -54,7 +54,7 @@ use crate::token::{Expiry, PlainToken, TokenRequest, issue_token};
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
 
-/// Returns empty stores in one new SQLite database in memory. Their calls run on the calling thread, and complete when
+/// Returns empty stores in one new SQLite database in memory. Their calls block the calling thread, and complete when
 /// they are first polled.
 ///
 /// # Panics
@@ -62,7 +62,14 @@ pub use manual_runtime::ManualRuntime;
 #[cfg(feature = "sqlite")]
 #[expect(clippy::expect_used, reason = "a missing database fails the test")]
 pub fn stores_in_memory() -> (Stores, crate::store::WebhookStores) {
-    crate::store::sqlite::inline_stores().expect("a database in memory")
+    use crate::store::sqlite::{Database, DatabasePath};
+
+    let database = Database::open(&DatabasePath::Memory).expect("a database in memory");
+    let interceptor = StoreInterceptor::blocking();
+    (
+        interceptor.stores(&Stores::in_sqlite(&database)),
+        interceptor.webhooks(&crate::store::WebhookStores::in_sqlite(&database)),
+    )
 }
 
 /// Returns an entry of the audit log, for store calls in tests that do not examine the log. It always has the same id.

@@ -1,24 +1,16 @@
 //! Executor of the stores.
 
 use std::sync::Arc;
-#[cfg(feature = "test-util")]
-use std::sync::Mutex;
 
 use rusqlite::{Connection, Savepoint, params, params_from_iter};
 
 use super::Database;
-#[cfg(feature = "test-util")]
-use super::apply_migrations;
 use super::execute::{Result, all, change, change_audited};
 use super::{idempotency, outbox, usage, webhook_key};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-#[cfg(feature = "test-util")]
-use crate::lock::lock;
 use crate::model::Timestamp;
 use crate::store::sql::{ColumnResult, Columns, SqlExecutor, SqlStore, Statement};
-#[cfg(feature = "test-util")]
-use crate::store::sqlite_schema::MIGRATIONS;
 use crate::store::sqlite_schema::tokens::RECORD_USE;
 use crate::store::{BeginOutcome, FanOut, IdempotentRequest, Stores, TokenUsage, WebhookStores};
 use crate::token::{Lookup, TokenRecord};
@@ -30,9 +22,6 @@ pub(super) enum SqliteExecutor {
     Foreground(Database),
     /// Writes of the board precede the writes of this executor.
     Background(Database),
-    /// Runs all statements on the calling thread, for tests.
-    #[cfg(feature = "test-util")]
-    Inline(Arc<Mutex<Connection>>),
 }
 
 impl SqliteExecutor {
@@ -40,11 +29,7 @@ impl SqliteExecutor {
         &self,
         run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> BackendResult<T> {
-        Ok(match self {
-            Self::Foreground(database) | Self::Background(database) => database.read(run).await?,
-            #[cfg(feature = "test-util")]
-            Self::Inline(connection) => run(&lock(connection))?,
-        })
+        Ok(self.database().read(run).await?)
     }
 
     pub(super) async fn write<T: Send + 'static>(
@@ -55,22 +40,14 @@ impl SqliteExecutor {
         Ok(match self {
             Self::Foreground(database) => database.write(run).await?,
             Self::Background(database) => database.write_background(run).await?,
-            #[cfg(feature = "test-util")]
-            Self::Inline(connection) => write_inline(connection, run)?,
         })
     }
-}
 
-#[cfg(feature = "test-util")]
-fn write_inline<T>(
-    connection: &Mutex<Connection>,
-    run: impl FnOnce(&Savepoint<'_>) -> Result<T>,
-) -> Result<T> {
-    let mut connection = lock(connection);
-    let savepoint = connection.savepoint()?;
-    let done = run(&savepoint)?;
-    savepoint.commit()?;
-    Ok(done)
+    const fn database(&self) -> &Database {
+        match self {
+            Self::Foreground(database) | Self::Background(database) => database,
+        }
+    }
 }
 
 impl SqlExecutor for SqliteExecutor {
@@ -127,16 +104,9 @@ impl SqlExecutor for SqliteExecutor {
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let lookup = *lookup;
         let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
-        let record = move |savepoint: &Savepoint<'_>| {
+        self.database().write_detached(move |savepoint| {
             change(savepoint, RECORD_USE, params![lookup, now, too_old]).map(drop)
-        };
-        match self {
-            Self::Foreground(database) | Self::Background(database) => {
-                database.write_detached(record);
-            }
-            #[cfg(feature = "test-util")]
-            Self::Inline(connection) => write_inline(connection, record)?,
-        }
+        });
         Ok(())
     }
 
@@ -195,14 +165,8 @@ impl Stores {
     /// Creates stores of tokens, idempotency keys, usage and the audit log in `database`, for one node (feature `sqlite`).
     /// Rate limits are in memory.
     pub fn in_sqlite(database: &Database) -> Self {
-        Self::on(
-            SqliteExecutor::Foreground(database.clone()),
-            SqliteExecutor::Background(database.clone()),
-        )
-    }
-
-    fn on(foreground: SqliteExecutor, background: SqliteExecutor) -> Self {
-        let foreground = Arc::new(SqlStore(foreground));
+        let foreground = Arc::new(SqlStore(SqliteExecutor::Foreground(database.clone())));
+        let background = SqliteExecutor::Background(database.clone());
         Self {
             tokens: foreground.clone(),
             idempotency: foreground.clone(),
@@ -216,10 +180,7 @@ impl Stores {
 impl WebhookStores {
     /// Creates stores of webhooks in `database` (feature `sqlite`).
     pub fn in_sqlite(database: &Database) -> Self {
-        Self::on(SqliteExecutor::Background(database.clone()))
-    }
-
-    fn on(executor: SqliteExecutor) -> Self {
+        let executor = SqliteExecutor::Background(database.clone());
         let store = Arc::new(SqlStore(executor.clone()));
         Self {
             outbox: store.clone(),
@@ -227,14 +188,4 @@ impl WebhookStores {
             deliveries: Arc::new(executor),
         }
     }
-}
-
-/// Returns stores in one new database in memory, which run all statements on the calling thread.
-#[cfg(feature = "test-util")]
-pub(crate) fn inline_stores() -> Result<(Stores, WebhookStores)> {
-    let connection = Connection::open_in_memory()?;
-    apply_migrations(&connection, &MIGRATIONS)?;
-    let executor = SqliteExecutor::Inline(Arc::new(Mutex::new(connection)));
-    let stores = Stores::on(executor.clone(), executor.clone());
-    Ok((stores, WebhookStores::on(executor)))
 }

@@ -85,8 +85,6 @@ mod webhook_key;
 
 pub use columns::read_token;
 use executor::SqliteExecutor;
-#[cfg(feature = "test-util")]
-pub(crate) use executor::inline_stores;
 pub use migrations::{apply_migrations, migration_status};
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
 pub(crate) use pool::{describe_error, describe_failure};
