@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use forum_api::model::{ContentState, Timestamp};
-use tokio_postgres::types::Type;
+use forum_api::model::Timestamp;
+use serde::Serialize;
 
 use crate::board::access::visibility::between_commas;
-use crate::board::db::{Connection, DbResult, Param, Transaction, bind, json, stored};
+use crate::board::db::{Connection, DbError, DbResult, Transaction, bind, json};
 use crate::board::markdown;
 use crate::board::search::fold_words;
 
@@ -19,24 +19,24 @@ pub struct Batch {
     posts: Vec<GeneratedPost>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 struct GeneratedThread {
     id: i64,
     forum: i64,
     title: String,
     words: String,
     author: Option<i64>,
-    at: Timestamp,
+    at: i64,
     first_post: i64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 struct GeneratedPost {
     id: i64,
     thread: i64,
     number: i64,
     author: Option<i64>,
-    at: Timestamp,
+    at: i64,
     body: String,
     html: String,
     words: String,
@@ -70,7 +70,7 @@ impl Batch {
             words: fold_words(&title),
             title,
             author,
-            at,
+            at: at.as_millis(),
             first_post: self.next_post(),
         });
         id
@@ -82,7 +82,7 @@ impl Batch {
             thread,
             number: 0,
             author,
-            at,
+            at: at.as_millis(),
             html: markdown::render_blocking(&body),
             words: fold_words(&body),
             body,
@@ -96,62 +96,9 @@ impl Batch {
     /// Writes the batch. Posts in the forums `on_profiles` count on their authors' profiles.
     pub async fn write(mut self, tx: &Transaction<'_>, on_profiles: &[i64]) -> DbResult<()> {
         self.number(tx).await?;
-        let visible = &stored(ContentState::Visible);
-        let columns = [
-            ("id", Type::INT8),
-            ("forum_id", Type::INT8),
-            ("title", Type::TEXT),
-            ("title_words", Type::TEXT),
-            ("author_id", Type::INT8),
-            ("state", Type::TEXT),
-            ("created_at", Type::INT8),
-            ("last_activity_at", Type::INT8),
-            ("first_post_id", Type::INT8),
-        ];
-        let threads = self
-            .threads
-            .iter()
-            .map(|thread| -> [&(dyn Param + Sync); 9] {
-                let GeneratedThread {
-                    id,
-                    forum,
-                    title,
-                    words,
-                    author,
-                    at,
-                    first_post,
-                } = thread;
-                [id, forum, title, words, author, visible, at, at, first_post]
-            });
-        tx.insert_rows("thread", &columns, threads).await?;
-        let columns = [
-            ("id", Type::INT8),
-            ("thread_id", Type::INT8),
-            ("number", Type::INT8),
-            ("author_id", Type::INT8),
-            ("state", Type::TEXT),
-            ("created_at", Type::INT8),
-            ("written_at", Type::INT8),
-            ("body", Type::TEXT),
-            ("body_html", Type::TEXT),
-            ("body_words", Type::TEXT),
-        ];
-        let posts = self.posts.iter().map(|post| -> [&(dyn Param + Sync); 10] {
-            let GeneratedPost {
-                id,
-                thread,
-                number,
-                author,
-                at,
-                body,
-                html,
-                words,
-            } = post;
-            [
-                id, thread, number, author, visible, at, at, body, html, words,
-            ]
-        });
-        tx.insert_rows("post", &columns, posts).await?;
+        tx.execute(INSERT_THREADS, bind![rows(&self.threads)?])
+            .await?;
+        tx.execute(INSERT_POSTS, bind![rows(&self.posts)?]).await?;
         advance_sequences(tx).await?;
         count(tx, self.last_post, on_profiles).await
     }
@@ -159,11 +106,9 @@ impl Batch {
     /// Sets the number of each post in its thread.
     async fn number(&mut self, connection: &Connection<'_>) -> DbResult<()> {
         let threads: Vec<i64> = self.posts.iter().map(|post| post.thread).collect();
-        let find = connection.dialect(
-            "SELECT id, last_number FROM thread WHERE id IN (SELECT value FROM json_each(?1))",
-            "SELECT id, last_number FROM thread
-             WHERE id IN (SELECT CAST(value AS BIGINT) FROM jsonb_array_elements_text(CAST(?1 AS TEXT)::jsonb))",
-        );
+        let find = "
+            SELECT id, last_number FROM thread
+            WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
         let threads = bind![json(&threads)];
         let mut last: HashMap<i64, i64> = connection
             .all(find, threads, |row| {
@@ -180,6 +125,31 @@ impl Batch {
         Ok(())
     }
 }
+
+fn rows(items: &impl Serialize) -> DbResult<String> {
+    serde_json::to_string(items)
+        .map_err(|_| DbError::Invalid("the content cannot be written as JSON"))
+}
+
+const INSERT_THREADS: &str = "
+    INSERT INTO thread (
+        id, forum_id, title, title_words, author_id, state, created_at, last_activity_at, first_post_id
+    )
+    SELECT
+        CAST(value ->> 'id' AS BIGINT), CAST(value ->> 'forum' AS BIGINT), value ->> 'title', value ->> 'words',
+        CAST(value ->> 'author' AS BIGINT), 'visible', CAST(value ->> 'at' AS BIGINT), CAST(value ->> 'at' AS BIGINT),
+        CAST(value ->> 'first_post' AS BIGINT)
+    FROM json_each(?1)";
+
+const INSERT_POSTS: &str = "
+    INSERT INTO post (
+        id, thread_id, number, author_id, state, created_at, written_at, body, body_html, body_words
+    )
+    SELECT
+        CAST(value ->> 'id' AS BIGINT), CAST(value ->> 'thread' AS BIGINT), CAST(value ->> 'number' AS BIGINT),
+        CAST(value ->> 'author' AS BIGINT), 'visible', CAST(value ->> 'at' AS BIGINT), CAST(value ->> 'at' AS BIGINT),
+        value ->> 'body', value ->> 'html', value ->> 'words'
+    FROM json_each(?1)";
 
 /// Advances the sequences past the written ids.
 async fn advance_sequences(tx: &Transaction<'_>) -> DbResult<()> {
