@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 
+const EXAMPLE: &str = "k3Jv0cZbpw4xNzY5ODYwODAwMDAwLjE3";
+
 /// Opaque text with which a client continues a list, valid only for the list that returned it.
 ///
 /// The library decodes it to the host's [`PageKey`](super::PageKey), so a host never receives a cursor.
@@ -12,7 +14,7 @@ use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 #[schemars(
     inline,
     description = "An opaque cursor, valid only for the list that returned it.",
-    extend("maxLength" = 200)
+    extend("maxLength" = 200, "examples" = [EXAMPLE])
 )]
 pub struct Cursor(String);
 
@@ -60,7 +62,7 @@ impl<T> CursorPage<T> {
     pub fn example(items: impl Into<Vec<T>>) -> Self {
         Self {
             items: items.into(),
-            next: Some(Cursor::new("k3Jv0cZbpw4xNzY5ODYwODAwMDAwLjE3".into())),
+            next: Some(Cursor::new(EXAMPLE.into())),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 use super::Expected;
-use super::serde_helpers::{ALLOWED_TEXT_PATTERN, FORBIDDEN_CHARS, inline_schema};
+use super::serde_helpers::{FORBIDDEN_CHARS, inline_schema};
 use crate::error::{ParseError, impl_from_str};
 
 /// Error of the conversion of an id to `i64`: the id is not an integer in canonical form.
@@ -384,7 +384,7 @@ inline_schema!(
     UserRef,
     json_schema!({
         "type": "string",
-        "pattern": format!("^([A-Za-z0-9_-]{{1,64}}|@{ALLOWED_TEXT_PATTERN}{{1,64}})$"),
+        "pattern": "^([A-Za-z0-9_-]{1,64}|@.{1,64})$",
         "description": "A member: a userId of 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, or `@` and a username of 1 to 64 characters.",
         "examples": ["@bob"],
     })

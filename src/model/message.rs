@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::serde_helpers::non_null;
 use super::{Author, BodyExtra, Extra, MessageId, Timestamp, UserRef};
 
 /// A folder of the caller's private messages.
@@ -175,7 +174,6 @@ pub struct MessageFilter {
     /// Folder to list: `inbox` or `sent`. Default: `inbox`.
     pub folder: Folder,
     /// `true` lists unread messages only, `false` read ones only. Default: all messages.
-    #[serde(deserialize_with = "non_null")]
     pub unread: Option<bool>,
 }
 

@@ -266,7 +266,7 @@ pub struct PollUpdate {
     )]
     pub closes_at: FieldUpdate<Timestamp>,
     /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is omitted, the
-    /// version is not checked.
+    /// version is not checked. The header `If-Match` is ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,

@@ -351,7 +351,7 @@ pub struct PostUpdate {
     /// Reason for the edit; null for an edit without a reason. The board limits its length.
     pub reason: Option<String>,
     /// The version of the post that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is
-    /// omitted, the version is not checked.
+    /// omitted, the version is not checked. The header `If-Match` is ignored.
     pub expected_version: Option<i64>,
     /// Fields of the host; `None` if `extra` is absent or `null`. A body with `extra` is refused with 400 unless the
     /// host registered a type with [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
-use super::serde_helpers::non_null;
 use super::{
     Author, DateRange, Expected, ForumId, PostId, SearchQuery, ThreadId, Timestamp, UserRef,
 };
@@ -166,7 +165,6 @@ pub struct SearchFilter {
     pub by: Option<UserRef>,
     /// Only posts from this period: `24h`, `7d`, `30d`, `1y`, or a range of dates in UTC, for example
     /// `2026-01-01..2026-02-01`. The end is exclusive. One of the two dates can be omitted.
-    #[serde(default, deserialize_with = "non_null")]
     pub when: Option<DateRange>,
     /// Texts to search: `all`, `titles` or `posts`. Default: `all`.
     #[serde(default, rename = "in")]

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::serde_helpers::non_null;
 use super::{ForumId, TargetId, ThreadId, Timestamp};
 
 /// Kind of the subscription's target.
@@ -116,7 +115,6 @@ pub enum SubscribeOutcome {
 #[non_exhaustive]
 pub struct SubscriptionFilter {
     /// Only targets of this kind: `thread` or `forum`. Default: all kinds.
-    #[serde(deserialize_with = "non_null")]
     pub target: Option<SubscriptionTargetKind>,
 }
 

@@ -4,8 +4,6 @@ use schemars::Schema;
 use schemars::transform::{Transform, transform_subschemas};
 use serde_json::Value;
 
-use crate::model::text_pattern;
-
 /// Normalizes schemas:
 ///
 /// - The lines of a paragraph of a description become one line. Comments in the source break them at the margin.
@@ -95,28 +93,5 @@ fn describe_default(property: &mut Value, required: bool) {
 fn append(description: Option<&mut Value>, text: &str) {
     if let Some(Value::String(description)) = description {
         description.push_str(text);
-    }
-}
-
-/// Adds the pattern of accepted characters to texts without another restriction.
-#[derive(Clone)]
-pub(super) struct RestrictText;
-
-impl Transform for RestrictText {
-    fn transform(&mut self, schema: &mut Schema) {
-        let restrictions = ["enum", "const", "format", "pattern"];
-        let is_free = !restrictions.iter().any(|word| schema.get(*word).is_some());
-        if is_free && is_text(schema) {
-            schema.insert("pattern".into(), text_pattern().into());
-        }
-        transform_subschemas(self, schema);
-    }
-}
-
-fn is_text(schema: &Schema) -> bool {
-    match schema.get("type") {
-        Some(Value::Array(types)) => types.contains(&"string".into()),
-        Some(only) => only == "string",
-        None => false,
     }
 }

@@ -6,7 +6,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
 use serde_json::Value;
 
-use super::normalize::{NormalizeSchemas, RestrictText};
+use super::normalize::NormalizeSchemas;
 use crate::model::ErrorBody;
 
 /// Path of all schemas in the document.
@@ -26,9 +26,7 @@ impl Schemas {
         let mut outputs = settings(Contract::Serialize, SCHEMAS).into_generator();
         outputs.subschema_for::<ErrorBody>();
         Self {
-            inputs: settings(Contract::Deserialize, INPUTS)
-                .with_transform(RestrictText)
-                .into_generator(),
+            inputs: settings(Contract::Deserialize, INPUTS).into_generator(),
             outputs,
         }
     }

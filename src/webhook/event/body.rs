@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Event, EventMeta};
-#[cfg(feature = "webhooks")]
-use crate::model::UserId;
-use crate::model::{EventId, ForumId, Timestamp};
+use crate::model::{
+    EventId, ForumId, MessageId, OptionId, PollId, PostId, RatingId, ThreadId, Timestamp, UserId,
+};
 use crate::webhook::Topic;
 
 #[derive(Serialize, JsonSchema)]
@@ -24,9 +24,10 @@ struct Body<'a, T> {
     data: Data<T>,
 }
 
+/// The resources in their state after the change, or the ids of an event that would be larger than 256 KiB.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
-#[schemars(inline)]
+#[schemars(rename = "{T}OrTruncated")]
 enum Data<T> {
     Whole(T),
     Truncated(Truncated),
@@ -40,7 +41,87 @@ struct Truncated {
     #[schemars(extend("const" = true))]
     truncated: bool,
     #[serde(flatten)]
+    #[schemars(with = "EventIds")]
     ids: Map<String, Value>,
+}
+
+/// The ids of an event, at their paths.
+#[derive(JsonSchema)]
+#[schemars(transform = make_open)]
+#[expect(dead_code, reason = "describes ids of any event")]
+struct EventIds {
+    /// Ids of the thread.
+    thread: ResourceIds,
+    /// Ids of the post.
+    post: ResourceIds,
+    /// Ids of the poll.
+    poll: ResourceIds,
+    /// Id of the forum.
+    forum: ResourceIds,
+    /// Ids of the rating.
+    rating: ResourceIds,
+    /// Id of the rated member.
+    member: MemberIds,
+    /// Ids of the message.
+    message: ResourceIds,
+    /// Id of the member who made the change.
+    actor: MemberIds,
+}
+
+/// The ids of a resource in an event without its texts. It has only those ids that the resource has.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase", transform = make_open)]
+#[expect(dead_code, reason = "describes ids of any resource")]
+struct ResourceIds {
+    forum_id: ForumId,
+    thread_id: ThreadId,
+    /// Id of the thread's first post.
+    first_post_id: PostId,
+    /// Id of the poll; null if the thread has none.
+    poll_id: Option<PollId>,
+    post_id: PostId,
+    /// Id of the post that the post replies to; null if it replies to the thread itself.
+    in_reply_to: Option<PostId>,
+    rating_id: RatingId,
+    user_id: UserId,
+    message_id: MessageId,
+    /// Id of the sender.
+    sender_id: UserId,
+    /// Ids of the recipients.
+    recipient_ids: Vec<UserId>,
+    /// Id of the author.
+    author: MemberIds,
+    /// Id of the last editor.
+    edited_by: MemberIds,
+    /// Ids of the thread's last post.
+    last_post: PartIds,
+    /// Ids of the poll's options.
+    options: Vec<PartIds>,
+}
+
+/// The ids of a part of a resource in an event without its texts.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase", transform = make_open)]
+#[expect(dead_code, reason = "describes the ids of any part")]
+struct PartIds {
+    post_id: PostId,
+    option_id: OptionId,
+    /// Id of the author.
+    author: MemberIds,
+}
+
+/// The id of a member in an event without its texts.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+#[expect(dead_code, reason = "describes the id of any member")]
+struct MemberIds {
+    user_id: UserId,
+}
+
+/// Allows omitted and additional fields.
+fn make_open(schema: &mut Schema) {
+    schema.remove("required");
+    schema.insert("additionalProperties".into(), true.into());
 }
 
 /// Returns the schema of the body of a topic's events.

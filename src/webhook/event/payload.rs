@@ -60,6 +60,7 @@ pub(super) struct VoteEventData<'a> {
     /// The forum of the thread.
     forum: ForumSummary,
     /// Always null.
+    #[schemars(with = "Option<Author>")]
     actor: (),
 }
 
@@ -93,6 +94,7 @@ pub(super) struct MessageEventData<'a> {
     /// Ids of the message, without its content.
     pub(super) message: MessageIds<'a>,
     /// Always null.
+    #[schemars(with = "Option<Author>")]
     pub(super) actor: (),
 }
 

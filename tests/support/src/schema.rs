@@ -1,5 +1,5 @@
 //! Validation of JSON against the schemas of the OpenAPI document. It is stricter than JSON Schema: no field of a response
-//! may be missing, and no field may be unknown.
+//! may be missing, and no field may be unknown, unless the schema allows additional fields.
 
 use std::collections::BTreeSet;
 
@@ -87,8 +87,8 @@ impl Validator<'_> {
             .collect();
         let all = known.keys().map(String::as_str).collect::<BTreeSet<_>>();
         let is_complete = match self.1 {
-            Direction::Request => required.is_subset(&names) && names.is_subset(&all),
-            Direction::Response => names == all && required == all,
+            Direction::Response if !is_open => names == all && required == all,
+            _ => required.is_subset(&names) && names.is_subset(&all),
         };
         if !is_complete {
             return Err(format!("{names:?} are not all of {all:?}"));
