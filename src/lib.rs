@@ -88,7 +88,7 @@
 //! | `test_util` | In-process client and deterministic runtime for tests (feature `test-util`). |
 //! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
 //!
-//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`ErrorMessages`], [`Language`]),
+//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`BoardDescription`], [`ErrorMessages`], [`Language`]),
 //! the [`Environment`] that all services of a board share, their stores and environment in one value ([`Wiring`]), the
 //! error of their builders ([`BuildError`]), the body and the future of their responses ([`ResponseBody`],
 //! [`ResponseFuture`]), the request extension [`MalformedRequest`], and the functions [`client_ip`] and
@@ -250,7 +250,9 @@ mod wiring;
 #[cfg(feature = "webhooks")]
 pub mod worker;
 
-pub use api::{ApiSettings, ForumApi, ForumApiBuilder, client_ip, openapi_document};
+pub use api::{
+    ApiSettings, BoardDescription, ForumApi, ForumApiBuilder, client_ip, openapi_document,
+};
 pub use async_trait::async_trait;
 pub use build_error::BuildError;
 pub use environment::Environment;

@@ -22,4 +22,4 @@ pub(crate) use client_ip::{PeerIp, peer_ip};
 pub(crate) use context::RequestIdGenerator;
 pub use openapi::document as openapi_document;
 pub use service::ForumApi;
-pub use settings::ApiSettings;
+pub use settings::{ApiSettings, BoardDescription};

@@ -47,6 +47,40 @@ pub struct ApiSettings {
     /// cancels a command that only reads. A command that writes runs to completion if it has begun. The response is a
     /// 400 if the body has not arrived completely, otherwise a 500. Default: 30 s.
     pub request_timeout: Duration,
+    /// What the OpenAPI document states about the board. Default: nothing.
+    pub board: BoardDescription,
+}
+
+/// What the OpenAPI document states about one board: in the chapters Authentication and This board, and as `maxLength`
+/// of the texts in bodies. The library does not enforce the limits.
+///
+/// The document is rendered when the API is built. A later change of a limit is not part of it.
+///
+/// ```
+/// use forum_api::{ApiSettings, BoardDescription};
+///
+/// let mut board = BoardDescription::default();
+/// board.token_source = "Create a token on [your profile](https://board.example/profile).".into();
+/// board.markup = "Markdown without HTML".into();
+/// board.title_max = Some(120);
+/// let mut settings = ApiSettings::default();
+/// settings.board = board;
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct BoardDescription {
+    /// How a member who is not an administrator gets a token: sentences in Markdown, which can contain a link.
+    pub token_source: String,
+    /// Markup of posts and messages, as a noun.
+    pub markup: String,
+    /// Maximum length of thread titles, subjects, poll questions, poll options and reasons of edits, in characters.
+    pub title_max: Option<u32>,
+    /// Maximum length of posts, messages and comments of ratings, in characters.
+    pub body_max: Option<u32>,
+    /// Minimum time between two posts of a member, in whole seconds.
+    pub post_interval: Option<Duration>,
+    /// Further sentences in Markdown, for example the addresses from which webhooks are sent.
+    pub notes: String,
 }
 
 impl Default for ApiSettings {
@@ -62,6 +96,7 @@ impl Default for ApiSettings {
             trusted_proxies: Vec::new(),
             body_limit: 1 << 20,
             request_timeout: Duration::from_secs(30),
+            board: BoardDescription::default(),
         }
     }
 }

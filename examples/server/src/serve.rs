@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
+use crate::board::settings::SettingValues;
 use crate::bootstrap;
 use crate::database_lock::{DatabaseLock, ServerLock};
 use crate::http::connections::{self, Limits};
@@ -108,7 +109,12 @@ impl Server {
             rate_limits,
             ..board.stores()
         };
-        let settings = settings(options);
+        let mut settings = settings(options);
+        let values = board
+            .read(|connection| Box::pin(async move { Ok(SettingValues::load(connection).await?) }))
+            .await?;
+        settings.board = values.describe();
+        settings.board.token_source = token_source(&options.token_source);
         let sign_in = SignIn::new(
             board.clone(),
             settings.clone(),
@@ -281,6 +287,18 @@ fn register(database: &str, address: SocketAddr, shares_limits: bool) -> Option<
         );
     }
     server
+}
+
+/// Returns the sentence of the OpenAPI document about tokens.
+fn token_source(stated: &str) -> String {
+    if ["https://", "http://"]
+        .iter()
+        .any(|scheme| stated.starts_with(scheme))
+    {
+        format!("If you are not an administrator, get a token at <{stated}>.")
+    } else {
+        stated.into()
+    }
 }
 
 fn settings(options: &ServeArgs) -> ApiSettings {

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use crate::api::ApiSettings;
+use crate::api::{ApiSettings, BoardDescription};
 use crate::environment::Environment;
 use crate::model::ErrorCode;
 use crate::rate_limit::Budget;
@@ -44,6 +44,32 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
             "{overloaded}",
             ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE),
         )
+        .replace("{this_board}", &this_board(&settings.board))
+}
+
+/// Texts with the maximum length of a title, and of a body.
+const TITLES: &str = "Titles, subjects, questions and options of polls, and reasons of edits";
+const BODIES: &str = "Posts, messages and comments of ratings";
+
+/// Returns the chapter about the board; an empty text if the host states nothing.
+fn this_board(board: &BoardDescription) -> String {
+    let mut text = String::new();
+    if !board.markup.is_empty() {
+        text += &format!("Texts are {}. ", board.markup);
+    }
+    for (texts, max) in [(TITLES, board.title_max), (BODIES, board.body_max)] {
+        if let Some(max) = max {
+            text += &format!("{texts} have at most {max} characters. ");
+        }
+    }
+    if let Some(interval) = board.post_interval {
+        let seconds = interval.as_secs();
+        text += &format!("The time between two posts of a member is at least {seconds} seconds. ");
+    }
+    match (text + &board.notes).trim_end() {
+        "" => String::new(),
+        text => format!("## This board\n\n{text}\n\n"),
+    }
 }
 
 /// Note after the table of scopes of an API without some operations of the specification. The descriptions of the scopes
@@ -51,7 +77,11 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
 const PARTIAL_API: &str = "\n\nThe table also names operations that this API does not have. This document lists all operations of this API.";
 
 /// Returns the description of the security scheme, with a table of scopes.
-pub(super) fn authentication(environment: &Environment, scopes: &Scopes) -> String {
+pub(super) fn authentication(
+    board: &BoardDescription,
+    environment: &Environment,
+    scopes: &Scopes,
+) -> String {
     let rows = scopes
         .iter()
         .map(|scope| [format!("`{scope}`"), scope.description().into()]);
@@ -59,7 +89,14 @@ pub(super) fn authentication(environment: &Environment, scopes: &Scopes) -> Stri
     if environment.surface == Surface::Compact || !environment.omitted_operations.is_empty() {
         scopes += PARTIAL_API;
     }
-    AUTHENTICATION.trim_end().replace("{scopes}", &scopes)
+    let token_source = match &*board.token_source {
+        "" => "If you are not an administrator, ask one of them for a token.",
+        stated => stated,
+    };
+    AUTHENTICATION
+        .trim_end()
+        .replace("{token_source}", token_source)
+        .replace("{scopes}", &scopes)
 }
 
 fn budget(budget: Budget) -> String {

@@ -53,12 +53,13 @@ pub(super) fn render(
         "paths": paths,
         "webhooks": webhooks,
         "components": {
-            "securitySchemes": { "bearerAuth": security_scheme(environment, &scopes) },
+            "securitySchemes": { "bearerAuth": security_scheme(settings, environment, &scopes) },
             "headers": headers,
             "parameters": parameters,
             "responses": components.responses,
         },
     });
+    components.schemas.limit_texts(&settings.board);
     components.schemas.merge_into(&mut document);
     document
 }
@@ -87,12 +88,12 @@ fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes, server: &str)
     })
 }
 
-fn security_scheme(environment: &Environment, scopes: &Scopes) -> Value {
+fn security_scheme(settings: &ApiSettings, environment: &Environment, scopes: &Scopes) -> Value {
     json!({
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "forum_pat_<lookup>_<secret>",
-        "description": info::authentication(environment, scopes),
+        "description": info::authentication(&settings.board, environment, scopes),
     })
 }
 

@@ -7,6 +7,7 @@ use schemars::generate::{Contract, SchemaSettings};
 use serde_json::Value;
 
 use super::normalize::NormalizeSchemas;
+use crate::api::BoardDescription;
 use crate::model::ErrorBody;
 
 /// Path of all schemas in the document.
@@ -14,6 +15,29 @@ const SCHEMAS: &str = "/components/schemas";
 
 /// Path of the schemas of requests, until [`Schemas::merge_into`] moves them to [`SCHEMAS`].
 const INPUTS: &str = "/components/inputs";
+
+/// Texts of requests with the maximum length of a title: schema and path in it.
+#[rustfmt::skip]
+const TITLES: [(&str, &str); 8] = [
+    ("NewThread", "/properties/title"),
+    ("PostUpdate", "/properties/title"),
+    ("PostUpdate", "/properties/reason"),
+    ("NewMessage", "/properties/subject"),
+    ("NewPoll", "/properties/question"),
+    ("NewPoll", "/properties/options/items"),
+    ("PollUpdate", "/properties/question"),
+    ("PollOptionUpdate", "/properties/text"),
+];
+
+/// Texts of requests with the maximum length of a body.
+#[rustfmt::skip]
+const BODIES: [(&str, &str); 5] = [
+    ("NewThread", "/properties/body"),
+    ("NewPost", "/properties/body"),
+    ("PostUpdate", "/properties/body"),
+    ("NewMessage", "/properties/body"),
+    ("NewRating", "/properties/comment"),
+];
 
 /// Schema generators for requests and for responses: a field that is optional in a request is required in a response.
 pub(super) struct Schemas {
@@ -28,6 +52,22 @@ impl Schemas {
         Self {
             inputs: settings(Contract::Deserialize, INPUTS).into_generator(),
             outputs,
+        }
+    }
+
+    /// Adds the board's limits of texts to the schemas of requests.
+    pub(super) fn limit_texts(&mut self, board: &BoardDescription) {
+        let inputs = self.inputs.definitions_mut();
+        let limits = [(&TITLES[..], board.title_max), (&BODIES, board.body_max)];
+        for (texts, max) in limits {
+            for (name, path) in max.iter().flat_map(|_| texts) {
+                let text = inputs
+                    .get_mut(*name)
+                    .and_then(|schema| schema.pointer_mut(path)?.as_object_mut());
+                if let Some(text) = text {
+                    text.insert("maxLength".into(), max.into());
+                }
+            }
         }
     }
 

@@ -18,7 +18,7 @@ const DESCRIPTION: &str = concat!(
 );
 
 const SEE: &str =
-    "The description of the tag `webhooks` explains signatures, retries and responses.";
+    "[Receiving webhooks](#group-webhooks) describes signatures, retries and responses.";
 
 /// Header of a delivery: name, parameter name, description, schema.
 type Header = (&'static str, &'static str, &'static str, fn() -> Value);

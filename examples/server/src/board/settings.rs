@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
+use std::time::Duration;
 
-use forum_api::async_trait;
+use forum_api::{BoardDescription, async_trait};
 use serde_json::Value;
 
 use super::db::{Connection, DbError, DbResult, Row, Transaction, bind};
@@ -182,7 +183,7 @@ impl<T: SettingType> Setting<T> {
 }
 
 /// All stored settings at one time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SettingValues(HashMap<String, String>);
 
 impl SettingValues {
@@ -211,6 +212,18 @@ impl SettingValues {
 
     pub fn of<T: SettingType>(&self, setting: &Setting<T>) -> T {
         setting.read(self.0.get(setting.key).map(String::as_str))
+    }
+
+    /// Describes the board in the OpenAPI document.
+    pub fn describe(&self) -> BoardDescription {
+        let interval = self.of(&POST_INTERVAL);
+        let mut board = BoardDescription::default();
+        board.markup = "Markdown (CommonMark without HTML)".into();
+        board.title_max = Some(self.of(&TITLE_MAX));
+        board.body_max = Some(self.of(&BODY_MAX));
+        board.post_interval = (interval > 0).then(|| Duration::from_secs(interval.into()));
+        board.notes = "The operators of the board can change these limits.".into();
+        board
     }
 }
 

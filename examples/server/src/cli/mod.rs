@@ -15,6 +15,7 @@ use serde_json::json;
 
 use config::Configuration;
 
+use crate::board::settings::SettingValues;
 use crate::commands::backup::BackupCommand;
 use crate::commands::config::{ConfigCommand, EffectiveOption};
 use crate::commands::copy::CopyCommand;
@@ -133,7 +134,9 @@ impl Cli {
             }
             Some(Command::Openapi { surface }) => {
                 let environment = Environment::new(TokioRuntime).surface(surface.into());
-                let document = openapi_document(&ApiSettings::default(), &environment);
+                let mut settings = ApiSettings::default();
+                settings.board = SettingValues::default().describe();
+                let document = openapi_document(&settings, &environment);
                 Output::new(format!("{document:#}"), &document)?
             }
         };

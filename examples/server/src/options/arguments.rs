@@ -70,6 +70,9 @@ pub struct ServeArgs {
     /// Name of the board, on the start page, the sign-in page and the control panel
     #[arg(long, value_name = "NAME", default_value = "Forum")]
     pub board_name: String,
+    /// Where a member who is not an administrator gets a token, as a URL or as sentences in Markdown; the API document contains it
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub token_source: String,
     /// Rate limit of each token, in units per window; an operation costs 1 to 10 units
     #[arg(long, value_name = "N", default_value = "600", value_parser = number)]
     pub token_budget: u32,
