@@ -27,6 +27,8 @@ struct Entry {
 struct Part {
     title: String,
     entries: Vec<Entry>,
+    /// `true` if the contents show only the title until the reader opens the part.
+    is_folded: bool,
     content: Markup,
 }
 
@@ -97,19 +99,23 @@ fn base_url(document: &Document<'_>, api_base_path: &str) -> String {
 }
 
 fn contents(part: &Part) -> Markup {
-    html! {
-        div.part {
-            p { (part.title) }
-            ul {
-                @for entry in &part.entries {
-                    li data-keywords=(entry.keywords) {
-                        a href={ "#" (entry.fragment) } {
-                            span { (entry.title) }
-                            @if !entry.method.is_empty() { (method(&entry.method)) }
-                        }
+    let list = html! {
+        ul {
+            @for entry in &part.entries {
+                li data-keywords=(entry.keywords) {
+                    a href={ "#" (entry.fragment) } {
+                        span { (entry.title) }
+                        @if !entry.method.is_empty() { (method(&entry.method)) }
                     }
                 }
             }
+        }
+    };
+    html! {
+        @if part.is_folded {
+            details.part { summary { (part.title) } (list) }
+        } @else {
+            div.part { p { (part.title) } (list) }
         }
     }
 }
@@ -140,6 +146,7 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
                 .iter()
                 .map(|one| entry(one, one.method))
                 .collect(),
+            is_folded: false,
             content,
         });
     }
@@ -209,6 +216,7 @@ fn introduction<'a>(
     Part {
         title: "Introduction".into(),
         entries,
+        is_folded: false,
         content: html! { @for content in contents { (content) } },
     }
 }
@@ -262,6 +270,7 @@ fn webhooks(document: &Document<'_>) -> Option<Part> {
         entries: std::iter::once(plain_entry("group-webhooks", "Receiving webhooks"))
             .chain(entries)
             .collect(),
+        is_folded: false,
         content,
     })
 }
@@ -302,6 +311,7 @@ fn shared<'a>(document: &Document<'a>, codes_left: &BTreeSet<&'a str>) -> Part {
             .iter()
             .map(|(id, title, _)| plain_entry(*id, *title))
             .collect(),
+        is_folded: false,
         content: html! {
             @for (id, title, content) in contents {
                 section.prose id=(id) { h2 { (title) } (content) }
@@ -383,6 +393,7 @@ fn schemas(document: &Document<'_>) -> Option<Part> {
     Some(Part {
         title: "Schemas".into(),
         entries: entries.collect(),
+        is_folded: true,
         content,
     })
 }
