@@ -1,0 +1,68 @@
+"""Typical calls through the Python client of openapi-generator, and with the models of datamodel-code-generator."""
+
+from collections.abc import Callable
+from os import environ
+
+import httpx
+import models
+import openapi_client
+from openapi_client.exceptions import NotFoundException
+
+API, TOKEN = environ["API"], environ["TOKEN"]
+Posts = Callable[[str | None], tuple[list[str], str | None]]
+
+
+def read_to_end(posts: Posts, reply: str) -> None:
+    found, after = posts(None)
+    assert after is not None
+    while after is not None:
+        items, after = posts(after)
+        found += items
+    assert len(set(found)) == len(found) > 3 and reply in found
+
+
+def with_client() -> None:
+    configuration = openapi_client.Configuration(host=API, access_token=TOKEN)
+    with openapi_client.ApiClient(configuration) as client:
+        threads = openapi_client.ThreadsApi(client)
+        assert openapi_client.MeApi(client).get_me().owner.username == "alice"
+        reply = threads.create_post("16", openapi_client.NewPost(body="Sent with a client."))
+
+        def posts(after: str | None) -> tuple[list[str], str | None]:
+            page = threads.list_posts("16", after=after, limit=3)
+            return [post.post_id for post in page.items], page.next
+
+        read_to_end(posts, reply.post_id)
+        hits = openapi_client.SearchApi(client).search("client").items
+        assert reply.post_id in [hit.post_id for hit in hits]
+        try:
+            raise AssertionError(threads.get_thread("unknown"))
+        except NotFoundException as error:
+            assert error.data and error.data.error.code == "not_found"
+
+
+def with_models() -> None:
+    with httpx.Client(base_url=API, headers={"authorization": f"Bearer {TOKEN}"}) as client:
+        assert models.Me.model_validate_json(client.get("/me").content).owner.username == "alice"
+
+        # The model writes null for the fields that are not set.
+        body = models.NewPost(body="Sent with models.").model_dump_json(by_alias=True)
+        headers = {"content-type": "application/json"}
+        created = client.post("/threads/16/posts", content=body, headers=headers)
+        reply = models.Post.model_validate_json(created.content)
+
+        def posts(after: str | None) -> tuple[list[str], str | None]:
+            parameters = {"limit": "3"} if after is None else {"limit": "3", "after": after}
+            answer = client.get("/threads/16/posts", params=parameters)
+            page = models.PostPage.model_validate_json(answer.content)
+            return [post.postId for post in page.items], page.next
+
+        read_to_end(posts, reply.postId)
+        hits = models.SearchHitPage.model_validate_json(client.get("/search", params={"q": "models"}).content)
+        assert reply.postId in [hit.postId for hit in hits.items]
+        error = models.ErrorBody.model_validate_json(client.get("/threads/unknown").content)
+        assert error.error.code == "not_found"
+
+
+with_client()
+with_models()
