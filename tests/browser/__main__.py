@@ -7,6 +7,7 @@ from time import monotonic
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
+import cors
 import forged
 import pages
 import reader
@@ -65,6 +66,13 @@ def with_forged_forms(browser: Browser) -> None:
         page.context.close()
 
 
+def from_other_origins(browser: Browser) -> None:
+    with Server(PROGRAM) as other, Server(PROGRAM, "--cors-origin", other.address) as server:
+        page = browser.new_page()
+        cors.run(page, server, other.address)
+        page.context.close()
+
+
 # Milliseconds. The timeout is long because the machine may be busy.
 expect.set_options(timeout=20_000)
 
@@ -77,6 +85,7 @@ PARTS = (
     with_samples,
     at_the_start_page,
     with_forged_forms,
+    from_other_origins,
 )
 
 
