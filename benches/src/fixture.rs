@@ -96,7 +96,8 @@ impl BenchFixture {
                 .write(move |tx, _| {
                     Box::pin(async move {
                         for event in &events {
-                            tx.defer_texts(Event::INSERT_SQL, event.insert_parameters().into())?;
+                            tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters())
+                                .await?;
                         }
                         Ok(())
                     })

@@ -18,7 +18,6 @@ use super::access::visibility::{self, ContentRef};
 use super::db::LogPosition;
 use super::locks::LockTarget;
 use super::markdown::BodyHtml;
-use super::posts::ReplyContext;
 use super::{
     ReferenceBoard, accounts, forums, messages, polls, posts, ratings, search, subscriptions,
     threads,
@@ -138,12 +137,9 @@ impl host::Board for ReferenceBoard {
     ) -> BoardResult<InForum<Post>> {
         let thread = thread.to_i64()?;
         let html = render(by, &reply.body).await?;
-        self.run_with_locks(
-            by,
-            LockTarget::Thread(thread),
-            move |tx, member, now| Box::pin(ReplyContext::load(tx, thread, member, now)),
-            move |command, context| Box::pin(posts::reply(command, context, reply, html)),
-        )
+        self.act(by, LockTarget::Thread(thread), move |command| {
+            Box::pin(posts::reply(command, thread, reply, html))
+        })
         .await
     }
 
@@ -235,7 +231,7 @@ impl host::Board for ReferenceBoard {
         let owner = by.user_id().to_i64()?;
         let copy = message.to_i64()?;
         let texts = self.texts;
-        let found = self
+        let mut found = self
             .read(move |connection| Box::pin(messages::load(connection, owner, copy)))
             .await?;
         // Only the first opening waits for a write.
@@ -245,8 +241,12 @@ impl host::Board for ReferenceBoard {
         let target = LockTarget::MessageCopy(copy);
         self.write_locked(target, owner, move |tx, events| {
             Box::pin(async move {
-                messages::mark_read(tx, owner, copy, events.now, texts).await?;
-                messages::load(tx, owner, copy).await
+                if !messages::mark_read(tx, owner, copy, events.now, texts).await? {
+                    return messages::load(tx, owner, copy).await;
+                }
+                found.summary.read = true;
+                found.summary.read_at = Some(events.now);
+                Ok(found)
             })
         })
         .await

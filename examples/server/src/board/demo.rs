@@ -255,9 +255,11 @@ impl<'a> DemoWriter<'a> {
         };
         if let Some(thread) = self.threads.get(title) {
             let slot = PostSlot::next(self.tx, *thread).await?;
-            post_insert::reply(self.tx, forum, &slot, new)?;
+            post_insert::reply(self.tx, forum, &slot, new).await?;
         } else {
-            let (thread, _) = post_insert::thread(self.tx, forum, title, new).await?;
+            let thread = post_insert::thread(self.tx, forum, title, new)
+                .await?
+                .thread;
             self.threads.insert(title, thread);
         }
         Ok(())
@@ -272,7 +274,9 @@ impl<'a> DemoWriter<'a> {
             can_change_vote: false,
             closes_at: None,
         };
-        polls::add(self.tx, find(&self.threads, poll.thread)?, &draft).await
+        polls::add(self.tx, find(&self.threads, poll.thread)?, &draft)
+            .await
+            .map(drop)
     }
 
     async fn send(&self, message: &DemoMessage) -> BoardResult<()> {

@@ -43,9 +43,10 @@ impl EventRecorder {
     }
 
     /// Writes the recorded events to the outbox.
-    pub fn write(self, tx: &Transaction<'_>) -> DbResult<Vec<Event>> {
+    pub async fn write(self, tx: &Transaction<'_>) -> DbResult<Vec<Event>> {
         for event in &self.recorded {
-            tx.defer_texts(Event::INSERT_SQL, event.insert_parameters().into())?;
+            tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters())
+                .await?;
         }
         Ok(self.recorded)
     }

@@ -4,12 +4,11 @@
 //! A statement that locks a row reads nothing else. If it has waited for the lock, it returns the latest version of the
 //! row, but it would return joined rows as they were when the statement began.
 
-use forum_api::host::BoardResult;
-use forum_api::model::{NewMessage, Timestamp, UserRef};
+use forum_api::model::{NewMessage, UserRef};
 
-use super::accounts;
 use super::db::{self, Driver, Transaction, bind};
 use super::messages::recipients;
+use super::settings::RECIPIENTS_MAX;
 
 /// The rows that a command locks besides the row of its own member.
 #[derive(Clone, Debug)]
@@ -26,78 +25,86 @@ pub enum LockTarget {
     MessageCopy(i64),
 }
 
-impl LockTarget {
-    /// Locks the rows, and those of `member`.
-    pub async fn lock(&self, tx: &Transaction<'_>, member: Option<i64>) -> BoardResult<()> {
-        let members = self.members(tx, member).await?;
-        self.lock_with(tx, &members).await
-    }
-
-    /// Finds the members whose rows are locked: those of the target, and `member`.
-    pub async fn members(
-        &self,
-        tx: &Transaction<'_>,
-        member: Option<i64>,
-    ) -> BoardResult<Vec<i64>> {
-        let mut members = Vec::from_iter(member);
-        if is_exclusive(tx) {
-            return Ok(members);
-        }
-        match self {
-            Self::Nothing | Self::Thread(_) | Self::Poll(_) => {}
-            Self::Post(post) => {
-                members.extend(
-                    id(
-                        tx,
-                        "SELECT author_id AS member FROM post WHERE id = ?1",
-                        *post,
-                    )
-                    .await?,
-                );
-            }
-            Self::Member(user) => members.extend(accounts::find(tx, user).await?),
-            Self::Recipients(message) => {
-                members.extend(recipients::existing(tx, &message.to).await?);
-            }
-            Self::MessageCopy(copy) => members.extend(id(tx, SENDER, *copy).await?),
-        }
-        Ok(members)
-    }
-
-    /// Locks the thread of the target, and then the members. Sends all its statements when it is first polled.
-    pub async fn lock_with(&self, tx: &Transaction<'_>, members: &[i64]) -> BoardResult<()> {
-        let thread = async {
-            match self {
-                _ if is_exclusive(tx) => Ok(false),
-                Self::Thread(thread) => tx.any(THREAD, bind![*thread]).await,
-                Self::Post(post) => tx.any(THREAD_OF_POST, bind![*post]).await,
-                Self::Poll(poll) => tx.any(THREAD_OF_POLL, bind![*poll]).await,
-                _ => Ok(false),
-            }
-        };
-        tokio::try_join!(biased; thread, self::members(tx, members))?;
-        Ok(())
-    }
+/// A statement that locks `:member` and the members whose ids are selected by `others`.
+macro_rules! members {
+    ($($condition:literal,)? ids: $($others:expr),+) => {
+        concat!(
+            "SELECT id FROM member WHERE ", $($condition, " AND ",)?
+            "id = ANY (ARRAY(SELECT CAST(:member AS BIGINT) UNION ALL ", $($others),+,
+            ")) ORDER BY id FOR NO KEY UPDATE"
+        )
+    };
 }
 
-const THREAD: &str = "SELECT id FROM thread WHERE id = ?1 FOR NO KEY UPDATE";
+/// A statement that locks a thread, and then members. Postgres locks the thread before it reads the members, because it
+/// evaluates a subquery without references to other rows first.
+macro_rules! thread_and_members {
+    ($thread:literal, ids: $others:literal) => {
+        concat!(
+            "WITH locked AS MATERIALIZED (SELECT id FROM thread WHERE id = ",
+            $thread,
+            " FOR NO KEY UPDATE) ",
+            members!("(SELECT count(*) FROM locked) >= 0", ids: $others)
+        )
+    };
+}
 
-const THREAD_OF_POST: &str = "
-    SELECT id FROM thread WHERE id = (SELECT thread_id FROM post WHERE id = ?1) FOR NO KEY UPDATE";
+const THREAD: &str = thread_and_members!(":id", ids: "SELECT NULL");
 
-const THREAD_OF_POLL: &str = "
-    SELECT id FROM thread WHERE id = (SELECT thread_id FROM poll WHERE id = ?1) FOR NO KEY UPDATE";
+const POST: &str = thread_and_members!(
+    "(SELECT thread_id FROM post WHERE id = :id)",
+    ids: "SELECT author_id FROM post WHERE id = :id"
+);
 
-const SENDER: &str = "
-    SELECT message.sender_id AS member FROM message_copy JOIN message ON message.id = message_copy.message_id
-    WHERE message_copy.id = ?1";
+const POLL: &str = thread_and_members!(
+    "(SELECT thread_id FROM poll WHERE id = :id)",
+    ids: "SELECT NULL"
+);
 
-/// Reads the id of the member that a query selects, if there is one.
-async fn id(tx: &Transaction<'_>, query: &'static str, of: i64) -> db::DbResult<Option<i64>> {
-    let found = tx
-        .first(query, bind![of], |row| row.value("member"))
-        .await?;
-    Ok(found.flatten())
+const SENDER: &str = members!(
+    ids: "SELECT sender_id FROM message WHERE id = (SELECT message_id FROM message_copy WHERE id = :id)"
+);
+
+const NAMED: &str = members!(ids: "SELECT id FROM member WHERE lower(username) = :name");
+
+/// A message with more names than the statement reads is refused.
+const RECIPIENTS: &str = members!(
+    ids: "SELECT ", recipients::id!(), " FROM json_each(:named) AS named
+        WHERE key <= 2 * coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default)"
+);
+
+impl LockTarget {
+    /// Locks the thread of the target, and then the members: those of the target, and `member`.
+    pub async fn lock(&self, tx: &Transaction<'_>, member: Option<i64>) -> db::DbResult<()> {
+        if is_exclusive(tx) {
+            return Ok(());
+        }
+        let (lock, id) = match self {
+            Self::Nothing => return members(tx, &Vec::from_iter(member)).await,
+            Self::Thread(id) => (THREAD, *id),
+            Self::Post(id) => (POST, *id),
+            Self::Poll(id) => (POLL, *id),
+            Self::MessageCopy(id) => (SENDER, *id),
+            Self::Member(UserRef::Id(id)) => {
+                let ids = member.into_iter().chain(id.to_i64().ok());
+                return members(tx, &Vec::from_iter(ids)).await;
+            }
+            Self::Member(UserRef::Name(name)) => {
+                let name = name.to_ascii_lowercase();
+                let parameters = bind! { ":member": member, ":name": name };
+                return tx.any(NAMED, parameters).await.map(drop);
+            }
+            Self::Recipients(message) => {
+                let parameters = bind! {
+                    ":member": member, ":named": recipients::distinct(&message.to),
+                    ":key": RECIPIENTS_MAX.key, ":default": i64::from(RECIPIENTS_MAX.default),
+                };
+                return tx.any(RECIPIENTS, parameters).await.map(drop);
+            }
+        };
+        let parameters = bind! { ":member": member, ":id": id };
+        tx.any(lock, parameters).await.map(drop)
+    }
 }
 
 pub async fn members(tx: &Transaction<'_>, ids: &[i64]) -> db::DbResult<()> {
@@ -120,24 +127,23 @@ pub async fn forum(tx: &Transaction<'_>, id: i64) -> db::DbResult<()> {
     }
 }
 
-/// Returns the time of the newest thread or reply in a forum, or in the forum of a thread. Locks the forum only if
-/// the transaction runs again after a conflict: conflicts are rare, and a lock in each first attempt would block other
-/// commands of the forum for longer.
-pub async fn newest_in_forum(
+/// Locks the forum, or the forum of a thread, if the transaction runs again after a conflict. Conflicts are rare, and a
+/// lock in each first attempt would block other commands of the forum for longer.
+pub async fn forum_of_conflict(
     tx: &Transaction<'_>,
     forum: Option<i64>,
     thread: Option<i64>,
-) -> db::DbResult<Option<Timestamp>> {
-    let find = match &tx.driver {
+) -> db::DbResult<()> {
+    let lock = "
+        SELECT id FROM forum WHERE id = coalesce(:forum, (SELECT forum_id FROM thread WHERE id = :thread))
+        FOR NO KEY UPDATE";
+    match &tx.driver {
         Driver::Postgres(postgres) if postgres.is_repeated() => {
-            "SELECT newest_at FROM forum WHERE id = coalesce(:forum, (SELECT forum_id FROM thread WHERE id = :thread))
-             FOR NO KEY UPDATE"
+            let parameters = bind! { ":forum": forum, ":thread": thread };
+            tx.any(lock, parameters).await.map(drop)
         }
-        _ => "SELECT newest_at FROM forum WHERE id = coalesce(:forum, (SELECT forum_id FROM thread WHERE id = :thread))",
-    };
-    let parameters = bind! { ":forum": forum, ":thread": thread };
-    tx.first(find, parameters, |row| row.value("newest_at"))
-        .await
+        _ => Ok(()),
+    }
 }
 
 /// Locks the authors of the visible posts of a thread.

@@ -14,7 +14,9 @@ use super::accounts;
 use super::db::{self, Connection, Transaction, bind};
 use super::events::Command;
 use super::rules::{DAY, check_frequency, check_text};
-use super::settings::{ALLOW_EMPTY_COMMENT, ALLOW_NEGATIVE, BODY_MAX, MAX_POINTS, RATINGS_PER_DAY};
+use super::settings::{
+    ALLOW_EMPTY_COMMENT, ALLOW_NEGATIVE, BODY_MAX, MAX_POINTS, RATINGS_PER_DAY, SettingValues,
+};
 use super::texts::{Texts, fill};
 
 /// Rates a member. Banned members can be rated.
@@ -32,18 +34,20 @@ pub async fn rate(
         Some(post) => Some(find_post(tx, actor, member, post, texts).await?),
         None => None,
     };
+    let settings = SettingValues::load(tx).await?;
     let new = RatingInsert {
         member,
         rater: actor.member,
         post: post.map(|post| post.id),
         points: rate.points,
-        comment: comment(tx, &rate, texts).await?,
+        comment: comment(&rate, &settings, texts)?,
         at: events.now,
     };
-    new.check_not_rated(tx, texts).await?;
-    new.check_daily_limit(tx, texts).await?;
-    let (rating, reputation) = new.insert(tx).await?;
+    new.check_limits(tx, settings.of(&RATINGS_PER_DAY), texts)
+        .await?;
+    let rating = new.insert(tx).await?;
     let forum = post.map(|post| post.forum);
+    let reputation = rated.reputation + rate.points;
     let rating = new.answer(rating, reputation, forum.map(ForumId::from));
     if post.is_none_or(|post| post.public) && events.has_endpoints {
         let (rater, forum) = rater_and_forum(tx, events.actor, forum).await?;
@@ -89,16 +93,16 @@ fn author(profile: Member) -> Author {
 }
 
 /// Checks the points and returns the comment.
-async fn comment<'a>(
-    tx: &Transaction<'_>,
+fn comment<'a>(
     rate: &'a NewRating,
+    settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<&'a str> {
     let limits = Limits {
-        points: MAX_POINTS.get(tx).await?,
-        negative: ALLOW_NEGATIVE.get(tx).await?,
-        empty_comment: ALLOW_EMPTY_COMMENT.get(tx).await?,
-        comment: BODY_MAX.get(tx).await?,
+        points: settings.of(&MAX_POINTS),
+        negative: settings.of(&ALLOW_NEGATIVE),
+        empty_comment: settings.of(&ALLOW_EMPTY_COMMENT),
+        comment: settings.of(&BODY_MAX),
     };
     check_points(rate.points, limits, texts)?;
     check_comment(&rate.comment, limits, texts)
@@ -153,75 +157,67 @@ struct RatingInsert<'a> {
 }
 
 impl RatingInsert<'_> {
-    /// Checks that the rater has not rated the post before. Without a post, checks that the rater has not rated the
-    /// member within a day.
-    async fn check_not_rated(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
+    /// Checks that the rater has not rated the post before, and the daily limit. Without a post, checks that the rater has
+    /// not rated the member within a day.
+    async fn check_limits(
+        &self,
+        tx: &Transaction<'_>,
+        most: u32,
+        texts: &Texts,
+    ) -> BoardResult<()> {
+        let day_ago = self.at.saturating_sub(DAY);
         let (since, until, text) = match self.post {
             Some(_) => (i64::MIN, i64::MAX, texts.post_rated),
             None => (
-                self.at.saturating_sub(DAY).as_millis(),
+                day_ago.as_millis(),
                 self.at.saturating_add(DAY).as_millis(),
                 texts.member_rated,
             ),
         };
         let parameters = bind! {
             ":rater": self.rater, ":member": self.member, ":post": self.post, ":since": since,
-            ":until": until,
+            ":until": until, ":now": self.at, ":day_ago": day_ago, ":others": i64::from(most) - 1,
         };
-        let is_there = tx
-            .any(
-                "SELECT 1 FROM rating
-             WHERE rater_id = :rater AND member_id = :member AND post_id IS NOT DISTINCT FROM :post
-                AND created_at > :since AND created_at < :until
-             LIMIT 1",
-                parameters,
-            )
+        let query = "
+            SELECT
+                EXISTS (
+                    SELECT 1 FROM rating
+                    WHERE rater_id = :rater AND member_id = :member AND post_id IS NOT DISTINCT FROM :post
+                        AND created_at > :since AND created_at < :until
+                ) AS is_rated,
+                (
+                    SELECT created_at FROM rating
+                    WHERE rater_id = :rater AND created_at > :day_ago AND created_at <= :now
+                    ORDER BY created_at DESC LIMIT 1 OFFSET :others
+                ) AS oldest";
+        let (is_rated, oldest) = tx
+            .one(query, parameters, |row| {
+                Ok((row.value("is_rated")?, row.value("oldest")?))
+            })
             .await?;
-        (!is_there)
-            .then_some(())
-            .ok_or_else(|| BoardError::conflict(text))
-    }
-
-    async fn check_daily_limit(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
-        let most = RATINGS_PER_DAY.get(tx).await?;
-        let parameters = bind! {
-            ":rater": self.rater, ":now": self.at, ":since": self.at.saturating_sub(DAY),
-            ":others": i64::from(most) - 1,
-        };
-        let oldest = tx
-            .first(
-                "SELECT created_at FROM rating
-             WHERE rater_id = :rater AND created_at > :since AND created_at <= :now
-             ORDER BY created_at DESC LIMIT 1 OFFSET :others",
-                parameters,
-                |row| row.value("created_at"),
-            )
-            .await?;
+        if is_rated {
+            return Err(BoardError::conflict(text));
+        }
         check_frequency(oldest, self.at, most, DAY, texts.too_many_ratings)
     }
 
-    /// Inserts the rating. Returns its id and the member's new total.
-    async fn insert(&self, tx: &Transaction<'_>) -> db::DbResult<(i64, i64)> {
+    /// Inserts the rating, and returns its id.
+    async fn insert(&self, tx: &Transaction<'_>) -> db::DbResult<i64> {
         let parameters = bind! {
             ":member": self.member, ":rater": self.rater, ":post": self.post,
             ":points": self.points, ":comment": self.comment, ":at": self.at,
         };
         let rating = tx
-            .insert(
-                "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
-                 VALUES (:member, :rater, :post, :points, :comment, :at) RETURNING id",
+            .execute_all(
+                &[
+                    "UPDATE member SET reputation = reputation + :points WHERE id = :member",
+                    "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
+                    VALUES (:member, :rater, :post, :points, :comment, :at) RETURNING id",
+                ],
                 parameters,
             )
             .await?;
-        let parameters = bind![self.member, self.points];
-        let total = tx
-            .one(
-                "UPDATE member SET reputation = reputation + ?2 WHERE id = ?1 RETURNING reputation",
-                parameters,
-                |row| row.value("reputation"),
-            )
-            .await?;
-        Ok((rating, total))
+        rating.ok_or(db::DbError::Invalid("the rating has no id"))
     }
 
     fn answer(&self, rating: i64, reputation: i64, forum_id: Option<ForumId>) -> Rating {

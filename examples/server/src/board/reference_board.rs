@@ -210,7 +210,7 @@ impl ReferenceBoard {
                 Box::pin(async move {
                     let mut events = EventRecorder::at(clock.now());
                     let done = change(tx, &mut events).await?;
-                    Ok((done, events.write(tx)?))
+                    Ok((done, events.write(tx).await?))
                 })
             })
             .await?;
@@ -251,7 +251,7 @@ impl ReferenceBoard {
         self.write(move |tx, events| {
             Box::pin(async move {
                 let done = change(tx, events).await?;
-                record(tx, &entry)?;
+                record(tx, &entry).await?;
                 Ok(done)
             })
         })
@@ -269,7 +269,7 @@ impl ReferenceBoard {
             Box::pin(async move {
                 let changed = change(tx, events).await?;
                 if changed {
-                    record(tx, &entry)?;
+                    record(tx, &entry).await?;
                 }
                 Ok(changed)
             })
@@ -285,55 +285,24 @@ impl ReferenceBoard {
         target: LockTarget,
         command: impl for<'a> FnOnce(Command<'a>) -> TransactionFuture<'a, T> + Clone + Send + 'static,
     ) -> BoardResult<T> {
-        self.run_with_locks(by, target, read_nothing, |by, ()| command(by))
-            .await
-    }
-
-    /// Changes the board like [`act`](Self::act), and passes the result of `read` to `command`. The statements of
-    /// `read` run after those that lock the rows, and are sent together with them. The arguments of `read` are the
-    /// transaction, the member and the time.
-    pub(super) async fn run_with_locks<R: Send + 'static, T: Send + 'static>(
-        &self,
-        by: &MemberCaller,
-        target: LockTarget,
-        read: impl for<'a> FnOnce(&'a Transaction<'a>, i64, Timestamp) -> TransactionFuture<'a, R>
-        + Clone
-        + Send
-        + 'static,
-        command: impl for<'a> FnOnce(Command<'a>, R) -> TransactionFuture<'a, T>
-        + Clone
-        + Send
-        + 'static,
-    ) -> BoardResult<T> {
         let member = by.user_id().to_i64()?;
         let texts = self.texts;
-        let clock = self.clock.clone();
         let rules = self.rules.clone();
-        self.write(move |tx, events| {
+        self.write_locked(target, member, move |tx, events| {
             Box::pin(async move {
-                let members = target.members(tx, Some(member)).await?;
-                let ((), actor, read) = tokio::try_join!(
-                    biased;
-                    target.lock_with(tx, &members),
-                    Actor::acting(tx, member, &rules, texts),
-                    read(tx, member, events.now),
-                )?;
-                events.now = clock.now();
+                let actor = Actor::acting(tx, member, &rules, texts).await?;
                 events.actor = actor.member;
                 events.has_endpoints = actor.has_endpoints;
-                command((tx, events, &actor, texts), read).await
+                command((tx, events, &actor, texts)).await
             })
         })
         .await
     }
 }
 
-fn read_nothing<'a>(_: &'a Transaction<'a>, _: i64, _: Timestamp) -> TransactionFuture<'a, ()> {
-    Box::pin(async { Ok(()) })
-}
-
-fn record(tx: &Transaction<'_>, entry: &AuditEntry) -> DbResult<()> {
-    tx.defer_texts(AuditEntry::INSERT_SQL, entry.insert_parameters(1).into())
+async fn record(tx: &Transaction<'_>, entry: &AuditEntry) -> DbResult<()> {
+    tx.execute_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters(1))
+        .await
 }
 
 /// A change that records its events.

@@ -18,7 +18,7 @@ pub struct Setting<T> {
     pub default: T,
     min: T,
     /// The largest value for which all commands work on SQLite and on Postgres.
-    max: T,
+    pub max: T,
     description: &'static str,
 }
 

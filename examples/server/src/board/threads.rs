@@ -4,19 +4,21 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    ContentState, List, NewThread, Page, PageKey, Thread, ThreadFilter, Timestamp,
+    Author, ContentState, LastPost, List, NewThread, Page, PageKey, PollId, Thread, ThreadFilter,
+    Timestamp,
 };
 
 use super::access::actor::Actor;
 use super::access::visibility::{Visibility, sees_thread, sees_thread_of};
-use super::db::{self, Connection, Row, bind};
+use super::db::{self, Connection, Row, Transaction, bind};
 use super::events::Command;
 use super::markdown::BodyHtml;
 use super::posts::post_events::{EventScope, STARTED};
-use super::posts::post_insert::{self, PostInsert, PostTimes};
+use super::posts::post_insert::{self, PostInsert, PostTimes, TIMES, TimesParams};
+use super::posts::public_post::PublicPost;
 use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};
 use super::thread_row::{COLUMNS, JOINS, read_thread};
-use super::{polls, rules, subscriptions};
+use super::{polls, posts, rules, subscriptions};
 
 /// Query of a list: scans the index by activity from the page key on.
 static LIST: LazyLock<String> = LazyLock::new(|| {
@@ -67,6 +69,49 @@ pub async fn load(connection: &Connection<'_>, actor: &Actor, thread: i64) -> Bo
     thread?.ok_or(BoardError::PathNotFound)
 }
 
+/// Rows that a new thread depends on.
+struct StartContext {
+    forum_title: String,
+    author: Option<Author>,
+    settings: SettingValues,
+    times: PostTimes,
+}
+
+impl StartContext {
+    async fn load(
+        tx: &Transaction<'_>,
+        forum: i64,
+        member: Option<i64>,
+        now: Timestamp,
+    ) -> BoardResult<Self> {
+        static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
+            SettingValues::COLUMN.map(|settings| {
+                format!(
+                    "SELECT {}, {settings}, times.*
+                    FROM forum LEFT JOIN member AS actor ON actor.id = :member CROSS JOIN ({TIMES}) AS times
+                    WHERE forum.id = :forum",
+                    EventScope::COLUMNS
+                )
+            })
+        });
+        let times = TimesParams::new(member, now);
+        tx.first(
+            tx.on(&QUERIES),
+            &times.with(bind! { ":forum": forum }),
+            |row| {
+                Ok(Self {
+                    forum_title: row.value("forum_title")?,
+                    author: row.author(["actor_id", "actor_name", "actor_avatar_url"])?,
+                    settings: SettingValues::read(row)?,
+                    times: PostTimes::read(row)?,
+                })
+            },
+        )
+        .await?
+        .ok_or(BoardError::PathNotFound)
+    }
+}
+
 /// Starts a thread, with its poll.
 pub async fn start(
     (tx, events, actor, texts): Command<'_>,
@@ -76,15 +121,15 @@ pub async fn start(
 ) -> BoardResult<Thread> {
     let access = actor.access(forum);
     rules::check_start(access, texts)?;
-    let settings = SettingValues::load(tx).await?;
+    let context = StartContext::load(tx, forum, actor.member, events.now).await?;
+    let settings = &context.settings;
     let title = rules::check_title(&new.title, settings.of(&TITLE_MAX), texts)?;
     rules::check_body(&new.body, settings.of(&BODY_MAX), texts)?;
     let poll = match &new.poll {
-        Some(poll) => Some(polls::draft(tx, poll, events.now, texts).await?),
+        Some(poll) => Some(polls::draft(settings, poll, events.now, texts)?),
         None => None,
     };
-    let times = PostTimes::load(tx, actor.member, events.now).await?;
-    times.check(actor, &settings, events.now, texts)?;
+    context.times.check(actor, settings, events.now, texts)?;
     let first = PostInsert {
         author: actor.member,
         body: &new.body,
@@ -94,20 +139,38 @@ pub async fn start(
         counts: access.counts,
         in_reply_to: None,
     };
-    let (thread, post) = post_insert::thread(tx, forum, title, first).await?;
-    if let Some(poll) = &poll {
-        polls::add(tx, thread, poll).await?;
-    }
+    let slot = post_insert::thread(tx, forum, title, first).await?;
+    let poll = match &poll {
+        Some(poll) => Some(polls::add(tx, slot.thread, poll).await?),
+        None => None,
+    };
     if new.subscribe {
-        subscriptions::add_thread(tx, actor, forum, thread, events.now).await?;
+        subscriptions::add_thread(tx, actor, forum, slot.thread, events.now).await?;
     }
-    let scope = EventScope::load(tx, thread, Some(post), actor.member).await?;
-    let thread = thread_for(scope.thread.clone(), actor);
+    let post = posts::new_post(&slot, context.author.clone(), first)?;
+    let mut thread = Thread::new(
+        slot.thread.into(),
+        forum.into(),
+        title,
+        first.state,
+        slot.post.into(),
+        post.created_at,
+    );
+    thread.author = context.author.clone();
+    thread.last_post = Some(LastPost::from(&post));
+    thread.poll_id = poll.map(PollId::from);
+    let started = thread_for(thread.clone(), actor);
     if first.state == ContentState::Visible {
-        events.now = scope.thread.created_at;
+        events.now = post.created_at;
+        let scope = EventScope {
+            thread,
+            forum_title: context.forum_title,
+            actor: context.author,
+            post: Some(PublicPost::new(post, None)),
+        };
         scope.record(events, STARTED)?;
     }
-    Ok(thread)
+    Ok(started)
 }
 
 fn read(row: &Row<'_>, actor: &Actor) -> db::DbResult<Thread> {

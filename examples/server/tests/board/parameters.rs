@@ -1,10 +1,10 @@
-//! Parameters of deferred statements.
+//! Parameters of several statements that run as one.
 
-use crate::board::db::bind_owned;
+use crate::board::db::bind;
 use crate::demo::Demo;
 
 #[tokio::test]
-async fn deferred_statements_with_missing_or_unused_parameters_are_refused() {
+async fn statements_with_missing_or_unused_parameters_are_refused() {
     let demo = Demo::new().await;
     demo.change(|tx| {
         Box::pin(async move {
@@ -12,15 +12,16 @@ async fn deferred_statements_with_missing_or_unused_parameters_are_refused() {
                 "UPDATE member SET reputation = :reputation WHERE id = :member",
                 "UPDATE forum SET position = 1 WHERE id = :forum",
             ];
-            let missing = bind_owned! { ":reputation": 7_i64, ":member": 1_i64 };
+            let missing = bind! { ":reputation": 7_i64, ":member": 1_i64 };
             let unused =
-                bind_owned! { ":reputation": 7_i64, ":member": 1_i64, ":forum": 2_i64, ":post": 3_i64 };
-            for parameters in [missing, unused] {
-                let error = tx.defer_all(&statements, parameters).unwrap_err();
+                bind! { ":reputation": 7_i64, ":member": 1_i64, ":forum": 2_i64, ":post": 3_i64 };
+            for parameters in [&missing[..], unused] {
+                let error = tx.execute_all(&statements, parameters).await.unwrap_err();
                 assert!(error.to_string().contains("do not match"), "{error}");
             }
-            let all = bind_owned! { ":reputation": 7_i64, ":member": 1_i64, ":forum": 2_i64 };
-            Ok(tx.defer_all(&statements, all)?)
+            let all = bind! { ":reputation": 7_i64, ":member": 1_i64, ":forum": 2_i64 };
+            tx.execute_all(&statements, all).await?;
+            Ok(())
         })
     })
     .await;

@@ -17,7 +17,7 @@ use tokio::time::interval;
 
 use crate::backend::{Backend, Storage};
 use crate::board::access::groups::{Group, Groups};
-use crate::board::db::{bind, bind_owned};
+use crate::board::db::bind;
 use crate::board::{accounts, settings};
 use crate::demo::{Demo, body, field_values, number, posts_path, status_and_code};
 use crate::postgres::run_with_postgres;
@@ -598,34 +598,6 @@ async fn deadlocks(nodes: &TwoNodes) -> i64 {
 }
 
 #[test]
-fn a_deferred_statement_that_fails_undoes_the_write() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
-        let member = nodes.members[0];
-        let written = nodes
-            .demo
-            .board
-            .write(move |tx, _| {
-                Box::pin(async move {
-                    for update in [
-                        "UPDATE member SET reputation = 1 WHERE id = :id",
-                        "UPDATE member SET username = NULL WHERE id = :id",
-                    ] {
-                        tx.defer(update, bind_owned! { ":id": member })?;
-                    }
-                    Ok(())
-                })
-            })
-            .await;
-        assert!(written.is_err());
-        let query = "SELECT reputation FROM member WHERE id = $1";
-        let row = nodes.client().await.query_one(query, &[&member]).await;
-        assert_eq!(row.unwrap().get::<_, i64>(0), 0);
-    });
-}
-
-/// The second statement of each transaction is sent with its commit.
-#[test]
 fn a_transaction_that_a_deadlock_ends_runs_again() {
     run_with_postgres(async {
         let nodes = TwoNodes::new().await;
@@ -644,7 +616,7 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
                             if !is_repeated.swap(true, Ordering::SeqCst) {
                                 both.wait().await;
                             }
-                            tx.defer(update, bind_owned! { "?1": second })?;
+                            tx.execute(update, bind![second]).await?;
                             Ok(())
                         })
                     })

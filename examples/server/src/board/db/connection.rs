@@ -10,7 +10,7 @@ use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
 use tokio_postgres::types;
 
-use super::named_params::{Bound, MISMATCH, OwnedBound, Param};
+use super::named_params::{Bound, MISMATCH, Param};
 use super::postgres_transaction::Postgres;
 use super::{DbError, DbResult, Row};
 
@@ -162,6 +162,11 @@ impl<'a> Connection<'a> {
             Driver::Postgres(_) => postgres,
         }
     }
+
+    /// Selects the statement for the connection's database.
+    pub fn on(&self, [sqlite, postgres]: &'static [String; 2]) -> &'static str {
+        self.dialect(sqlite, postgres)
+    }
 }
 
 impl<'a> Transaction<'a> {
@@ -181,30 +186,23 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Runs a statement whose result is not needed. Postgres receives it together with the other deferred statements,
-    /// either before the next statement that is not deferred, or with the `COMMIT`. If the statement fails, the
-    /// `COMMIT` fails.
-    pub fn defer(&self, sql: &'static str, parameters: Vec<OwnedBound>) -> DbResult<()> {
-        self.defer_all(&[sql], parameters)
-    }
-
-    /// Runs several statements like [`defer`](Self::defer). Each statement uses some of the parameters. Postgres runs
-    /// all statements as one: they must change different rows, and they do not see each other's changes.
-    pub fn defer_all(
+    /// Runs several statements, each of which uses some of the parameters, and returns the last id that the last one returns.
+    /// Postgres runs them as one: they must change different rows, and they do not see each other's changes.
+    pub async fn execute_all(
         &self,
         statements: &[&'static str],
-        parameters: Vec<OwnedBound>,
-    ) -> DbResult<()> {
+        parameters: &[Bound<'_>],
+    ) -> DbResult<Option<i64>> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
+                let mut id = None;
                 let mut used = vec![false; parameters.len()];
                 for sql in statements {
                     let mut statement = connection.prepare_cached(sql)?;
                     let mut bound = 0;
                     for ((name, value), used) in parameters.iter().zip(&mut used) {
                         if let Some(index) = statement.parameter_index(name)? {
-                            statement
-                                .raw_bind_parameter(index, &**value as &dyn rusqlite::ToSql)?;
+                            statement.raw_bind_parameter(index, value as &dyn rusqlite::ToSql)?;
                             *used = true;
                             bound += 1;
                         }
@@ -212,27 +210,30 @@ impl<'a> Transaction<'a> {
                     if bound < statement.parameter_count() {
                         return Err(MISMATCH);
                     }
-                    statement.raw_execute()?;
+                    let mut rows = statement.raw_query();
+                    while let Some(row) = rows.next()? {
+                        id = Some(row.get(0)?);
+                    }
                 }
                 if used.contains(&false) {
                     Err(MISMATCH)
                 } else {
-                    Ok(())
+                    Ok(id)
                 }
             }
-            Driver::Postgres(connection) => connection.defer(statements, parameters),
+            Driver::Postgres(connection) => connection.execute_all(statements, parameters).await,
         }
     }
 
-    /// Runs a statement like [`defer`](Self::defer). Its parameters are texts, in order.
-    pub fn defer_texts(&self, sql: &'static str, parameters: Vec<String>) -> DbResult<()> {
+    /// Runs a statement whose parameters are texts, in order.
+    pub async fn execute_texts(&self, sql: &str, parameters: &[String]) -> DbResult<()> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 statement.execute(params_from_iter(parameters))?;
                 Ok(())
             }
-            Driver::Postgres(connection) => connection.defer_texts(sql, parameters),
+            Driver::Postgres(connection) => connection.execute_texts(sql, parameters).await,
         }
     }
 

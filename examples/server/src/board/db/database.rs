@@ -8,7 +8,8 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 
-use super::postgres::{COMMIT_WITHOUT_SYNC, PostgresDatabase, WITHOUT_TIMEOUT};
+use super::postgres::{BACKGROUND, MIGRATION, PostgresDatabase};
+use super::postgres_transaction::Failure;
 use super::{
     Change, Connection, DbError, DbResult, LogPosition, Query, Statements, Transaction,
     TransactionFuture,
@@ -113,7 +114,11 @@ impl BoardDatabase {
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
-            Self::Postgres(database) => database.write_after(WITHOUT_TIMEOUT, change).await,
+            Self::Postgres(database) => {
+                database
+                    .transaction(MIGRATION, change, &Failure::new())
+                    .await
+            }
         }
     }
 
@@ -129,7 +134,11 @@ impl BoardDatabase {
                     .write_background(|tx| change_sqlite(tx, change))
                     .await
             }
-            Self::Postgres(database) => database.write_after(COMMIT_WITHOUT_SYNC, change).await,
+            Self::Postgres(database) => {
+                database
+                    .transaction(BACKGROUND, change, &Failure::new())
+                    .await
+            }
         }
     }
 

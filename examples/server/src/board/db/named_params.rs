@@ -35,19 +35,6 @@ macro_rules! bind {
 
 pub use bind;
 
-/// The name and the value of a parameter of a deferred statement.
-pub type OwnedBound = (&'static str, Box<dyn Param + Send + Sync>);
-
-/// The parameters of a deferred statement: `bind_owned! { ":thread": thread }`.
-#[macro_export]
-macro_rules! bind_owned {
-    ($($name:literal: $value:expr),* $(,)?) => {
-        vec![$(($name, Box::new($value) as Box<dyn $crate::board::db::Param + Send + Sync>)),*]
-    };
-}
-
-pub use bind_owned;
-
 /// Formats ids as a JSON list.
 pub fn json(ids: &[i64]) -> String {
     serde_json::json!(ids).to_string()

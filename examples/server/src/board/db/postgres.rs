@@ -11,8 +11,7 @@
 //!
 //! A read of one statement runs outside of a transaction, and a second statement on its connection fails. A read of
 //! several statements is one read-only transaction at the isolation level `REPEATABLE READ`, so that all statements see
-//! the same data. `BEGIN` is sent together with the first statement, and the read does not wait for the end of the
-//! transaction: it takes no additional round trip.
+//! the same data. The read does not wait for the end of the transaction.
 //!
 //! # Order of locks
 //!
@@ -23,7 +22,7 @@
 //! 2. members. The lock covers the ban, the groups, the flood limits, the inbox and the counters of the member. A
 //!    command locks its own member and all others whose rows it changes.
 //! 3. forums. The lock covers the counters of the forum and the time of its newest post. Many commands change the same
-//!    forum. Each of them therefore locks the forum last, and holds the lock for one round trip at most.
+//!    forum. Each of them therefore locks the forum with its last statement before the events.
 //!
 //! Two transactions that keep this order do not wait for each other in a cycle. Three rare commands do not keep it:
 //! hiding or showing a thread locks the authors of its replies after the member of the command, starting a thread locks
@@ -37,7 +36,7 @@
 //! - In one thread, posts commit in the order of their numbers, their times and their ids, because the lock of the
 //!   thread is held until the commit. A reader that has seen a post has seen all earlier ones.
 //! - In one forum, threads and replies commit in the order of their times, because no time is earlier than
-//!   `forum.newest_at`. A command reads this column without a lock, and locks the forum in its last round trip. If a
+//!   `forum.newest_at`. A command reads this column without a lock, and locks the forum with its last change. If a
 //!   later post was committed in between, the transaction fails and runs again. The second attempt locks the forum
 //!   before it reads the column. A client that polls with `since` therefore misses nothing, even if a clock is set back
 //!   or the clocks of nodes differ.
@@ -47,13 +46,6 @@
 //!   client's position.
 //! - Events are numbered when they are written. The outbox finds pending events by their state, so an event that commits
 //!   late is fanned out late and not missed.
-//!
-//! # Round trips
-//!
-//! A transaction sends its statements in the order in which their futures are first polled, and does not wait for the
-//! results of earlier ones. `BEGIN` is sent together with the first statements: a command starts the statements that
-//! lock its rows and those that read them at the same time. Statements whose results are not needed are deferred
-//! ([`Transaction::defer`]) and sent together with `COMMIT`, which has no effect if one of them has failed.
 //!
 //! # Connections
 //!
@@ -74,7 +66,7 @@ use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
 
 use super::postgres_read::{Statements, limits, share};
-use super::postgres_transaction::{Failure, Postgres, PostgresTransaction};
+use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, TransactionKind};
 use super::replicas::Replicas;
 use super::{Change, Connection, DbError, Query, Transaction};
 
@@ -94,19 +86,30 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which a client may retry a write that found no connection.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Begins the transaction of a command, with query plans that do not depend on parameter values. Commands find rows by
-/// keys. Planning a statement again for the values of each execution can take longer than the execution.
-const BEGIN: &str = concat!(
-    "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; ",
-    limits!()
-);
+/// The transaction of a command. Its query plans do not depend on parameter values: commands find rows by keys, and planning
+/// a statement again for the values of each execution can take longer than the execution.
+const COMMAND: TransactionKind = TransactionKind {
+    settings: concat!(
+        "SET LOCAL plan_cache_mode = force_generic_plan; ",
+        limits!()
+    ),
+    has_limit: true,
+    is_repeated: false,
+};
 
-/// Removes the statement timeout, because a migration may take longer than any other statement. A separate lock
+/// A transaction without timeouts, because a migration may take longer than any other statement. A separate lock
 /// serializes the migrations of all nodes; writes do not wait for this lock.
-pub const WITHOUT_TIMEOUT: &str = "SET LOCAL statement_timeout = 0";
+pub const MIGRATION: TransactionKind = TransactionKind {
+    settings: "SET LOCAL statement_timeout = 0",
+    has_limit: false,
+    is_repeated: false,
+};
 
-/// Lets a commit return before the changes are on disk. A crash of the server may lose them.
-pub const COMMIT_WITHOUT_SYNC: &str = concat!("SET LOCAL synchronous_commit = off; ", limits!());
+/// A transaction whose commit returns before the changes are on disk. A crash of the server may lose them.
+pub const BACKGROUND: TransactionKind = TransactionKind {
+    settings: concat!("SET LOCAL synchronous_commit = off; ", limits!()),
+    ..COMMAND
+};
 
 /// Connections to Postgres, which any number of nodes may share. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -133,8 +136,8 @@ impl PostgresDatabase {
         statements: Statements,
         query: impl Query<T>,
     ) -> host::BoardResult<T> {
-        let client = self.pool.get().await.map_err(DbError::from)?;
-        statements.run(&client, query).await
+        let mut client = self.pool.get().await.map_err(DbError::from)?;
+        statements.run(&mut client, query).await
     }
 
     /// Runs a query of several statements, after waiting for one of the connections for searches.
@@ -169,55 +172,30 @@ impl PostgresDatabase {
         let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
         let closed = |_| DbError::Invalid("writes are closed");
         let _permit = permit.map_err(overloaded)?.map_err(closed)?;
-        self.transaction(change, failure, is_repeated).await
+        let kind = TransactionKind {
+            is_repeated,
+            ..COMMAND
+        };
+        self.transaction(kind, change, failure).await
     }
 
-    async fn transaction<T>(
+    /// Runs `change` in one transaction of this kind.
+    pub(super) async fn transaction<T>(
         &self,
+        kind: TransactionKind,
         change: impl Change<T>,
         failure: &Failure,
-        is_repeated: bool,
     ) -> host::BoardResult<T> {
-        let client = self.pool.get().await.map_err(DbError::from)?;
-        let statements = client.statement_cache.clone();
+        let mut client = self.pool.get().await.map_err(DbError::from)?;
         let run = async {
-            let mut tx = PostgresTransaction::of(&client, statements, failure, None);
-            tx.is_repeated = is_repeated;
+            let tx = PostgresTransaction::begin(client.transaction(), kind, failure).await?;
             let connection = Connection::postgres(Postgres::Transaction(&tx));
-            let tx = &tx;
-            let transaction = &Transaction::of(connection);
-            let begin = async { Ok(tx.execute_batch(BEGIN).await?) };
-            let ((), done) = tokio::try_join!(biased; begin, change(transaction))?;
+            let done = change(&Transaction::of(connection)).await?;
             tx.commit().await?;
             Ok(done)
         };
         let done = run.await;
         release(client, failure);
-        done
-    }
-
-    /// Runs `begin`, then `change`, in one transaction.
-    pub(super) async fn write_after<T>(
-        &self,
-        begin: &str,
-        change: impl Change<T>,
-    ) -> host::BoardResult<T> {
-        let mut client = self.pool.get().await.map_err(DbError::from)?;
-        let failure = Failure::new();
-        let run = async {
-            let tx = client.transaction().await.map_err(DbError::from)?;
-            let statements = tx.statement_cache.clone();
-            let transaction = PostgresTransaction::of(tx.client(), statements, &failure, Some(&tx));
-            transaction.execute_batch(begin).await?;
-            let connection = Connection::postgres(Postgres::Transaction(&transaction));
-            let done = change(&Transaction::of(connection)).await?;
-            transaction.flush().await?;
-            drop(transaction);
-            tx.commit().await.map_err(DbError::from)?;
-            Ok(done)
-        };
-        let done = run.await;
-        release(client, &failure);
         done
     }
 }

@@ -3,9 +3,10 @@
 use deadpool_postgres::{Client, Pool};
 use forum_api::host::BoardResult;
 use tokio::sync::Semaphore;
+use tokio_postgres::IsolationLevel;
 
 use super::connection::{Connection, Query};
-use super::postgres_transaction::{Failure, Postgres, PostgresTransaction};
+use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, TransactionKind};
 
 /// Limits a transaction also behind a pooler in transaction mode, whose sessions may not have the limits of the connection.
 macro_rules! limits {
@@ -16,11 +17,11 @@ macro_rules! limits {
 
 pub(super) use limits;
 
-/// Begins a read of several statements.
-const BEGIN_READ: &str = concat!(
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ",
-    limits!()
-);
+const SNAPSHOT: TransactionKind = TransactionKind {
+    settings: limits!(),
+    has_limit: true,
+    is_repeated: false,
+};
 
 /// Number of statements of a query.
 #[derive(Clone, Copy, Debug)]
@@ -33,20 +34,21 @@ pub enum Statements {
 
 impl Statements {
     /// Runs a query on a connection.
-    pub async fn run<T>(self, client: &Client, query: impl Query<T>) -> BoardResult<T> {
+    pub async fn run<T>(self, client: &mut Client, query: impl Query<T>) -> BoardResult<T> {
         match self {
             Self::One => {
                 let connection = Connection::postgres(Postgres::Connection(client));
                 query(&connection.for_one_statement()).await
             }
             Self::Several => {
-                let statements = client.statement_cache.clone();
+                let transaction = client
+                    .build_transaction()
+                    .isolation_level(IsolationLevel::RepeatableRead)
+                    .read_only(true);
                 let failure = Failure::new();
-                let tx = PostgresTransaction::of(client, statements, &failure, None);
-                let connection = Connection::postgres(Postgres::Transaction(&tx));
-                let begin = async { Ok(tx.execute_batch(BEGIN_READ).await?) };
-                let ((), read) = tokio::try_join!(biased; begin, query(&connection))?;
-                Ok(read)
+                let tx =
+                    PostgresTransaction::begin(transaction.start(), SNAPSHOT, &failure).await?;
+                query(&Connection::postgres(Postgres::Transaction(&tx))).await
             }
         }
     }

@@ -1,25 +1,19 @@
-//! Statements on a connection to Postgres and in a transaction, in the order that [`postgres`](super::postgres) describes.
+//! Statements on a connection to Postgres, inside or outside of a transaction.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::future::poll_fn;
-use std::mem;
 use std::ops::ControlFlow;
-use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::pin::pin;
+use std::sync::OnceLock;
 
-use deadpool_postgres::{Client, StatementCache};
+use deadpool_postgres::{Client, Transaction};
 use forum_api::store::postgres::{self, PostgresError};
 use futures_util::TryStreamExt as _;
-use tokio::sync::{self, MutexGuard};
+use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Row, Statement};
 
-use super::named_params::{Bound, MISMATCH, NamedParams, OwnedBound, Param, named_params};
+use super::named_params::{Bound, MISMATCH, NamedParams, Param, named_params};
 use super::{DbError, DbResult};
 
 /// A connection to Postgres, inside or outside of a transaction.
@@ -29,27 +23,25 @@ pub enum Postgres<'a> {
     Transaction(&'a PostgresTransaction<'a>),
 }
 
-/// A transaction. It is rolled back when it is dropped before `COMMIT` is sent.
+/// A transaction of the driver. It is rolled back when it is dropped before its commit.
 pub struct PostgresTransaction<'a> {
-    client: &'a tokio_postgres::Client,
-    statements: Arc<StatementCache>,
-    /// Held while a statement is prepared and sent.
-    turn: sync::Mutex<()>,
-    deferred: Mutex<Vec<Deferred>>,
-    /// True if this value ends the transaction.
-    is_open: AtomicBool,
+    inner: Transaction<'a>,
+    kind: TransactionKind,
     failure: &'a Failure,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct TransactionKind {
+    /// The first statements.
+    pub settings: &'static str,
+    /// True if the wait for each result is limited.
+    pub has_limit: bool,
     /// True if an earlier attempt ended with a conflict.
     pub is_repeated: bool,
-    /// The transaction that [`PostgresDatabase::write_after`](super::postgres::PostgresDatabase::write_after) begins and ends; `None` for commands.
-    inner: Option<&'a tokio_postgres::Transaction<'a>>,
 }
 
 /// The code of the statement that ended a transaction; empty if none did.
 pub type Failure = OnceLock<SqlState>;
-
-/// A statement and its values, in the order of their numbers.
-type Deferred = (String, Vec<Box<dyn ToSql + Send + Sync>>);
 
 impl fmt::Debug for PostgresTransaction<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,174 +50,68 @@ impl fmt::Debug for PostgresTransaction<'_> {
 }
 
 impl<'a> PostgresTransaction<'a> {
-    pub fn of(
-        client: &'a tokio_postgres::Client,
-        statements: Arc<StatementCache>,
+    pub async fn begin(
+        start: impl Future<Output = Result<Transaction<'a>, tokio_postgres::Error>>,
+        kind: TransactionKind,
         failure: &'a Failure,
-        inner: Option<&'a tokio_postgres::Transaction<'a>>,
-    ) -> Self {
-        Self {
-            client,
-            statements,
-            turn: sync::Mutex::default(),
-            deferred: Mutex::default(),
-            is_open: AtomicBool::new(inner.is_none()),
+    ) -> DbResult<Self> {
+        let start = async { start.await.map_err(|error| record(failure, error)) };
+        let transaction = Self {
+            inner: postgres::limit_wait(Box::pin(start)).await?,
+            kind,
             failure,
-            is_repeated: false,
-            inner,
-        }
+        };
+        transaction.execute_batch(kind.settings).await?;
+        Ok(transaction)
+    }
+
+    pub async fn commit(self) -> DbResult<()> {
+        Ok(self.inner.commit().await?)
     }
 
     async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<Vec<Row>> {
-        self.flush().await?;
-        let (turn, statement) = self.prepare(sql).await?;
-        self.receive(send(self.client.query(&statement, values), turn))
-            .await
+        tracing::trace!(sql, "executing statement");
+        self.receive(async {
+            let statement = self.inner.prepare_cached(sql).await?;
+            self.inner.query(&statement, values).await
+        })
+        .await
     }
 
     async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
-        self.flush().await?;
-        let (turn, statement) = self.prepare(sql).await?;
-        self.receive(send(self.client.execute(&statement, values), turn))
-            .await
-    }
-
-    pub async fn execute_batch(&self, sql: &str) -> DbResult<()> {
-        self.flush().await?;
-        let turn = self.turn.lock().await;
-        self.receive(send(self.client.batch_execute(sql), turn))
-            .await
-    }
-
-    fn defer(&self, sql: String, values: Vec<Box<dyn ToSql + Send + Sync>>) {
-        self.deferred().push((sql, values));
-    }
-
-    /// Runs the deferred statements.
-    pub async fn flush(&self) -> DbResult<()> {
-        for sent in self.send_deferred().await? {
-            self.check(sent.result().await)?;
-        }
-        Ok(())
-    }
-
-    /// Sends the deferred statements and `COMMIT`, and then waits for the results.
-    pub async fn commit(&self) -> DbResult<()> {
-        let deferred = self.send_deferred().await?;
-        let commit = Sent::begin(self.client.batch_execute("COMMIT")).await;
-        self.is_open.store(false, Ordering::Relaxed);
-        for sent in deferred {
-            self.check(sent.result().await)?;
-        }
-        Ok(commit.result().await?)
-    }
-
-    async fn send_deferred(
-        &self,
-    ) -> DbResult<Vec<Sent<impl Future<Output = Result<u64, tokio_postgres::Error>>>>> {
-        let deferred = mem::take(&mut *self.deferred());
-        let mut sent = Vec::with_capacity(deferred.len());
-        for (sql, values) in deferred {
-            let (_turn, statement) = match self.prepare(&sql).await {
-                Ok(prepared) => prepared,
-                Err(error) => {
-                    // An earlier statement that failed is the cause, and decides whether the transaction runs again.
-                    for earlier in sent {
-                        self.check(Sent::result(earlier).await)?;
-                    }
-                    return Err(error);
-                }
-            };
-            let client = self.client;
-            let execute = async move { client.execute_raw(&statement, values).await };
-            sent.push(Sent::begin(execute).await);
-        }
-        Ok(sent)
-    }
-
-    fn deferred(&self) -> std::sync::MutexGuard<'_, Vec<Deferred>> {
-        self.deferred.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn prepare(&self, sql: &str) -> DbResult<(MutexGuard<'_, ()>, Statement)> {
-        let turn = self.turn.lock().await;
         tracing::trace!(sql, "executing statement");
-        let statement = self
-            .receive(self.statements.prepare(self.client, sql))
-            .await?;
-        Ok((turn, statement))
+        self.receive(async {
+            let statement = self.inner.prepare_cached(sql).await?;
+            self.inner.execute(&statement, values).await
+        })
+        .await
     }
 
-    /// Waits for a result before `COMMIT`. The wait is limited, except in a migration.
+    async fn execute_batch(&self, sql: &str) -> DbResult<()> {
+        self.receive(self.inner.batch_execute(sql)).await
+    }
+
+    /// Waits for the result of a statement.
     async fn receive<T>(
         &self,
         result: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> DbResult<T> {
         // On the heap, because futures of reads on SQLite would contain it as well.
-        let checked = Box::pin(async { self.check(result.await) });
-        match self.inner {
-            Some(_) => checked.await,
-            None => postgres::limit_wait(checked).await,
-        }
-    }
-
-    fn check<T>(&self, result: Result<T, tokio_postgres::Error>) -> DbResult<T> {
-        result.map_err(|error| {
-            let code = error.code();
-            // Statements that were sent after the failed one have this code.
-            let code = code.filter(|code| **code != SqlState::IN_FAILED_SQL_TRANSACTION);
-            if let Some(code) = code {
-                self.failure.get_or_init(|| code.clone());
-            }
-            // `COMMIT` was not sent, or Postgres reported the error and rolls back.
-            if self.is_open.load(Ordering::Relaxed) || error.as_db_error().is_some() {
-                PostgresError::from(error).without_effect().into()
-            } else {
-                error.into()
-            }
+        let checked = Box::pin(async { result.await.map_err(|error| record(self.failure, error)) });
+        Ok(if self.kind.has_limit {
+            postgres::limit_wait(checked).await?
+        } else {
+            checked.await?
         })
     }
 }
 
-impl Drop for PostgresTransaction<'_> {
-    fn drop(&mut self) {
-        if self.is_open.load(Ordering::Relaxed) {
-            let rollback = pin!(self.client.batch_execute("ROLLBACK"));
-            // The first poll sends it.
-            let _ = rollback.poll(&mut Context::from_waker(Waker::noop()));
-        }
+/// Records the code of an error before the commit. The error has no effect, because the transaction is rolled back.
+fn record(failure: &Failure, error: tokio_postgres::Error) -> PostgresError {
+    if let Some(code) = error.code() {
+        failure.get_or_init(|| code.clone());
     }
-}
-
-/// A statement that was sent.
-enum Sent<F: Future> {
-    Pending(Pin<Box<F>>),
-    Ready(F::Output),
-}
-
-impl<F: Future> Sent<F> {
-    /// Polls a statement once, which sends it.
-    async fn begin(statement: F) -> Self {
-        let mut statement = Box::pin(statement);
-        match poll_fn(|context| Poll::Ready(statement.as_mut().poll(context))).await {
-            Poll::Ready(output) => Self::Ready(output),
-            Poll::Pending => Self::Pending(statement),
-        }
-    }
-
-    async fn result(self) -> F::Output {
-        match self {
-            Self::Pending(statement) => statement.await,
-            Self::Ready(output) => output,
-        }
-    }
-}
-
-/// Sends a statement, lets other statements be sent, and waits for the result.
-async fn send<F: Future>(statement: F, turn: MutexGuard<'_, ()>) -> F::Output {
-    let sent = Sent::begin(statement).await;
-    drop(turn);
-    sent.result().await
+    PostgresError::from(error).without_effect()
 }
 
 impl Postgres<'_> {
@@ -275,32 +161,25 @@ impl Postgres<'_> {
         self.transaction()?.execute(&statement.sql, &values).await
     }
 
-    pub(super) fn defer(
+    pub(super) async fn execute_all(
         &self,
         statements: &[&'static str],
-        parameters: Vec<OwnedBound>,
-    ) -> DbResult<()> {
+        parameters: &[Bound<'_>],
+    ) -> DbResult<Option<i64>> {
         let statement = named_params(statements);
-        let mut parameters: HashMap<_, _> = parameters.into_iter().collect();
-        let values = statement
-            .names
-            .iter()
-            .map(|name| Some(parameters.remove(&**name)? as Box<_>))
-            .collect::<Option<Vec<_>>>()
-            .filter(|_| parameters.is_empty())
-            .ok_or(MISMATCH)?;
-        self.transaction()?.defer(statement.sql.clone(), values);
-        Ok(())
-    }
-
-    pub(super) fn defer_texts(&self, sql: &str, parameters: Vec<String>) -> DbResult<()> {
-        let values = parameters.into_iter().map(|text| Box::new(text) as Box<_>);
-        self.transaction()?.defer(sql.into(), values.collect());
-        Ok(())
+        let values = values(&statement, parameters)?;
+        let rows = self.transaction()?.query(&statement.sql, &values).await?;
+        Ok(rows.last().map(|row| row.try_get(0)).transpose()?)
     }
 
     pub(super) async fn execute_batch(&self, sql: &str) -> DbResult<()> {
         self.transaction()?.execute_batch(sql).await
+    }
+
+    /// Runs a statement whose parameters are texts, in order.
+    pub(super) async fn execute_texts(&self, sql: &str, parameters: &[String]) -> DbResult<()> {
+        let values: Vec<_> = parameters.iter().map(|text| text as _).collect();
+        self.transaction()?.execute(sql, &values).await.map(drop)
     }
 
     pub(super) async fn copy_in<'b, const N: usize>(
@@ -310,8 +189,7 @@ impl Postgres<'_> {
         rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
     ) -> DbResult<()> {
         let transaction = self.transaction()?;
-        transaction.flush().await?;
-        let sink = transaction.check(transaction.client.copy_in(copy).await)?;
+        let sink = transaction.receive(transaction.inner.copy_in(copy)).await?;
         let mut copy = pin!(BinaryCopyInWriter::new(sink, types));
         for row in rows {
             let row = row.map(|value| value as &(dyn ToSql + Sync));
@@ -324,24 +202,20 @@ impl Postgres<'_> {
     /// Returns whether the transaction runs again after a conflict.
     pub const fn is_repeated(&self) -> bool {
         match self {
-            Self::Transaction(transaction) => transaction.is_repeated,
+            Self::Transaction(transaction) => transaction.kind.is_repeated,
             Self::Connection(_) => false,
-        }
-    }
-
-    /// The transaction of a migration.
-    pub const fn migration(&self) -> Option<&tokio_postgres::Transaction<'_>> {
-        match self {
-            Self::Transaction(transaction) => transaction.inner,
-            Self::Connection(_) => None,
         }
     }
 
     pub fn client(&self) -> &tokio_postgres::Client {
         match self {
             Self::Connection(client) => client,
-            Self::Transaction(transaction) => transaction.client,
+            Self::Transaction(transaction) => transaction.inner.client(),
         }
+    }
+
+    pub fn inner(&self) -> DbResult<&tokio_postgres::Transaction<'_>> {
+        Ok(&self.transaction()?.inner)
     }
 
     fn transaction(&self) -> DbResult<&PostgresTransaction<'_>> {

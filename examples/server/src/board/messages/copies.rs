@@ -21,18 +21,12 @@ pub async fn deliver(
     message: MessageInsert<'_>,
     recipients: &[i64],
 ) -> db::DbResult<i64> {
-    let text = text(tx, message, false).await?;
-    receive(tx, message, text, recipients, true).await?;
     let parameters = bind! {
-        ":text": text, ":sender": message.sender, ":folder": stored(Folder::Sent),
-        ":at": message.at,
+        ":text": text(tx, message, false).await?, ":recipients": json(recipients), ":at": message.at,
+        ":counts": true, ":sender": Some(message.sender),
     };
-    tx.insert(
-        "INSERT INTO message_copy (message_id, owner_id, folder, sent_at, read_at)
-         VALUES (:text, :sender, :folder, :at, :at) RETURNING id",
-        parameters,
-    )
-    .await
+    let sent = tx.execute_all(&[COUNT, COPIES], parameters).await?;
+    sent.ok_or(db::DbError::Invalid("the copy has no id"))
 }
 
 /// Delivers a receipt, which does not count for the quota and has no sender's copy.
@@ -41,9 +35,30 @@ pub async fn notify(
     message: MessageInsert<'_>,
     recipient: i64,
 ) -> db::DbResult<()> {
-    let text = text(tx, message, true).await?;
-    receive(tx, message, text, &[recipient], false).await
+    let no_sender: Option<i64> = None;
+    let parameters = bind! {
+        ":text": text(tx, message, true).await?, ":recipients": json(&[recipient]),
+        ":at": message.at, ":counts": false, ":sender": no_sender,
+    };
+    tx.execute_all(&[COUNT, COPIES], parameters).await.map(drop)
 }
+
+const COUNT: &str = "
+    UPDATE member SET
+        unread_count = unread_count + 1, inbox_used = inbox_used + CASE WHEN :counts THEN 1 ELSE 0 END
+    WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(:recipients))";
+
+/// Inserts the copies of the recipients, and then the copy of the sender.
+const COPIES: &str = "
+    INSERT INTO message_copy (message_id, owner_id, folder, sent_at, read_at)
+    SELECT :text, owner_id, folder, :at, read_at
+    FROM (
+        SELECT key, CAST(value AS BIGINT) AS owner_id, 'inbox' AS folder, CAST(NULL AS BIGINT) AS read_at
+        FROM json_each(:recipients)
+        UNION ALL
+        SELECT 0, CAST(:sender AS BIGINT), 'sent', CAST(:at AS BIGINT) WHERE CAST(:sender AS BIGINT) IS NOT NULL
+    ) AS copies
+    ORDER BY folder, key RETURNING id";
 
 async fn text(
     tx: &Transaction<'_>,
@@ -60,35 +75,6 @@ async fn text(
         parameters,
     )
     .await
-}
-
-async fn receive(
-    tx: &Transaction<'_>,
-    message: MessageInsert<'_>,
-    text: i64,
-    recipients: &[i64],
-    counts_for_quota: bool,
-) -> db::DbResult<()> {
-    let recipients = json(recipients);
-    let parameters = bind! {
-        ":text": text, ":folder": stored(Folder::Inbox), ":at": message.at,
-        ":recipients": recipients,
-    };
-    tx.execute(
-        "INSERT INTO message_copy (message_id, owner_id, folder, sent_at)
-         SELECT :text, CAST(value AS BIGINT), :folder, :at FROM json_each(:recipients) ORDER BY key",
-        parameters,
-    )
-    .await?;
-    let parameters = bind![recipients, counts_for_quota];
-    tx.execute(
-        "UPDATE member SET
-            unread_count = unread_count + 1, inbox_used = inbox_used + CASE WHEN ?2 THEN 1 ELSE 0 END
-         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
-        parameters,
-    )
-    .await?;
-    Ok(())
 }
 
 pub const fn stored(folder: Folder) -> &'static str {

@@ -69,7 +69,7 @@ pub async fn list(
         ":rows": list.limit.plus_one(), ":unread": list.filter.unread,
     };
     let found = connection
-        .all(on(connection, query), parameters, summary)
+        .all(connection.on(query), parameters, summary)
         .await?;
     Ok(Page::from_overfetch(found, list.limit, |last| {
         PageKey::from_time_and_id(last.sent_at, &last.message_id)
@@ -87,7 +87,7 @@ pub async fn load(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardRe
     });
     let parameters = bind! { ":owner": owner, ":copy": copy };
     connection
-        .first(on(connection, &QUERY), parameters, |row| {
+        .first(connection.on(&QUERY), parameters, |row| {
             Ok(Message::new(
                 summary(row)?,
                 row.value::<String>("body")?,
@@ -96,11 +96,6 @@ pub async fn load(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardRe
         })
         .await?
         .ok_or(BoardError::PathNotFound)
-}
-
-fn on(connection: &Connection<'_>, query: &'static Query) -> &'static str {
-    let [sqlite, postgres] = &**query;
-    connection.dialect(sqlite, postgres)
 }
 
 fn summary(row: &Row<'_>) -> db::DbResult<MessageSummary> {
@@ -137,60 +132,49 @@ fn authors(list: &str) -> db::DbResult<Vec<Author>> {
 /// Prefix of a receipt's subject.
 const RECEIPT: &str = "Read: ";
 
-/// Marks a copy as read; the first call sends the receipt.
+/// Marks a copy as read; the first call sends the receipt. Returns `false` if the copy is read already.
 pub async fn mark_read(
     tx: &Transaction<'_>,
     owner: i64,
     copy: i64,
     now: Timestamp,
     texts: &Texts,
-) -> BoardResult<()> {
+) -> BoardResult<bool> {
     let parameters = bind! { ":now": now, ":copy": copy, ":owner": owner };
     let update = "
         UPDATE message_copy SET read_at = :now WHERE id = :copy AND owner_id = :owner AND read_at IS NULL
-        RETURNING message_id";
-    if let Some(message) = tx
-        .first(update, parameters, |row| row.value("message_id"))
-        .await?
-    {
-        let count = "
-            UPDATE member SET
-                unread_count = unread_count - 1,
-                inbox_used = inbox_used - (SELECT CASE WHEN is_receipt THEN 0 ELSE 1 END FROM message WHERE id = ?2)
-            WHERE id = ?1";
-        tx.execute(count, bind![owner, message]).await?;
-        send_receipt(tx, owner, message, now, texts).await?;
+        RETURNING
+            message_id,
+            (SELECT sender_id FROM message WHERE id = message_id AND receipt_requested) AS asked_by,
+            (SELECT subject FROM message WHERE id = message_id) AS subject";
+    let read = |row: &Row<'_>| {
+        Ok((
+            row.value("message_id")?,
+            row.value("asked_by")?,
+            row.value("subject")?,
+        ))
+    };
+    let found: Option<(i64, Option<i64>, String)> = tx.first(update, parameters, read).await?;
+    let Some((message, sender, subject)) = found else {
+        return Ok(false);
+    };
+    let count = "
+        UPDATE member SET
+            unread_count = unread_count - 1,
+            inbox_used = inbox_used - (SELECT CASE WHEN is_receipt THEN 0 ELSE 1 END FROM message WHERE id = ?2)
+        WHERE id = ?1";
+    tx.execute(count, bind![owner, message]).await?;
+    if let Some(sender) = sender {
+        // Neither quotas nor ignore lists apply to a receipt.
+        let receipt = MessageInsert {
+            sender: owner,
+            subject: &format!("{RECEIPT}{subject}"),
+            body: texts.receipt,
+            html: &markdown::render_blocking(texts.receipt),
+            receipt_requested: false,
+            at: now,
+        };
+        notify(tx, receipt, sender).await?;
     }
-    Ok(())
-}
-
-/// Sends the receipt, if it was requested and the sender's account exists. Neither quotas nor ignore lists apply to it.
-async fn send_receipt(
-    tx: &Transaction<'_>,
-    reader: i64,
-    message: i64,
-    now: Timestamp,
-    texts: &Texts,
-) -> BoardResult<()> {
-    let parameters = bind![message];
-    let asked: Option<(i64, String)> = tx
-        .first(
-            "SELECT sender_id, subject FROM message
-         WHERE id = ?1 AND receipt_requested AND sender_id IS NOT NULL",
-            parameters,
-            |row| Ok((row.value("sender_id")?, row.value("subject")?)),
-        )
-        .await?;
-    let Some((sender, subject)) = asked else {
-        return Ok(());
-    };
-    let receipt = MessageInsert {
-        sender: reader,
-        subject: &format!("{RECEIPT}{subject}"),
-        body: texts.receipt,
-        html: &markdown::render_blocking(texts.receipt),
-        receipt_requested: false,
-        at: now,
-    };
-    Ok(notify(tx, receipt, sender).await?)
+    Ok(true)
 }

@@ -7,21 +7,34 @@ use forum_api::model::UserRef;
 use serde_json::{Value, json};
 
 use crate::board::db::{self, Connection, Row, bind};
-use crate::board::settings::{INBOX_QUOTA, RECIPIENTS_MAX};
+use crate::board::settings::{INBOX_QUOTA, RECIPIENTS_MAX, SettingValues};
 use crate::board::texts::{Texts, fill};
 
+/// The id of the member that a name of [`names`] names, in SQL.
+macro_rules! id {
+    () => {
+        "coalesce(
+        CAST(named.value ->> 'id' AS BIGINT),
+        (SELECT id FROM member WHERE lower(username) = named.value ->> 'name')
+    )"
+    };
+}
+
+pub(in crate::board) use id;
+
 /// Returns one row for each named member, and one row for all unknown names.
-const FIND: &str = "
+const FIND: &str = concat!(
+    "
     SELECT
         member.id, member.username, member.inbox_used,
         EXISTS (SELECT 1 FROM member_ignore WHERE member_id = member.id AND ignored_id = :sender)
             AS ignores_sender
     FROM json_each(:named) AS named
-    LEFT JOIN member ON member.id = coalesce(
-        CAST(named.value ->> 'id' AS BIGINT),
-        (SELECT id FROM member WHERE lower(username) = named.value ->> 'name')
-    )
-    GROUP BY member.id ORDER BY min(named.key)";
+    LEFT JOIN member ON member.id = ",
+    id!(),
+    "
+    GROUP BY member.id ORDER BY min(named.key)"
+);
 
 #[derive(Clone, Debug)]
 struct Recipient {
@@ -37,9 +50,10 @@ pub async fn find_recipients(
     connection: &Connection<'_>,
     sender: i64,
     to: &[UserRef],
+    settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<Vec<i64>> {
-    let most = RECIPIENTS_MAX.get(connection).await?;
+    let most = settings.of(&RECIPIENTS_MAX);
     let named = named(to, most, texts)?;
     let found = look_up(connection, sender, &named).await?;
     let unknown = || BoardError::not_found(texts.recipient_unknown);
@@ -47,29 +61,16 @@ pub async fn find_recipients(
     if found.len() > most as usize {
         return Err(too_many(most, texts));
     }
-    let quota = INBOX_QUOTA.get(connection).await?;
+    let quota = settings.of(&INBOX_QUOTA);
     let accepting = found
         .iter()
         .map(|recipient| recipient.check_accepts(quota, texts));
     accepting.collect()
 }
 
-/// Returns the ids of the existing members in `to`, or an empty list if there are too many names.
-pub async fn existing(connection: &Connection<'_>, to: &[UserRef]) -> db::DbResult<Vec<i64>> {
-    let most = RECIPIENTS_MAX.get(connection).await?;
-    let names = names(to, most);
-    if names.len() > most_names(most) {
-        return Ok(Vec::new());
-    }
-    let names = Value::from(names).to_string();
-    let no_sender = 0_i64;
-    let parameters = bind! { ":named": names, ":sender": no_sender };
-    let found = connection.all(FIND, parameters, recipient).await?;
-    Ok(found
-        .into_iter()
-        .flatten()
-        .map(|member| member.id)
-        .collect())
+/// Returns the names in `to` without duplicates, as a JSON list.
+pub fn distinct(to: &[UserRef]) -> String {
+    Value::from(names(to, RECIPIENTS_MAX.max)).to_string()
 }
 
 /// Returns the names in `to` without duplicates.

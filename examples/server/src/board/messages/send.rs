@@ -1,5 +1,7 @@
 //! Sends messages.
 
+use std::sync::LazyLock;
+
 use forum_api::host::BoardResult;
 use forum_api::model::{Message, NewMessage, Timestamp, UserId};
 use forum_api::webhook::Event;
@@ -7,12 +9,11 @@ use forum_api::webhook::Event;
 use super::copies::{MessageInsert, deliver};
 use super::folder::load;
 use super::recipients::find_recipients;
-use crate::board::db::{Connection, bind};
+use crate::board::db::{Connection, DbResult, bind};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
 use crate::board::rules;
-use crate::board::settings::{BODY_MAX, MESSAGES_PER_HOUR, TITLE_MAX};
-use crate::board::texts::Texts;
+use crate::board::settings::{BODY_MAX, MESSAGES_PER_HOUR, SettingValues, TITLE_MAX};
 
 /// Sends a message and returns the sender's copy. Checks the message first, then the limits of the sender, and then
 /// those of the recipients.
@@ -22,24 +23,30 @@ pub async fn send(
     new: NewMessage,
     html: BodyHtml,
 ) -> BoardResult<Message> {
-    let most = TITLE_MAX.get(tx).await?;
+    let (settings, oldest) = load_limits(tx, sender, events.now).await?;
     let subject = rules::check_single_line(
         "subject",
         &new.subject,
-        most,
+        settings.of(&TITLE_MAX),
         (texts.subject_missing, texts.subject_too_long),
         texts,
     )?;
-    let most = BODY_MAX.get(tx).await?;
     rules::check_text(
         "body",
         &new.body,
-        most,
+        settings.of(&BODY_MAX),
         texts.message_missing,
         texts.body_too_long,
     )?;
-    flood(tx, sender, events.now, texts).await?;
-    let recipients = find_recipients(tx, sender, &new.to, texts).await?;
+    let most = settings.of(&MESSAGES_PER_HOUR);
+    rules::check_frequency(
+        oldest,
+        events.now,
+        most,
+        rules::HOUR,
+        texts.too_many_messages,
+    )?;
+    let recipients = find_recipients(tx, sender, &new.to, &settings, texts).await?;
     let message = MessageInsert {
         sender,
         subject,
@@ -54,26 +61,31 @@ pub async fn send(
     load(tx, sender, copy).await
 }
 
-/// Checks the number of messages in the last hour.
-async fn flood(
+/// Returns the settings, and the time of the oldest of the last N messages within an hour, where N is the hourly limit.
+async fn load_limits(
     connection: &Connection<'_>,
     sender: i64,
     now: Timestamp,
-    texts: &Texts,
-) -> BoardResult<()> {
-    let most = MESSAGES_PER_HOUR.get(connection).await?;
+) -> DbResult<(SettingValues, Option<Timestamp>)> {
+    static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
+        SettingValues::COLUMN.map(|settings| {
+            format!(
+                "SELECT {settings}, (
+                    SELECT sent_at FROM message_copy
+                    WHERE owner_id = :sender AND folder = 'sent' AND sent_at > :since AND sent_at <= :now
+                    ORDER BY sent_at DESC LIMIT 1
+                    OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1
+                ) AS oldest"
+            )
+        })
+    });
     let parameters = bind! {
         ":sender": sender, ":now": now, ":since": now.saturating_sub(rules::HOUR),
-        ":others": i64::from(most) - 1,
+        ":key": MESSAGES_PER_HOUR.key, ":default": i64::from(MESSAGES_PER_HOUR.default),
     };
-    let oldest = connection
-        .first(
-            "SELECT sent_at FROM message_copy
-         WHERE owner_id = :sender AND folder = 'sent' AND sent_at > :since AND sent_at <= :now
-         ORDER BY sent_at DESC LIMIT 1 OFFSET :others",
-            parameters,
-            |row| row.value("sent_at"),
-        )
-        .await?;
-    rules::check_frequency(oldest, now, most, rules::HOUR, texts.too_many_messages)
+    connection
+        .one(connection.on(&QUERIES), parameters, |row| {
+            Ok((SettingValues::read(row)?, row.value("oldest")?))
+        })
+        .await
 }

@@ -33,14 +33,13 @@ pub async fn of_thread(
 }
 
 /// Checks the poll of a new thread.
-pub async fn draft<'a>(
-    tx: &Transaction<'_>,
+pub fn draft<'a>(
+    settings: &SettingValues,
     poll: &'a NewPoll,
     now: Timestamp,
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
-    let settings = SettingValues::load(tx).await?;
-    poll_rules::new(poll, limits(&settings), now, texts)
+    poll_rules::new(poll, limits(settings), now, texts)
 }
 
 pub async fn vote(
@@ -48,14 +47,10 @@ pub async fn vote(
     poll: i64,
     vote: NewVote,
 ) -> BoardResult<InForum<Poll>> {
-    let found = with_id(tx, actor, poll, events.now).await?;
+    let mut found = with_id(tx, actor, poll, events.now).await?;
     poll_rules::check_not_deleted(found.state, texts)?;
-    let options = poll_rules::vote(&found.poll, &vote, texts)?;
-    if found.poll.own_vote.is_some() {
-        remove_vote(tx, poll, actor.member).await?;
-    }
-    insert_vote(tx, poll, actor.member, &options).await?;
-    let found = with_id(tx, actor, poll, events.now).await?;
+    let chosen = poll_rules::vote(&found.poll, &vote, texts)?;
+    write_vote(tx, &mut found.poll, poll, actor.member, &chosen).await?;
     found.record_change(tx, events, Event::poll_voted).await
 }
 
@@ -80,8 +75,8 @@ pub async fn edit(
         return Ok(found.into_in_forum());
     }
     let most = settings.of(&EDITS_PER_HOUR);
-    edit_limit::charge(tx, actor, events.now, most, texts).await?;
-    update(tx, poll, &draft).await?;
+    edit_limit::check(tx, actor, events.now, most, texts).await?;
+    update(tx, actor, poll, &draft, events.now).await?;
     let found = with_id(tx, actor, poll, events.now).await?;
     found.record_change(tx, events, Event::poll_updated).await
 }
@@ -220,7 +215,8 @@ fn add_option(poll: &mut Poll, row: &Row<'_>) -> db::DbResult<()> {
     Ok(())
 }
 
-pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> BoardResult<()> {
+/// Adds a poll to a thread, and returns its id.
+pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> BoardResult<i64> {
     let parameters = bind! {
         ":thread": thread, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
@@ -231,22 +227,28 @@ pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> Bo
         parameters,
     );
     let options = draft.options.as_deref().unwrap_or_default();
-    upsert_options(tx, insert.await?, options).await
+    let poll = insert.await?;
+    upsert_options(tx, poll, options).await?;
+    Ok(poll)
 }
 
-/// Updates a poll. Votes for a removed option are removed.
-pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &PollDraft<'_>) -> BoardResult<()> {
+/// Updates a poll, and counts the edit. Votes for a removed option are removed.
+async fn update(
+    tx: &Transaction<'_>,
+    actor: &Actor,
+    poll: i64,
+    draft: &PollDraft<'_>,
+    now: Timestamp,
+) -> BoardResult<()> {
     let parameters = bind! {
         ":poll": poll, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
     };
-    tx.execute(
-        "UPDATE poll SET question = :question, max_choices = :max_choices, can_change_vote = :can_change_vote,
+    let update = "
+        UPDATE poll SET question = :question, max_choices = :max_choices, can_change_vote = :can_change_vote,
             closes_at = :closes_at, version = version + 1
-         WHERE id = :poll",
-        parameters,
-    )
-    .await?;
+        WHERE id = :poll";
+    edit_limit::count_with(tx, actor, now, vec![update], parameters.to_vec()).await?;
     let Some(options) = &draft.options else {
         return Ok(());
     };
@@ -312,39 +314,66 @@ pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> BoardResult
     Ok(largest?)
 }
 
-/// Stores the vote of a member who has not voted.
-pub async fn insert_vote(
+/// Stores the vote of a member, in place of an earlier one, and updates `poll`.
+async fn write_vote(
     tx: &Transaction<'_>,
-    poll: i64,
+    poll: &mut Poll,
+    id: i64,
     member: Option<i64>,
-    options: &[i64],
+    chosen: &[i64],
 ) -> BoardResult<()> {
-    let options = json(options)?;
-    let insert = "INSERT INTO ballot (poll_id, member_id) VALUES (?1, ?2) RETURNING id";
-    let ballot = tx.insert(insert, bind![poll, member]).await?;
-    let vote = "INSERT INTO vote (ballot_id, option_id)
-         SELECT ?1, CAST(value AS BIGINT) FROM json_each(?2)";
-    tx.execute(vote, bind![ballot, options]).await?;
-    let count = "UPDATE poll_option SET votes = votes + 1
-         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
-    tx.execute(count, bind![options]).await?;
-    let voters = "UPDATE poll SET voters = voters + 1 WHERE id = ?1";
-    tx.execute(voters, bind![poll]).await?;
+    let is_first = poll.own_vote.is_none();
+    let earlier = poll.own_vote.take().unwrap_or_default();
+    let mut own_vote = Vec::new();
+    let mut added = Vec::new();
+    let mut removed = Vec::new();
+    for option in &mut poll.options {
+        let number = option.option_id.to_i64()?;
+        let is_chosen = chosen.contains(&number);
+        let was_chosen = earlier.contains(&option.option_id);
+        if is_chosen {
+            own_vote.push(option.option_id.clone());
+        }
+        if is_chosen && !was_chosen {
+            added.push(number);
+            option.votes = option.votes.map(|votes| votes + 1);
+        }
+        if was_chosen && !is_chosen {
+            removed.push(number);
+            option.votes = option.votes.map(|votes| votes.saturating_sub(1));
+        }
+    }
+    poll.own_vote = Some(own_vote);
+    if is_first {
+        poll.total_votes = poll.total_votes.map(|voters| voters + 1);
+        let insert = "INSERT INTO ballot (poll_id, member_id) VALUES (?1, ?2)";
+        tx.execute(insert, bind![id, member]).await?;
+    }
+    let parameters = bind! {
+        ":poll": id, ":member": member, ":added": json(&added)?, ":removed": json(&removed)?,
+        ":voters": i64::from(is_first),
+    };
+    tx.execute_all(&CHANGE_VOTE, parameters).await?;
     Ok(())
 }
 
-pub async fn remove_vote(tx: &Transaction<'_>, poll: i64, member: Option<i64>) -> BoardResult<()> {
-    let count = "UPDATE poll_option SET votes = votes - 1 WHERE id IN (
-            SELECT option_id FROM vote JOIN ballot ON ballot.id = vote.ballot_id
-            WHERE ballot.poll_id = ?1 AND ballot.member_id = ?2
-         )";
-    tx.execute(count, bind![poll, member]).await?;
-    let ballot = "DELETE FROM ballot WHERE poll_id = ?1 AND member_id = ?2";
-    tx.execute(ballot, bind![poll, member]).await?;
-    let voters = "UPDATE poll SET voters = voters - 1 WHERE id = ?1";
-    tx.execute(voters, bind![poll]).await?;
-    Ok(())
-}
+/// The changes of a vote, whose ballot exists.
+const CHANGE_VOTE: [&str; 4] = [
+    "DELETE FROM vote
+    WHERE ballot_id = (SELECT id FROM ballot WHERE poll_id = :poll AND member_id = :member)
+        AND option_id IN (SELECT CAST(value AS BIGINT) FROM json_each(:removed))",
+    "INSERT INTO vote (ballot_id, option_id)
+    SELECT ballot.id, CAST(value AS BIGINT) FROM ballot CROSS JOIN json_each(:added)
+    WHERE poll_id = :poll AND member_id = :member",
+    "UPDATE poll_option SET votes = votes + change.difference
+    FROM (
+        SELECT CAST(value AS BIGINT) AS option_id, 1 AS difference FROM json_each(:added)
+        UNION ALL
+        SELECT CAST(value AS BIGINT), -1 FROM json_each(:removed)
+    ) AS change
+    WHERE poll_option.id = change.option_id",
+    "UPDATE poll SET voters = voters + :voters WHERE id = :poll",
+];
 
 fn json(list: impl serde::Serialize) -> BoardResult<String> {
     serde_json::to_string(&list).map_err(BoardError::internal)

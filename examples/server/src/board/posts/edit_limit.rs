@@ -5,25 +5,24 @@ use forum_api::model::Timestamp;
 
 use super::post_insert::CLOCK_TOLERANCE;
 use crate::board::access::actor::Actor;
-use crate::board::db::{Transaction, bind, bind_owned};
+use crate::board::db::{Bound, DbResult, Transaction, bind};
 use crate::board::rules;
 use crate::board::texts::Texts;
 
-/// Counts an edit that changes something, or refuses it. Staff is exempt. The caller must have locked the member's row.
-pub async fn charge(
+/// Refuses an edit beyond the limit. Staff is exempt. The caller must have locked the member's row.
+pub async fn check(
     tx: &Transaction<'_>,
     actor: &Actor,
     now: Timestamp,
     most: u32,
     texts: &Texts,
 ) -> BoardResult<()> {
-    let Some(member) = actor.member.filter(|_| !actor.groups.are_staff()) else {
+    let Some(member) = limited(actor) else {
         return Ok(());
     };
-    let since = now.saturating_sub(rules::HOUR);
     let parameters = bind! {
-        ":member": member, ":since": since, ":until": now.saturating_add(CLOCK_TOLERANCE),
-        ":others": i64::from(most) - 1,
+        ":member": member, ":since": now.saturating_sub(rules::HOUR),
+        ":until": now.saturating_add(CLOCK_TOLERANCE), ":others": i64::from(most) - 1,
     };
     let oldest = tx
         .first(
@@ -34,13 +33,31 @@ pub async fn charge(
             |row| row.value("edited_at"),
         )
         .await?;
-    rules::check_frequency(oldest, now, most, rules::HOUR, texts.too_many_edits)?;
-    tx.defer_all(
-        &[
+    rules::check_frequency(oldest, now, most, rules::HOUR, texts.too_many_edits)
+}
+
+/// Runs the `changes` of an edit, and counts it.
+pub async fn count_with(
+    tx: &Transaction<'_>,
+    actor: &Actor,
+    now: Timestamp,
+    mut changes: Vec<&'static str>,
+    mut parameters: Vec<Bound<'_>>,
+) -> DbResult<()> {
+    let member = limited(actor);
+    let since = now.saturating_sub(rules::HOUR);
+    if member.is_some() {
+        changes.extend([
             "DELETE FROM member_edit WHERE member_id = :member AND edited_at <= :since",
-            "INSERT INTO member_edit (member_id, edited_at) VALUES (:member, :now)",
-        ],
-        bind_owned! { ":member": member, ":since": since, ":now": now },
-    )?;
-    Ok(())
+            "INSERT INTO member_edit (member_id, edited_at) VALUES (:member, :edited_at)",
+        ]);
+        parameters.extend_from_slice(bind! {
+            ":member": member, ":since": since, ":edited_at": now,
+        });
+    }
+    tx.execute_all(&changes, &parameters).await.map(drop)
+}
+
+fn limited(actor: &Actor) -> Option<i64> {
+    actor.member.filter(|_| !actor.groups.are_staff())
 }

@@ -18,7 +18,6 @@ use forum_api::model::{
 
 use crate::board::access::actor::Actor;
 use crate::board::access::permissions::ForumPermissions;
-use crate::board::access::visibility;
 use crate::board::access::visibility::{Visibility, is_visible, sees_post, sees_thread};
 use crate::board::db::{self, Connection, Row, Transaction, bind, stored};
 use crate::board::edit_rules::{EditWindow, PostChange, PostFacts};
@@ -98,14 +97,11 @@ pub async fn list(
         ":source": list.filter.body.has_source(), ":html": list.filter.body.has_html(),
         ":rows": list.limit.plus_one(), ":window": EDIT_WINDOW.key,
     };
-    let [sqlite, postgres] = &*PAGE;
     let mut page = PageReader::new(actor, list, now);
     connection
-        .each_row(
-            connection.dialect(sqlite, postgres),
-            &visibility.with(parameters),
-            |row| page.read(row),
-        )
+        .each_row(connection.on(&PAGE), &visibility.with(parameters), |row| {
+            page.read(row)
+        })
         .await?;
     page.finish()
 }
@@ -293,7 +289,7 @@ const NO_POST: i64 = 0;
 
 /// Rows that a reply depends on, read under the locks.
 #[derive(Debug)]
-pub struct ReplyContext {
+struct ReplyContext {
     settings: SettingValues,
     scope: EventScope,
     slot: PostSlot,
@@ -302,10 +298,10 @@ pub struct ReplyContext {
 
 impl ReplyContext {
     /// Loads the thread, the place of the reply, the settings and the times.
-    pub async fn load(
+    async fn load(
         tx: &Transaction<'_>,
         thread: i64,
-        member: i64,
+        member: Option<i64>,
         now: Timestamp,
     ) -> BoardResult<Self> {
         static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
@@ -316,24 +312,19 @@ impl ReplyContext {
                 context_query(postgres, postgres_settings),
             ]
         });
-        let [sqlite, postgres] = &*QUERIES;
-        let query = tx.dialect(sqlite.as_str(), postgres.as_str());
-        let times = TimesParams::new(Some(member), now);
+        let times = TimesParams::new(member, now);
         let parameters = times.with(bind! { ":thread": thread, ":actor": member });
-        let context = tx.first(query, &parameters, |row| {
+        locks::forum_of_conflict(tx, None, Some(thread)).await?;
+        tx.first(tx.on(&QUERIES), &parameters, |row| {
             Ok(Self {
                 scope: EventScope::read(row)?,
                 slot: PostSlot::read(row)?,
                 settings: SettingValues::read(row)?,
                 times: PostTimes::read(row)?,
             })
-        });
-        // The last statement before the writes, because other posts in the forum can wait for its lock.
-        let newest = locks::newest_in_forum(tx, None, Some(thread));
-        let (context, newest) = tokio::try_join!(biased; context, newest)?;
-        let context = context.ok_or(BoardError::PathNotFound)?;
-        let slot = context.slot.after(newest);
-        Ok(Self { slot, ..context })
+        })
+        .await?
+        .ok_or(BoardError::PathNotFound)
     }
 }
 
@@ -353,16 +344,17 @@ fn context_query(post_id: &str, settings: &str) -> String {
 /// Writes a reply. It is later than all posts of its thread, even if a clock was ahead.
 pub async fn reply(
     (tx, events, actor, texts): Command<'_>,
-    ReplyContext {
-        settings,
-        mut scope,
-        slot,
-        times,
-    }: ReplyContext,
+    thread: i64,
     reply: NewPost,
     html: BodyHtml,
 ) -> BoardResult<InForum<Post>> {
     let now = events.now;
+    let ReplyContext {
+        settings,
+        mut scope,
+        slot,
+        times,
+    } = ReplyContext::load(tx, thread, actor.member, now).await?;
     let thread = &scope.thread;
     let view = PostView::of(thread, actor, settings.of(&EDIT_WINDOW), now)?;
     let author = thread.author.as_ref().map(|author| &author.user_id);
@@ -389,7 +381,7 @@ pub async fn reply(
         counts: view.access.counts,
         in_reply_to: in_reply_to.transpose()?,
     };
-    post_insert::reply(tx, view.forum, &slot, new)?;
+    post_insert::reply(tx, view.forum, &slot, new).await?;
     if reply.subscribe {
         subscriptions::add_thread(tx, actor, view.forum, slot.thread, now).await?;
     }
@@ -404,7 +396,7 @@ pub async fn reply(
 }
 
 /// Returns a new post as [`PublicPost::read`] reads it.
-fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) -> BoardResult<Post> {
+pub fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) -> BoardResult<Post> {
     let mut post = Post::new(
         slot.post.into(),
         slot.thread.into(),
@@ -437,18 +429,71 @@ async fn answered_post(
     seen.ok_or_else(absent)
 }
 
+/// A post that a member changes, with the rows that the change depends on.
+struct ChangedPost {
+    item: PostRow,
+    scope: EventScope,
+    settings: SettingValues,
+}
+
+impl ChangedPost {
+    /// Loads a post that `actor` sees and may change.
+    async fn load(
+        tx: &Transaction<'_>,
+        actor: &Actor,
+        (thread, post): (i64, i64),
+        change: PostChange,
+        now: Timestamp,
+        texts: &Texts,
+    ) -> BoardResult<Self> {
+        static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
+            let scope = EventScope::with_post();
+            SettingValues::COLUMN.map(|settings| {
+                format!(
+                    "SELECT {}, {settings}, {scope} AND post.thread_id = thread.id",
+                    PostRow::COLUMNS
+                )
+            })
+        });
+        let parameters = bind! {
+            ":thread": thread, ":post": post, ":actor": actor.member, ":source": true, ":html": true,
+        };
+        let found = tx
+            .first(tx.on(&QUERIES), parameters, |row| {
+                Ok(Self {
+                    item: PostRow::read(row)?,
+                    settings: SettingValues::read(row)?,
+                    scope: EventScope::read_with_post(row)?,
+                })
+            })
+            .await?
+            .filter(|found| found.item.is_visible_to(actor))
+            .ok_or(BoardError::PathNotFound)?;
+        let window = found.settings.of(&EDIT_WINDOW);
+        let access = actor.access(found.item.at.forum);
+        let facts = found.item.facts(actor.member);
+        match edit_rules::check(access, facts, change, window, now) {
+            Some((refusal, text)) => Err(refusal(text(texts).into())),
+            None => Ok(found),
+        }
+    }
+}
+
 /// Changes the body of a post, and the title of its thread. The post awaits approval if posts by its editor await approval.
 /// An edit with the current values changes nothing.
 pub async fn edit(
     (tx, events, actor, texts): Command<'_>,
-    (thread, post): (i64, i64),
+    at: (i64, i64),
     edit: PostUpdate,
     html: Option<BodyHtml>,
 ) -> BoardResult<InForum<Post>> {
-    let settings = SettingValues::load(tx).await?;
+    let ChangedPost {
+        mut item,
+        scope: current,
+        settings,
+    } = ChangedPost::load(tx, actor, at, PostChange::Edit, events.now, texts).await?;
+    let forum = ForumId::from(item.at.forum);
     let window = settings.of(&EDIT_WINDOW);
-    let may = (PostChange::Edit, window, events.now);
-    let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
     rules::check_version(edit.expected_version, item.version, texts)?;
     if edit.title.is_some() && !item.first {
         return Err(BoardError::validation("title", texts.title_of_reply));
@@ -456,7 +501,6 @@ pub async fn edit(
     if let Some(reason) = &edit.reason {
         rules::check_reason(reason, settings.of(&TITLE_MAX), texts)?;
     }
-    let current = item.event_scope(tx, actor.member).await?;
     let new_title = edit
         .title
         .as_ref()
@@ -477,78 +521,63 @@ pub async fn edit(
     }
     if title.is_none() && body.is_none() {
         let unchanged = post_for(&current, actor, window, events.now)?;
-        return Ok(InForum::new(ForumId::from(item.at.forum), unchanged));
-    }
-    edit_limit::charge(tx, actor, events.now, settings.of(&EDITS_PER_HOUR), texts).await?;
-    if let Some(title) = title {
-        rename_thread(tx, item.at.thread, title).await?;
+        return Ok(InForum::new(forum, unchanged));
     }
     let html = html.filter(|_| body.is_some());
-    let update = "
-        UPDATE post SET
-            body = coalesce(:body, body), body_html = coalesce(:html, body_html),
-            body_words = coalesce(:words, body_words), version = version + 1,
-            edited_at = :now, edited_by = :editor, edit_reason = :reason, state = :state
-        WHERE id = :post";
     let state = rules::edited_state(item.state, actor.groups);
-    let parameters = bind! {
-        ":post": post, ":state": stored(state), ":body": body,
+    let body_words = body.map(|body| search::fold_words(body));
+    let title_words = title.map(search::fold_words);
+    let mut changes = vec![EDIT];
+    let of_post = bind! {
+        ":post": item.at.post, ":state": stored(state), ":body": body,
         ":html": html.as_ref().map(|html| html.as_str(texts)).transpose()?,
-        ":words": body.map(|body| search::fold_words(body)),
-        ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
+        ":words": body_words, ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };
-    tx.execute(update, parameters).await?;
-    item.apply_state(tx, state).await?;
+    let mut parameters = of_post.to_vec();
+    if title.is_some() {
+        changes.push(RENAME);
+        parameters.extend_from_slice(bind! {
+            ":thread": item.at.thread, ":title": title, ":title_words": title_words,
+        });
+    }
+    let most = settings.of(&EDITS_PER_HOUR);
+    edit_limit::check(tx, actor, events.now, most, texts).await?;
+    edit_limit::count_with(tx, actor, events.now, changes, parameters).await?;
+    item.apply_state(tx, state, actor.access(item.at.forum).counts)
+        .await?;
     let scope = item.event_scope(tx, actor.member).await?;
     let edited = post_for(&scope, actor, window, events.now)?;
     if item.is_public() {
         scope.record(events, EDITED)?;
     }
-    Ok(InForum::new(ForumId::from(item.at.forum), edited))
+    Ok(InForum::new(forum, edited))
 }
 
-/// Changes the title of a thread. A trigger updates the search index.
-async fn rename_thread(tx: &Transaction<'_>, thread: i64, title: &str) -> db::DbResult<()> {
-    let update = "
-        UPDATE thread SET title = :title, title_words = :words, version = version + 1 WHERE id = :thread";
-    let words = search::fold_words(title);
-    let parameters = bind! { ":thread": thread, ":title": title, ":words": words };
-    tx.execute(update, parameters).await?;
-    Ok(())
-}
+const EDIT: &str = "
+    UPDATE post SET
+        body = coalesce(:body, body), body_html = coalesce(:html, body_html),
+        body_words = coalesce(:words, body_words), version = version + 1,
+        edited_at = :now, edited_by = :editor, edit_reason = :reason, state = :state
+    WHERE id = :post";
+
+/// A trigger updates the search index.
+const RENAME: &str = "
+    UPDATE thread SET title = :title, title_words = :title_words, version = version + 1 WHERE id = :thread";
 
 /// Soft-deletes a post, or the whole thread with its first post.
-pub async fn delete(
-    (tx, events, actor, texts): Command<'_>,
-    (thread, post): (i64, i64),
-) -> BoardResult<()> {
-    let may = (PostChange::Delete, EDIT_WINDOW.get(tx).await?, events.now);
-    let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
+pub async fn delete((tx, events, actor, texts): Command<'_>, at: (i64, i64)) -> BoardResult<()> {
+    let ChangedPost { mut item, .. } =
+        ChangedPost::load(tx, actor, at, PostChange::Delete, events.now, texts).await?;
     let was_public = item.is_public();
-    item.set_state(tx, ContentState::Deleted).await?;
+    item.set_state(
+        tx,
+        ContentState::Deleted,
+        actor.access(item.at.forum).counts,
+    )
+    .await?;
     if was_public {
         item.record(tx, events, (THREAD_DELETED, REPLY_DELETED))
             .await?;
     }
     Ok(())
-}
-
-/// Loads a post that `actor` sees and may change.
-async fn changeable(
-    tx: &Transaction<'_>,
-    actor: &Actor,
-    (thread, post): (i64, i64),
-    (change, window, now): (PostChange, EditWindow, Timestamp),
-    texts: &Texts,
-) -> BoardResult<PostRow> {
-    let forum = visibility::find(tx, actor, thread, Some(post)).await?;
-    let item = PostRow::load(tx, post)
-        .await?
-        .ok_or(BoardError::PathNotFound)?;
-    let access = actor.access(forum);
-    let facts = item.facts(actor.member);
-    match edit_rules::check(access, facts, change, window, now) {
-        Some((refusal, text)) => Err(refusal(text(texts).into())),
-        None => Ok(item),
-    }
 }

@@ -5,7 +5,8 @@ use forum_api::model::ContentState;
 
 use super::post_events::{EDITED, REPLY_RESTORED, THREAD_RESTORED};
 use super::post_row::PostRow;
-use crate::board::db::{Transaction, bind};
+use crate::board::access::board_rules::BoardRules;
+use crate::board::db::{DbResult, Transaction, bind};
 use crate::board::events::EventRecorder;
 use crate::board::locks::LockTarget;
 
@@ -17,7 +18,7 @@ pub async fn approve(
 ) -> BoardResult<()> {
     let mut item = lock_and_load(tx, post).await?;
     check_state(&item, ContentState::AwaitingApproval, "awaiting approval")?;
-    item.set_state(tx, ContentState::Visible).await?;
+    set_state(tx, &mut item, ContentState::Visible).await?;
     if item.is_public() {
         item.publish(tx, events, (EDITED, EDITED)).await?;
     }
@@ -32,8 +33,8 @@ pub async fn restore(
 ) -> BoardResult<()> {
     let mut item = lock_and_load(tx, post).await?;
     check_state(&item, ContentState::Deleted, "deleted")?;
-    item.set_state(tx, item.state_before.unwrap_or(ContentState::Visible))
-        .await?;
+    let before = item.state_before.unwrap_or(ContentState::Visible);
+    set_state(tx, &mut item, before).await?;
     if item.is_public() {
         item.publish(tx, events, (THREAD_RESTORED, REPLY_RESTORED))
             .await?;
@@ -46,6 +47,11 @@ async fn lock_and_load(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> 
     LockTarget::Post(post).lock(tx, None).await?;
     let absent = || BoardError::not_found(format!("unknown post \"{post}\""));
     PostRow::load(tx, post).await?.ok_or_else(absent)
+}
+
+async fn set_state(tx: &Transaction<'_>, item: &mut PostRow, to: ContentState) -> DbResult<()> {
+    let on_profiles = BoardRules::load(tx).await?.counts(item.at.forum);
+    item.set_state(tx, to, on_profiles).await
 }
 
 fn check_state(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {

@@ -15,7 +15,7 @@ use crate::board::thread_row;
 #[derive(Clone, Debug)]
 pub struct EventScope {
     pub thread: Thread,
-    forum_title: String,
+    pub forum_title: String,
     pub actor: Option<Author>,
     pub post: Option<PublicPost>,
 }
@@ -40,31 +40,35 @@ impl EventScope {
         post: Option<i64>,
         actor: Option<i64>,
     ) -> BoardResult<Self> {
-        static QUERY: LazyLock<String> = LazyLock::new(|| {
-            format!(
-                "SELECT {}, {}, {}
-                FROM thread {} {}
-                LEFT JOIN post ON post.id = :post {}
-                WHERE thread.id = :thread",
-                thread_row::COLUMNS,
-                EventScope::COLUMNS,
-                public_post::COLUMNS,
-                thread_row::JOINS,
-                EventScope::JOINS,
-                public_post::JOINS,
-            )
-        });
+        static QUERY: LazyLock<String> =
+            LazyLock::new(|| format!("SELECT {}", EventScope::with_post()));
         let parameters = bind! {
             ":thread": thread, ":post": post, ":actor": actor, ":source": true, ":html": true,
         };
         connection
-            .first(&QUERY, parameters, |row| {
-                let scope = Self::read(row)?;
-                let post = PublicPost::read(row)?;
-                Ok(Self { post, ..scope })
-            })
+            .first(&QUERY, parameters, Self::read_with_post)
             .await?
             .ok_or(BoardError::PathNotFound)
+    }
+
+    /// Returns the end of a query of a scope with the post `:post`: the columns, the joins and the condition.
+    pub fn with_post() -> String {
+        format!(
+            "{}, {}, {} FROM thread {} {} LEFT JOIN post ON post.id = :post {} WHERE thread.id = :thread",
+            thread_row::COLUMNS,
+            Self::COLUMNS,
+            public_post::COLUMNS,
+            thread_row::JOINS,
+            Self::JOINS,
+            public_post::JOINS,
+        )
+    }
+
+    /// Reads the columns of [`with_post`](Self::with_post).
+    pub fn read_with_post(row: &Row<'_>) -> DbResult<Self> {
+        let scope = Self::read(row)?;
+        let post = PublicPost::read(row)?;
+        Ok(Self { post, ..scope })
     }
 
     /// Reads the columns of a thread and of a scope without a post.

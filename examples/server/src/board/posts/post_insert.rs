@@ -7,9 +7,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::actor::Actor;
-use crate::board::db::{
-    Bound, Connection, DbError, DbResult, OwnedBound, Row, Transaction, bind, bind_owned, stored,
-};
+use crate::board::db::{Bound, DbError, DbResult, Row, Transaction, bind, stored};
 use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
 use crate::board::texts::Texts;
 use crate::board::{locks, rules, search};
@@ -41,17 +39,34 @@ const POST: &str = "
 /// Counts posts on their author's profile.
 const PROFILE: &str = "UPDATE member SET post_count = post_count + :by WHERE id = :author";
 
+/// Counts new threads and posts with the same time in their forum.
+const FORUM: &str = "
+    UPDATE forum SET
+        thread_count = thread_count + :threads, post_count = post_count + :posts, newest_at = :at,
+        last_activity_at = CASE :posts WHEN 0 THEN last_activity_at ELSE :at END
+    WHERE id = :forum";
+
 impl PostInsert<'_> {
-    /// Returns the parameters of [`POST`], of [`PROFILE`], and of the statements in [`reply`].
-    fn parameters(self, slot: &PostSlot) -> Vec<OwnedBound> {
-        let is_counted = self.counts && self.state == ContentState::Visible;
-        bind_owned! {
+    /// Runs [`POST`], [`PROFILE`], [`FORUM`] and the `others`.
+    async fn insert(
+        self,
+        tx: &Transaction<'_>,
+        forum: i64,
+        slot: &PostSlot,
+        threads: i64,
+        others: &[&'static str],
+    ) -> DbResult<()> {
+        let is_visible = self.state == ContentState::Visible;
+        let parameters = bind! {
             ":post": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
             ":state": stored(self.state), ":at": slot.created_at(self.at), ":written_at": self.at,
-            ":body": self.body.to_owned(), ":html": self.html.to_owned(), ":words": search::fold_words(self.body),
-            ":published": self.state == ContentState::Visible, ":in_reply_to": self.in_reply_to,
-            ":by": i64::from(is_counted),
-        }
+            ":body": self.body, ":html": self.html, ":words": search::fold_words(self.body),
+            ":published": is_visible, ":in_reply_to": self.in_reply_to,
+            ":by": i64::from(self.counts && is_visible), ":forum": forum,
+            ":threads": if is_visible { threads } else { 0 }, ":posts": i64::from(is_visible),
+        };
+        let statements = [&[POST, PROFILE][..], others, &[FORUM]].concat();
+        tx.execute_all(&statements, parameters).await.map(drop)
     }
 }
 
@@ -75,14 +90,15 @@ impl PostSlot {
 
     /// The other columns that [`read`](Self::read) expects: the place after the last post of a thread.
     pub const COLUMNS: &str = "thread.last_number + 1 AS new_number,
-        (SELECT max(created_at) + 1 FROM post WHERE thread_id = thread.id) AS earliest";
+        (SELECT max(created_at) + 1 FROM post WHERE thread_id = thread.id) AS earliest,
+        (SELECT newest_at FROM forum WHERE id = thread.forum_id) AS newest_in_forum";
 
     pub fn read(row: &Row<'_>) -> DbResult<Self> {
         Ok(Self {
             post: row.value("new_post")?,
             thread: row.value("thread_id")?,
             number: row.value("new_number")?,
-            earliest: row.value("earliest")?,
+            earliest: Timestamp::max(row.value("earliest")?, row.value("newest_in_forum")?),
         })
     }
 
@@ -94,17 +110,9 @@ impl PostSlot {
                 format!("SELECT id AS thread_id, {id}, {columns} FROM thread WHERE id = ?1")
             })
         });
-        let [sqlite, postgres] = &*QUERIES;
-        let query = tx.dialect(sqlite.as_str(), postgres.as_str());
-        let slot = tx.first(query, bind![thread], Self::read).await?;
-        let slot = slot.ok_or(BoardError::PathNotFound)?;
-        Ok(slot.after(locks::newest_in_forum(tx, None, Some(thread)).await?))
-    }
-
-    /// Dates the post not before `newest`, the time of the newest thread or reply in the forum.
-    pub fn after(self, newest: Option<Timestamp>) -> Self {
-        let earliest = newest.map_or(self.earliest, |newest| newest.max(self.earliest));
-        Self { earliest, ..self }
+        locks::forum_of_conflict(tx, None, Some(thread)).await?;
+        let slot = tx.first(tx.on(&QUERIES), bind![thread], Self::read).await?;
+        slot.ok_or(BoardError::PathNotFound)
     }
 
     /// Returns the time of creation of a post, at least the clock's time `at`. It is later than the times of all posts
@@ -119,69 +127,51 @@ impl PostSlot {
     }
 }
 
-/// Adds a thread with its first post and returns both ids.
+/// Adds a thread with its first post, and returns the place of the post.
 pub async fn thread(
     tx: &Transaction<'_>,
     forum: i64,
     title: &str,
     first: PostInsert<'_>,
-) -> DbResult<(i64, i64)> {
+) -> DbResult<PostSlot> {
     let insert = tx.dialect(
         "INSERT INTO thread
             (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number,
             first_post_id, last_post_id, last_author_id)
-        SELECT :forum, :title, :words, :author, :state, :at, :at, 1, post, post, :author
-        FROM (SELECT coalesce(max(id), 0) + 1 AS post FROM post) AS next
-        RETURNING id, first_post_id",
+        SELECT id, :title, :words, :author, :state, max(:at, newest_at), max(:at, newest_at), 1, post, post, :author
+        FROM forum, (SELECT coalesce(max(id), 0) + 1 AS post FROM post) AS next
+        WHERE id = :forum
+        RETURNING id, first_post_id, created_at",
         "INSERT INTO thread
             (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number,
             first_post_id, last_post_id, last_author_id)
-        SELECT :forum, :title, :words, :author, :state, :at, :at, 1, post, post, :author
-        FROM nextval(pg_get_serial_sequence('post', 'id')) AS post
-        RETURNING id, first_post_id",
+        SELECT id, :title, :words, :author, :state, greatest(:at, newest_at), greatest(:at, newest_at), 1, post, post,
+            :author
+        FROM forum, nextval(pg_get_serial_sequence('post', 'id')) AS post
+        WHERE id = :forum
+        RETURNING id, first_post_id, created_at",
     );
-    let newest = locks::newest_in_forum(tx, Some(forum), None).await?;
-    let at = newest.map_or(first.at, |newest| newest.max(first.at));
     let parameters = bind! {
         ":forum": forum, ":title": title, ":words": search::fold_words(title),
-        ":author": first.author, ":state": stored(first.state), ":at": at,
+        ":author": first.author, ":state": stored(first.state), ":at": first.at,
     };
-    let (thread, post) = tx
+    locks::forum_of_conflict(tx, Some(forum), None).await?;
+    let slot = tx
         .one(insert, parameters, |row| {
-            Ok((row.value("id")?, row.value("first_post_id")?))
+            Ok(PostSlot {
+                thread: row.value("id")?,
+                post: row.value("first_post_id")?,
+                number: 1,
+                earliest: row.value("created_at")?,
+            })
         })
         .await?;
-    let slot = PostSlot {
-        post,
-        thread,
-        number: 1,
-        earliest: at,
-    };
-    tx.defer_all(&[POST, PROFILE], first.parameters(&slot))?;
-    let counted = i64::from(first.state == ContentState::Visible);
-    count_new(tx, forum, [counted, counted], at)?;
-    Ok((thread, post))
-}
-
-/// Counts new threads and posts with the same time in their forum.
-fn count_new(
-    tx: &Transaction<'_>,
-    forum: i64,
-    [threads, posts]: [i64; 2],
-    at: Timestamp,
-) -> DbResult<()> {
-    let update = "
-        UPDATE forum SET
-            thread_count = thread_count + :threads, post_count = post_count + :posts, newest_at = :at,
-            last_activity_at = CASE :posts WHEN 0 THEN last_activity_at ELSE :at END
-        WHERE id = :forum";
-    let parameters =
-        bind_owned! { ":forum": forum, ":threads": threads, ":posts": posts, ":at": at };
-    tx.defer(update, parameters)
+    first.insert(tx, forum, &slot, 1, &[]).await?;
+    Ok(slot)
 }
 
 /// Adds a reply to a visible thread of `forum` as its last post.
-pub fn reply(
+pub async fn reply(
     tx: &Transaction<'_>,
     forum: i64,
     slot: &PostSlot,
@@ -193,18 +183,17 @@ pub fn reply(
             last_number = :number, reply_count = reply_count + 1, last_post_id = :post, last_author_id = :author,
             last_activity_at = :at
         WHERE id = :thread";
-    let statements = match reply.state {
-        ContentState::Visible => &[POST, PROFILE, VISIBLE],
-        _ => &[POST, PROFILE, NUMBER],
+    let update = match reply.state {
+        ContentState::Visible => VISIBLE,
+        _ => NUMBER,
     };
-    tx.defer_all(statements, reply.parameters(slot))?;
-    let counted = i64::from(reply.state == ContentState::Visible);
-    count_new(tx, forum, [0, counted], slot.created_at(reply.at))
+    reply.insert(tx, forum, slot, 0, &[update]).await
 }
 
 /// The change of the counters when a post becomes visible or stops being visible.
 #[derive(Clone, Copy, Debug)]
 pub struct CounterDelta {
+    pub forum: i64,
     pub thread: i64,
     pub author: Option<i64>,
     /// 1 if the post becomes visible, -1 if it stops being visible.
@@ -213,7 +202,11 @@ pub struct CounterDelta {
 }
 
 /// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile.
-pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> DbResult<()> {
+pub async fn count_reply(
+    tx: &Transaction<'_>,
+    reply: CounterDelta,
+    is_thread_visible: bool,
+) -> DbResult<()> {
     let update = "
         UPDATE thread SET
             reply_count = reply_count + :by,
@@ -222,44 +215,32 @@ pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> DbResult<
                 WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
                 ORDER BY created_at DESC, id DESC LIMIT 1
             )
-        WHERE id = :thread RETURNING forum_id, state = 'visible' AS is_visible";
+        WHERE id = :thread";
     let parameters = bind! { ":thread": reply.thread, ":by": reply.by };
-    let (of, there) = tx
-        .one(update, parameters, |row| {
-            Ok((row.value("forum_id")?, row.value("is_visible")?))
-        })
-        .await?;
-    if there && reply.on_profiles {
-        count_on_profile(tx, reply.author, reply.by)?;
-    }
-    if there {
-        count_in_forum(tx, of, 0, reply.by).await?;
+    tx.execute(update, parameters).await?;
+    if is_thread_visible {
+        count_in_forum(tx, reply, 0, reply.by).await?;
     }
     Ok(())
 }
 
 /// Counts a thread with its `first` post and all visible replies.
 pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> DbResult<()> {
-    let (of, replies): (i64, i64) = tx
-        .one(
-            "SELECT forum_id, reply_count FROM thread WHERE id = ?1",
-            bind![first.thread],
-            |row| Ok((row.value("forum_id")?, row.value("reply_count")?)),
-        )
+    let find = "SELECT reply_count FROM thread WHERE id = ?1";
+    let replies: i64 = tx
+        .one(find, bind![first.thread], |row| row.value("reply_count"))
         .await?;
-    if first.on_profiles {
-        count_on_profile(tx, first.author, first.by)?;
-    }
     if first.on_profiles && replies > 0 {
         count_replies_on_profiles(tx, first.thread, first.by).await?;
     }
-    count_in_forum(tx, of, first.by, first.by * (1 + replies)).await
+    count_in_forum(tx, first, first.by, first.by * (1 + replies)).await
 }
 
-/// Changes the counters of a forum, and recomputes its last activity from its threads.
+/// Counts a post on its author's profile, changes the counters of its forum, and recomputes the forum's last activity from
+/// its threads.
 async fn count_in_forum(
     tx: &Transaction<'_>,
-    forum: i64,
+    post: CounterDelta,
     threads: i64,
     posts: i64,
 ) -> DbResult<()> {
@@ -272,14 +253,14 @@ async fn count_in_forum(
                 ORDER BY last_activity_at DESC LIMIT 1
             )
         WHERE id = :forum";
-    let parameters = bind_owned! { ":forum": forum, ":threads": threads, ":posts": posts };
-    locks::forum(tx, forum).await?;
-    tx.defer(update, parameters)
-}
-
-/// Counts a post on its author's profile.
-fn count_on_profile(tx: &Transaction<'_>, author: Option<i64>, by: i64) -> DbResult<()> {
-    tx.defer(PROFILE, bind_owned! { ":author": author, ":by": by })
+    let parameters = bind! {
+        ":forum": post.forum, ":threads": threads, ":posts": posts, ":author": post.author,
+        ":by": if post.on_profiles { post.by } else { 0 },
+    };
+    locks::forum(tx, post.forum).await?;
+    tx.execute_all(&[PROFILE, update], parameters)
+        .await
+        .map(drop)
 }
 
 /// Counts all replies of a thread on profiles. Reads only an index, because there may be very many replies.
@@ -346,7 +327,7 @@ impl TimesParams {
 }
 
 /// Query of the columns of [`PostTimes`]. Reads at most as many posts as the hourly limit allows.
-pub(super) const TIMES: &str = "
+pub const TIMES: &str = "
     SELECT
         (SELECT max(written_at) FROM post WHERE author_id = :member AND written_at <= :until)
             AS last_written_at,
@@ -357,17 +338,6 @@ pub(super) const TIMES: &str = "
             AS oldest_written_at";
 
 impl PostTimes {
-    pub async fn load(
-        connection: &Connection<'_>,
-        member: Option<i64>,
-        now: Timestamp,
-    ) -> DbResult<Self> {
-        let parameters = TimesParams::new(member, now);
-        connection
-            .one(TIMES, &parameters.with(&[]), Self::read)
-            .await
-    }
-
     /// Reads a row of the query.
     pub fn read(row: &Row<'_>) -> DbResult<Self> {
         Ok(Self {

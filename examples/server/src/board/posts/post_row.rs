@@ -5,7 +5,8 @@ use forum_api::model::{ContentState, Timestamp};
 
 use super::post_events::{EventFn, EventScope, REPLIED, STARTED};
 use super::post_insert::{self, CounterDelta};
-use crate::board::access::board_rules::BoardRules;
+use crate::board::access::actor::Actor;
+use crate::board::access::visibility::is_visible;
 use crate::board::db::{Connection, DbResult, Row, Transaction, bind, stored};
 use crate::board::edit_rules::PostFacts;
 use crate::board::events::EventRecorder;
@@ -28,22 +29,61 @@ pub struct PostRow {
     /// True if `post.created` was sent.
     published: bool,
     thread_state: ContentState,
+    thread_author: Option<i64>,
     locked: bool,
     author: Option<i64>,
     written: Timestamp,
 }
 
+macro_rules! columns {
+    () => {
+        "
+    thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
+    post.state AS post_state, post.state_before, post.version AS post_version, post.published,
+    thread.state AS thread_state, thread.author_id AS thread_author_id, thread.locked,
+    post.author_id AS post_author_id, post.created_at AS post_created_at"
+    };
+}
+
 impl PostRow {
+    /// The columns that [`read`](Self::read) expects.
+    pub const COLUMNS: &str = columns!();
+
     pub async fn load(connection: &Connection<'_>, post: i64) -> DbResult<Option<Self>> {
-        let query = "
-            SELECT
-                thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
-                post.state AS post_state, post.state_before, post.version AS post_version, post.published,
-                thread.state AS thread_state, thread.locked, post.author_id AS post_author_id,
-                post.created_at AS post_created_at
-            FROM post JOIN thread ON thread.id = post.thread_id
-            WHERE post.id = ?1";
-        connection.first(query, bind![post], read).await
+        let query = concat!(
+            "SELECT",
+            columns!(),
+            " FROM post JOIN thread ON thread.id = post.thread_id WHERE post.id = ?1"
+        );
+        connection.first(query, bind![post], Self::read).await
+    }
+
+    pub fn read(row: &Row<'_>) -> DbResult<Self> {
+        Ok(Self {
+            at: PostLocation {
+                forum: row.value("forum_id")?,
+                thread: row.value("thread_id")?,
+                post: row.value("post_id")?,
+            },
+            first: row.value("is_first")?,
+            state: row.state("post_state")?,
+            state_before: row.maybe_state("state_before")?,
+            version: row.value("post_version")?,
+            published: row.value("published")?,
+            thread_state: row.state("thread_state")?,
+            thread_author: row.value("thread_author_id")?,
+            locked: row.value("locked")?,
+            author: row.value("post_author_id")?,
+            written: row.value("post_created_at")?,
+        })
+    }
+
+    /// Returns whether `actor` sees the post.
+    pub fn is_visible_to(&self, actor: &Actor) -> bool {
+        let access = actor.access(self.at.forum);
+        let is_own = |author: Option<i64>| author.is_some() && author == actor.member;
+        is_visible(access, self.thread_state, is_own(self.thread_author))
+            && is_visible(access, self.state, is_own(self.author))
     }
 
     /// Returns the properties that the rules on changes by `member` read.
@@ -117,18 +157,29 @@ impl PostRow {
     }
 
     /// Changes the state of the post and updates the counters. For a first post, also changes the state of its thread.
-    pub async fn set_state(&mut self, tx: &Transaction<'_>, to: ContentState) -> DbResult<()> {
+    /// `on_profiles` is true if posts in the forum count on profiles.
+    pub async fn set_state(
+        &mut self,
+        tx: &Transaction<'_>,
+        to: ContentState,
+        on_profiles: bool,
+    ) -> DbResult<()> {
         let update = "
             UPDATE post SET
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
             WHERE id = :post";
         tx.execute(update, bind! { ":post": self.at.post, ":to": stored(to) })
             .await?;
-        self.apply_state(tx, to).await
+        self.apply_state(tx, to, on_profiles).await
     }
 
     /// Updates the counters after a change of the state. For a first post, also updates the state of its thread.
-    pub async fn apply_state(&mut self, tx: &Transaction<'_>, to: ContentState) -> DbResult<()> {
+    pub async fn apply_state(
+        &mut self,
+        tx: &Transaction<'_>,
+        to: ContentState,
+        on_profiles: bool,
+    ) -> DbResult<()> {
         if self.state == to {
             return Ok(());
         }
@@ -141,24 +192,21 @@ impl PostRow {
         let by =
             i64::from(to == ContentState::Visible) - i64::from(self.state == ContentState::Visible);
         self.state = to;
-        self.count(tx, by).await
-    }
-
-    async fn count(&self, tx: &Transaction<'_>, by: i64) -> DbResult<()> {
         if by == 0 {
             return Ok(());
         }
-        let rules = BoardRules::load(tx).await?;
         let counted = CounterDelta {
+            forum: self.at.forum,
             thread: self.at.thread,
             author: self.author,
             by,
-            on_profiles: rules.counts(self.at.forum),
+            on_profiles,
         };
         if self.first {
             post_insert::count_thread(tx, counted).await
         } else {
-            post_insert::count_reply(tx, counted).await
+            let is_thread_visible = self.thread_state == ContentState::Visible;
+            post_insert::count_reply(tx, counted, is_thread_visible).await
         }
     }
 }
@@ -167,22 +215,3 @@ impl PostRow {
 const PUBLISH: &str = "
     UPDATE post SET published = TRUE
     WHERE NOT published AND (id = :post OR thread_id = :thread AND state = 'visible') RETURNING id";
-
-fn read(row: &Row<'_>) -> DbResult<PostRow> {
-    Ok(PostRow {
-        at: PostLocation {
-            forum: row.value("forum_id")?,
-            thread: row.value("thread_id")?,
-            post: row.value("post_id")?,
-        },
-        first: row.value("is_first")?,
-        state: row.state("post_state")?,
-        state_before: row.maybe_state("state_before")?,
-        version: row.value("post_version")?,
-        published: row.value("published")?,
-        thread_state: row.state("thread_state")?,
-        locked: row.value("locked")?,
-        author: row.value("post_author_id")?,
-        written: row.value("post_created_at")?,
-    })
-}
