@@ -20,15 +20,33 @@ use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};
 use super::thread_row::{COLUMNS, JOINS, read_thread};
 use super::{polls, posts, rules, subscriptions};
 
-/// Query of a list: scans the index by activity from the page key on.
-static LIST: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT {COLUMNS} FROM thread {JOINS}
-        WHERE thread.forum_id = :forum AND {}
-            AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at >= :since
-        ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT :rows",
-        sees_thread_of(":forum"),
-    )
+/// Query of a list: scans the index by activity from the page key on. The statements for SQLite and for Postgres.
+///
+/// Postgres plans a statement for the values of its parameters on each request if it expects the plan for all values to be
+/// more expensive. Values in subqueries do not affect its estimates, and neither does a page of at most 101 threads, so
+/// that it plans this statement once.
+static LIST: LazyLock<[String; 2]> = LazyLock::new(|| {
+    let order = "ORDER BY thread.last_activity_at DESC, thread.id DESC";
+    let sees = sees_thread_of(":forum");
+    [
+        format!(
+            "SELECT {COLUMNS} FROM thread {JOINS}
+            WHERE thread.forum_id = :forum AND {sees}
+                AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at >= :since
+            {order} LIMIT :rows"
+        ),
+        format!(
+            "SELECT {COLUMNS} FROM (
+                SELECT * FROM thread
+                WHERE thread.forum_id = (SELECT CAST(:forum AS BIGINT)) AND {sees}
+                    AND (thread.last_activity_at, thread.id)
+                        < ((SELECT CAST(:time AS BIGINT)), (SELECT CAST(:id AS BIGINT)))
+                    AND thread.last_activity_at >= (SELECT CAST(:since AS BIGINT))
+                {order} LIMIT 101
+            ) AS thread {JOINS}
+            {order} LIMIT (SELECT CAST(:rows AS BIGINT))"
+        ),
+    ]
 });
 
 pub static ONE: LazyLock<String> = LazyLock::new(|| {
@@ -53,7 +71,9 @@ pub async fn list(
         ":rows": list.limit.plus_one(),
     };
     let threads = connection
-        .all(&LIST, &visibility.with(parameters), |row| read(row, actor))
+        .all(connection.on(&LIST), &visibility.with(parameters), |row| {
+            read(row, actor)
+        })
         .await?;
     Ok(Page::from_overfetch(threads, list.limit, |last| {
         PageKey::from_time_and_id(last.last_activity_at, &last.thread_id)

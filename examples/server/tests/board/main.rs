@@ -16,6 +16,7 @@ mod moderation;
 mod mutations;
 mod pages;
 mod parameters;
+mod planning;
 mod profiles;
 mod query_plans;
 mod races;

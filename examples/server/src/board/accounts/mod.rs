@@ -44,18 +44,27 @@ pub async fn named(connection: &Connection<'_>, name: &str) -> BoardResult<i64> 
 
 /// Returns the id of a member; `None` if the member does not exist.
 pub async fn find(connection: &Connection<'_>, user: &UserRef) -> db::DbResult<Option<i64>> {
-    let (id, name) = keys(user);
-    let find = "SELECT id FROM member WHERE id = ?1 OR lower(username) = ?2";
-    connection
-        .first(find, bind![id, name], |row| row.value("id"))
-        .await
+    let find = [
+        "SELECT id FROM member WHERE id = ?1",
+        "SELECT id FROM member WHERE lower(username) = ?1",
+    ];
+    first(connection, user, find, |row| row.value("id")).await
 }
 
-/// Returns the id or the name to look up. An invalid id becomes `None`.
-fn keys(user: &UserRef) -> (Option<i64>, Option<String>) {
+/// Reads the first row of one of two queries: by id, or by name. Postgres would plan one query with both conditions on
+/// each request.
+async fn first<T: Send>(
+    connection: &Connection<'_>,
+    user: &UserRef,
+    [by_id, by_name]: [&'static str; 2],
+    read: impl FnMut(&Row<'_>) -> db::DbResult<T> + Send,
+) -> db::DbResult<Option<T>> {
     match user {
-        UserRef::Id(id) => (id.to_i64().ok(), None),
-        UserRef::Name(name) => (None, Some(name.to_ascii_lowercase())),
+        UserRef::Id(id) => connection.first(by_id, bind![id.to_i64().ok()], read).await,
+        UserRef::Name(name) => {
+            let name = name.to_ascii_lowercase();
+            connection.first(by_name, bind![name], read).await
+        }
     }
 }
 
@@ -178,12 +187,19 @@ impl Login {
     }
 }
 
+macro_rules! profile {
+    ($condition:literal) => {
+        concat!(
+            "SELECT id, username, joined_at, title, avatar_url, last_seen_at, post_count, reputation
+            FROM member WHERE ",
+            $condition
+        )
+    };
+}
+
 pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> BoardResult<Member> {
-    let (id, name) = keys(user);
-    let query = "
-        SELECT id, username, joined_at, title, avatar_url, last_seen_at, post_count, reputation
-        FROM member WHERE id = ?1 OR lower(username) = ?2";
-    let profile = connection.first(query, bind![id, name], read_profile).await;
+    let queries = [profile!("id = ?1"), profile!("lower(username) = ?1")];
+    let profile = first(connection, user, queries, read_profile).await;
     profile?.ok_or(BoardError::PathNotFound)
 }
 
