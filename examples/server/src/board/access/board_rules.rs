@@ -1,4 +1,5 @@
-//! Groups and moderators of all forums, which requests share until they change.
+//! Groups and moderators of all forums, which requests share until they change. Reading them on each request costs a
+//! round trip to Postgres, and 30 % of the CPU time of Postgres for a thread (20 forums).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::Continue;
