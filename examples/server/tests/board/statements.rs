@@ -27,7 +27,7 @@ use crate::demo::api_of;
 /// events (not for a message), and one statement writes each event. The second number counts the statements that lock
 /// rows, on Postgres only, less those that Postgres runs as one. `{}` is a post of thread 16, and `{message}` the last
 /// message that was sent.
-const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
+pub const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
     ("GET", "/me", "", [2, 0]),
     ("GET", "/forums", "", [2, 0]),
     ("GET", "/forums/2/threads", "", [2, 0]),
@@ -45,7 +45,7 @@ const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
         [9, 0],
     ),
     ("POST", "/threads/16/posts", r#"{"body":"x"}"#, [9, 0]),
-    ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, [7, 1]),
+    ("PATCH", "/threads/16/posts/{}", r#"{"body":"y"}"#, [7, 1]),
     ("DELETE", "/threads/16/posts/{}", "", [10, 1]),
     (
         "POST",
@@ -138,7 +138,7 @@ async fn no_request_costs_more_statements_than_its_maximum() {
     }
 }
 
-async fn send(client: &TestClient<'_>, method: &str, path: &str, body: &str) -> TestResponse {
+pub async fn send(client: &TestClient<'_>, method: &str, path: &str, body: &str) -> TestResponse {
     let body = serde_json::from_str(body).unwrap_or_default();
     let request = match method {
         "GET" => client.get(path),
