@@ -67,7 +67,7 @@ async fn rater_and_forum(
 ) -> BoardResult<(Option<Author>, Option<ForumSummary>)> {
     let query = "
         SELECT
-            actor.id AS actor_id, actor.username AS actor_name, actor.avatar_url AS actor_avatar_url,
+            actor.id AS actor_id, actor.username AS actor_name, actor.avatar_url AS actor_avatar,
             forum.id AS forum_id, forum.title
         FROM (SELECT 1) AS alone
         LEFT JOIN member AS actor ON actor.id = :actor
@@ -75,7 +75,7 @@ async fn rater_and_forum(
     let parameters = bind! { ":actor": actor, ":forum": forum };
     let found = connection
         .one(query, parameters, |row| {
-            let actor = row.author(["actor_id", "actor_name", "actor_avatar_url"])?;
+            let actor = row.author(["actor_id", "actor_name", "actor_avatar"])?;
             let forum_id = row.maybe_id("forum_id")?;
             let title = row.value("title")?;
             let forum = forum_id.zip(title);

@@ -9,8 +9,7 @@ use forum_api::model::{
 };
 
 use super::access::actor::Actor;
-use super::access::visibility;
-use super::access::visibility::{Visibility, sees_forum, sees_thread};
+use super::access::visibility::{self, ContentRef, Visibility, sees_forum, sees_thread};
 use super::db::{self, Connection, Row, Transaction, bind};
 use super::events::Command;
 
@@ -158,14 +157,17 @@ async fn containing_forum(
     actor: &Actor,
     (target, id): (SubscriptionTargetKind, i64),
 ) -> BoardResult<Option<i64>> {
-    match target {
-        SubscriptionTargetKind::Forum => Ok(actor.access(id).read.then_some(id)),
-        SubscriptionTargetKind::Thread => match visibility::find(connection, actor, id, None).await
-        {
-            Ok(forum) => Ok(Some(forum)),
-            Err(BoardError::PathNotFound) => Ok(None),
-            Err(other) => Err(other),
-        },
+    if target == SubscriptionTargetKind::Forum {
+        return Ok(actor.access(id).read.then_some(id));
+    }
+    let content = ContentRef {
+        thread: Some(id),
+        ..ContentRef::default()
+    };
+    match visibility::forum(connection, actor, content).await {
+        Ok(forum) => Ok(Some(forum)),
+        Err(BoardError::PathNotFound) => Ok(None),
+        Err(other) => Err(other),
     }
 }
 

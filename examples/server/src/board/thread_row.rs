@@ -8,9 +8,9 @@ use super::db::{self, Row};
 pub const COLUMNS: &str = "
     thread.id AS thread_id, thread.forum_id, thread.title, thread.state AS thread_state, thread.first_post_id,
     thread.created_at AS thread_created_at,
-    starter.id AS starter_id, starter.username AS starter_name, starter.avatar_url AS starter_avatar_url,
+    starter.id AS starter_id, starter.username AS starter_name, starter.avatar_url AS starter_avatar,
     thread.last_activity_at, thread.last_post_id, last_author.id AS last_author_id,
-    last_author.username AS last_author_name, last_author.avatar_url AS last_author_avatar_url,
+    last_author.username AS last_author_name, last_author.avatar_url AS last_author_avatar,
     thread.reply_count, thread.pinned, thread.locked, poll.id AS poll_id, thread.version AS thread_version";
 
 /// The joins that [`COLUMNS`] needs.
@@ -29,16 +29,12 @@ pub fn read_thread(row: &Row<'_>) -> db::DbResult<Thread> {
         row.id("first_post_id")?,
         row.value("thread_created_at")?,
     );
-    thread.author = row.author(["starter_id", "starter_name", "starter_avatar_url"])?;
+    thread.author = row.author(["starter_id", "starter_name", "starter_avatar"])?;
     thread.last_activity_at = row.value("last_activity_at")?;
     if let Some(post_id) = row.maybe_id("last_post_id")? {
         // The last post was created at the last activity.
         let mut last = LastPost::new(post_id, thread.last_activity_at);
-        last.author = row.author([
-            "last_author_id",
-            "last_author_name",
-            "last_author_avatar_url",
-        ])?;
+        last.author = row.author(["last_author_id", "last_author_name", "last_author_avatar"])?;
         thread.last_post = Some(last);
     }
     thread.reply_count = row.count("reply_count")?;

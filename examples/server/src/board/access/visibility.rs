@@ -90,24 +90,29 @@ pub const fn is_visible(access: ForumPermissions, state: ContentState, own: bool
         }
 }
 
-/// Content that a path names.
-#[derive(Clone, Copy, Debug)]
-pub enum ContentRef {
-    Thread(i64),
-    Post(i64, i64),
-    Poll(i64),
+/// Content that a path names: a thread, a post of a thread, or a poll.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ContentRef {
+    pub thread: Option<i64>,
+    pub post: Option<i64>,
+    pub poll: Option<i64>,
 }
 
 impl TryFrom<host::ResourceRef<'_>> for ContentRef {
     type Error = BoardError;
 
     fn try_from(resource: host::ResourceRef<'_>) -> BoardResult<Self> {
-        Ok(match resource {
-            host::ResourceRef::Thread(thread) => Self::Thread(thread.to_i64()?),
-            host::ResourceRef::Post(thread, post) => Self::Post(thread.to_i64()?, post.to_i64()?),
-            host::ResourceRef::Poll(poll) => Self::Poll(poll.to_i64()?),
+        let mut content = Self::default();
+        match resource {
+            host::ResourceRef::Thread(thread) => content.thread = Some(thread.to_i64()?),
+            host::ResourceRef::Post(thread, post) => {
+                content.thread = Some(thread.to_i64()?);
+                content.post = Some(post.to_i64()?);
+            }
+            host::ResourceRef::Poll(poll) => content.poll = Some(poll.to_i64()?),
             _ => return Err(BoardError::NotImplemented),
-        })
+        }
+        Ok(content)
     }
 }
 
@@ -117,49 +122,20 @@ pub async fn forum(
     actor: &Actor,
     content: ContentRef,
 ) -> BoardResult<i64> {
-    let (thread, post) = match content {
-        ContentRef::Thread(thread) => (thread, None),
-        ContentRef::Post(thread, post) => (thread, Some(post)),
-        ContentRef::Poll(poll) => return forum_of_poll(connection, actor, poll).await,
-    };
-    find(connection, actor, thread, post).await
-}
-
-/// Returns the forum of a visible thread, and of a visible `post` of it if given.
-pub async fn find(
-    connection: &Connection<'_>,
-    actor: &Actor,
-    thread: i64,
-    post: Option<i64>,
-) -> BoardResult<i64> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT thread.forum_id
             FROM thread
             LEFT JOIN post ON post.id = :post AND post.thread_id = thread.id AND {}
-            WHERE thread.id = :thread AND {} AND post.id IS NOT DISTINCT FROM :post",
+            WHERE thread.id = coalesce(:thread, (SELECT thread_id FROM poll WHERE id = :poll))
+                AND {} AND post.id IS NOT DISTINCT FROM :post",
             sees_post("post"),
             sees_thread(),
         )
     });
     let visibility = Visibility::of(actor);
-    let parameters = visibility.with(bind! { ":thread": thread, ":post": post });
-    connection
-        .first(&QUERY, &parameters, |row| row.value("forum_id"))
-        .await?
-        .ok_or(BoardError::PathNotFound)
-}
-
-/// Returns the forum of a visible poll.
-async fn forum_of_poll(connection: &Connection<'_>, actor: &Actor, poll: i64) -> BoardResult<i64> {
-    static QUERY: LazyLock<String> = LazyLock::new(|| {
-        let sees = sees_thread();
-        format!(
-            "SELECT thread.forum_id FROM poll JOIN thread ON thread.id = poll.thread_id WHERE poll.id = :poll AND {sees}"
-        )
-    });
-    let visibility = Visibility::of(actor);
-    let parameters = visibility.with(bind! { ":poll": poll });
+    let ContentRef { thread, post, poll } = content;
+    let parameters = visibility.with(bind! { ":thread": thread, ":post": post, ":poll": poll });
     connection
         .first(&QUERY, &parameters, |row| row.value("forum_id"))
         .await?

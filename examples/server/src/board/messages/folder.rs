@@ -23,7 +23,7 @@ const LISTS: [&str; 2] = [
 fn summaries(list: &str) -> String {
     format!(
         "copy.id, copy.folder, message.subject, copy.sent_at,
-        sender.id AS sender_id, sender.username AS sender_name, sender.avatar_url AS sender_avatar_url,
+        sender.id AS sender_id, sender.username AS sender_name, sender.avatar_url AS sender_avatar,
         (
             SELECT {list}
             FROM message_copy AS inbox JOIN member ON member.id = inbox.owner_id
@@ -109,7 +109,7 @@ fn summary(row: &Row<'_>) -> db::DbResult<MessageSummary> {
         row.value::<String>("subject")?,
         row.value("sent_at")?,
     );
-    summary.sender = row.author(["sender_id", "sender_name", "sender_avatar_url"])?;
+    summary.sender = row.author(["sender_id", "sender_name", "sender_avatar"])?;
     summary.recipients = row.text("recipients")?.map_or(Ok(Vec::new()), authors)?;
     summary.read_at = row.value("read_at")?;
     summary.read = summary.read_at.is_some();

@@ -135,7 +135,7 @@ impl PollRow {
 const SELECT: &str = "
     SELECT
         poll.id, thread.forum_id, thread.state, thread.locked, poll.thread_id, poll.question,
-        author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar_url,
+        author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar,
         poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version,
         ballot.id IS NOT NULL AS has_voted,
         option.id AS option_id, option.text, option.votes, vote.option_id IS NOT NULL AS is_chosen
@@ -187,7 +187,7 @@ async fn find(
 fn read_poll(row: &Row<'_>, now: Timestamp) -> db::DbResult<PollRow> {
     let question: String = row.value("question")?;
     let mut poll = Poll::new(row.id("id")?, row.id("thread_id")?, question, Vec::new());
-    poll.author = row.author(["author_id", "author_name", "author_avatar_url"])?;
+    poll.author = row.author(["author_id", "author_name", "author_avatar"])?;
     poll.total_votes = Some(row.count("voters")?);
     poll.max_choices = row.count("max_choices")?;
     poll.can_change_vote = row.value("can_change_vote")?;

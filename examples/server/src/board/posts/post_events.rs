@@ -23,7 +23,7 @@ pub struct EventScope {
 impl EventScope {
     /// Columns of a scope without a post.
     pub const COLUMNS: &str = "forum.title AS forum_title, actor.id AS actor_id,
-        actor.username AS actor_name, actor.avatar_url AS actor_avatar_url";
+        actor.username AS actor_name, actor.avatar_url AS actor_avatar";
 
     /// The joins that [`COLUMNS`](Self::COLUMNS) needs.
     pub const JOINS: &str = "
@@ -76,7 +76,7 @@ impl EventScope {
         Ok(Self {
             thread: thread_row::read_thread(row)?,
             forum_title: row.value("forum_title")?,
-            actor: row.author(["actor_id", "actor_name", "actor_avatar_url"])?,
+            actor: row.author(["actor_id", "actor_name", "actor_avatar"])?,
             post: None,
         })
     }

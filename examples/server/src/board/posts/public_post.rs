@@ -7,8 +7,8 @@ use crate::board::db::{self, Row};
 pub const COLUMNS: &str = "
     post.id AS post_id, post.thread_id AS post_thread_id, post.number, post.state AS post_state,
     post.created_at AS post_created_at,
-    author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar_url,
-    post.edited_at, editor.id AS editor_id, editor.username AS editor_name, editor.avatar_url AS editor_avatar_url,
+    author.id AS author_id, author.username AS author_name, author.avatar_url AS author_avatar,
+    post.edited_at, editor.id AS editor_id, editor.username AS editor_name, editor.avatar_url AS editor_avatar,
     CASE WHEN :source THEN post.body END AS body, CASE WHEN :html THEN post.body_html END AS body_html,
     post.version AS post_version,
     answered.id AS answered_id, answered.state AS answered_state, answered.author_id AS answered_author_id";
@@ -62,9 +62,9 @@ impl PublicPost {
             row.state("post_state")?,
             row.value("post_created_at")?,
         );
-        post.author = row.author(["author_id", "author_name", "author_avatar_url"])?;
+        post.author = row.author(["author_id", "author_name", "author_avatar"])?;
         post.edited_at = row.value("edited_at")?;
-        post.edited_by = row.author(["editor_id", "editor_name", "editor_avatar_url"])?;
+        post.edited_by = row.author(["editor_id", "editor_name", "editor_avatar"])?;
         post.body = row.value("body")?;
         post.body_html = row.value("body_html")?;
         post.version = row.value("post_version")?;

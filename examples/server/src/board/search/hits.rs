@@ -12,7 +12,7 @@ use crate::board::markdown;
 const FIND: &str = "
     SELECT
         thread.forum_id, post.thread_id, post.id, thread.title, post.created_at, author.id AS author_id,
-        author.username AS author_name, author.avatar_url AS author_avatar_url, post.body, found.key
+        author.username AS author_name, author.avatar_url AS author_avatar, post.body, found.key
     FROM json_each(?1) AS found
     JOIN post ON post.id = CAST(found.value AS BIGINT)
     JOIN thread ON thread.id = post.thread_id
@@ -39,7 +39,7 @@ pub async fn read(
             row.value::<String>("title")?,
             row.value("created_at")?,
         );
-        hit.author = row.author(["author_id", "author_name", "author_avatar_url"])?;
+        hit.author = row.author(["author_id", "author_name", "author_avatar"])?;
         let body: String = row.value("body")?;
         hit.excerpt = excerpt(&markdown::plain(excerpted_prefix(&body)), &terms);
         let found = found.get(row.count::<usize>("key")?);
