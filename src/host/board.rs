@@ -43,8 +43,8 @@ pub enum ResourceRef<'a> {
 /// does not check the target of [`unsubscribe`](Self::unsubscribe).
 ///
 /// [`containing_forum`](Self::containing_forum) is required, and [`exists`](Self::exists) has a default. Each other
-/// method returns [`BoardError::NotImplemented`] by default, so that a host can implement the endpoints one by one. `#[deny(clippy::missing_trait_methods)]` on the `impl`
-/// reports the methods that are missing.
+/// method returns [`BoardError::NotImplemented`] by default, so that a host can implement the endpoints one by one.
+/// `#[deny(clippy::missing_trait_methods)]` on the `impl` reports the methods that are missing.
 ///
 /// A write must check permissions and the board's rules in its own transaction, because access can change after the
 /// request began. A command that returns an error must not have changed anything. The library runs a write to
@@ -315,8 +315,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /members/{userId}`: returns a member's public profile.
     ///
-    /// The library answers a guest who can see no forum with 404. It also calls this method before it replays the stored
-    /// response of a rating, to check that the rated member still exists.
+    /// The library answers a guest who can see no forum with 404.
     ///
     /// Rules: [members](crate::conformance::rules::members).
     ///

@@ -18,7 +18,7 @@ macro_rules! commands {
                 containing_forum(self, caller, place)
             }
 
-            async fn exists(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<bool> {
+            async fn exists(&self, _: &Caller, resource: ResourceRef<'_>) -> BoardResult<bool> {
                 Ok(match resource {
                     ResourceRef::Member(user) => {
                         member_named(user).is_some_and(|member| !self.is_deleted(member))
