@@ -1272,9 +1272,25 @@ fn check_poll(poll: &Poll) -> BoardResult<()> {
     validate(is_possible, "maxChoices", message)
 }
 
-/// Returns the words of a text in lower case and Unicode NFC, each between two spaces.
+/// Returns the words of a text in lower case and Unicode NFKC, each between two spaces. A letter of a script without spaces
+/// between words is a word.
 fn words(text: &str) -> String {
-    let text = text.nfc().collect::<String>().to_lowercase();
+    let mut spaced = String::new();
+    for letter in text.nfkc() {
+        match letter {
+            // Thai and Lao, Myanmar, Khmer, kana and Han, Hangul.
+            '\u{e00}'..='\u{eff}'
+            | '\u{1000}'..='\u{109f}'
+            | '\u{1780}'..='\u{17ff}'
+            | '\u{2e80}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7a3}'
+            | '\u{20000}'..='\u{3ffff}' => {
+                spaced.extend([' ', letter, ' ']);
+            }
+            letter => spaced.push(letter),
+        }
+    }
+    let text = spaced.to_lowercase();
     let words = text
         .split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty());

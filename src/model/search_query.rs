@@ -10,11 +10,17 @@ use crate::error::{ParseError, impl_as_str, impl_from_str};
 /// Maximum length of a query, in characters.
 const MAX_LENGTH: usize = 200;
 
+/// Quotation marks that delimit phrases: the straight one and the curly ones, in any width.
+const QUOTES: [char; 6] = ['"', '“', '”', '„', '‟', '＂'];
+
+/// Hyphens that exclude a term, in any width.
+const HYPHENS: [char; 2] = ['-', '－'];
+
 /// The query `q` of a search: 1 to 200 characters, at least one term that is not excluded, and at most
 /// [`MAX_TERMS`](Self::MAX_TERMS) terms.
 ///
-/// The board's index decides where words begin and end, and which words are equal. A board that also counts the words of
-/// phrases rejects a query with too many words with
+/// Curly quotation marks delimit phrases like straight ones. The board's index decides where words begin and end, and which
+/// words are equal. A board that also counts the words of phrases rejects a query with too many words with
 /// [`BoardError::InvalidParameter`](crate::host::BoardError::InvalidParameter) and
 /// [`EXPECTED_FORMAT`](Self::EXPECTED_FORMAT).
 ///
@@ -84,8 +90,8 @@ fn terms(mut rest: &str) -> Vec<SearchTerm> {
         if rest.is_empty() {
             return terms;
         }
-        let excluded = rest.starts_with('-');
-        let unsigned = rest.strip_prefix('-').unwrap_or(rest);
+        let excluded = rest.starts_with(HYPHENS);
+        let unsigned = rest.strip_prefix(HYPHENS).unwrap_or(rest);
         let (term, after) = split_first_term(unsigned);
         rest = after;
         if term.contains(char::is_alphanumeric) {
@@ -97,11 +103,11 @@ fn terms(mut rest: &str) -> Vec<SearchTerm> {
 
 /// Splits off a quoted phrase or a word. Without an end quote, a phrase extends to the end of the text.
 fn split_first_term(text: &str) -> (&str, &str) {
-    match text.strip_prefix('"') {
-        Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+    match text.strip_prefix(QUOTES) {
+        Some(quoted) => quoted.split_once(QUOTES).unwrap_or((quoted, "")),
         None => {
             let end = text
-                .find(|c: char| c.is_whitespace() || c == '"')
+                .find(|c: char| c.is_whitespace() || QUOTES.contains(&c))
                 .unwrap_or(text.len());
             text.split_at(end)
         }
@@ -153,6 +159,11 @@ mod tests {
             ("tea\"cup", "tea; cup"),
             ("tea - -- \"\" cup", "tea; cup"),
             ("-gru\u{308}n ١", "-gru\u{308}n; ١"),
+            (
+                "“green leaf” „tea cup“ -”a b\" don’t",
+                "green leaf; tea cup; -a b; don’t",
+            ),
+            ("＂上海　茶＂　－東京", "上海　茶; -東京"),
         ] {
             assert_eq!(parsed(text).as_deref(), Some(terms), "{text}");
         }

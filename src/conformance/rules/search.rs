@@ -59,6 +59,29 @@ board_rules! {
         fixture.expect_hits("tea -gru\u{308}n", &[tea]).await
     }
 
+    /// A letter of a script without spaces between words is a word, and a run of such letters in a query is a phrase. The
+    /// width of a character does not matter.
+    async fn a_letter_of_a_script_without_spaces_is_a_word(suite: &Suite) -> TestResult {
+        suite.require(Capability::UnicodeSearch)?;
+        let fixture = SearchFixture::new(suite).await?;
+        let texts = ["我家在上海东边", "海上", "서울에서", "กินข้าวผัด", "東京タワー", "ﾃｽﾄ ＡＢＣ"];
+        let [shanghai, sea, seoul, rice, tower, width] = &fixture.posts(texts).await?;
+        for (query, hits) in [
+            ("上海", vec![shanghai]),
+            ("海", vec![sea, shanghai]),
+            ("上海东", vec![shanghai]),
+            ("海 -上海", vec![sea]),
+            ("서울", vec![seoul]),
+            ("ข้าว", vec![rice]),
+            ("タワー", vec![tower]),
+            ("ﾀﾜｰ", vec![tower]),
+            ("テスト abc", vec![width]),
+        ] {
+            fixture.expect_hits(query, &hits).await?;
+        }
+        Ok(())
+    }
+
     /// A word with combining marks that are not letters, as in Hindi, is found and appears in the excerpt.
     async fn a_word_with_combining_marks_is_found(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;

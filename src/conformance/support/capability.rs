@@ -90,8 +90,8 @@ capabilities! {
     SubscriptionTimes: "times of subscriptions",
     /// Full-text search. Without it `search` returns `NotImplemented`.
     Search: "search",
-    /// Search that finds a word in any Unicode form. Without it a search can distinguish a letter with a combining accent
-    /// from its precomposed form.
+    /// Search that finds a word in any Unicode form, and in a text without spaces between words. Without it a search can
+    /// distinguish a letter with a combining accent from its precomposed form, and find only whole runs of Chinese letters.
     UnicodeSearch: "search in any Unicode form",
     /// Guest access. Without it guests see no forum.
     Guests: "guests",
