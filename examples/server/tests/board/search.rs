@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use forum_api::Language;
+use forum_test_support::random::Random;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -71,6 +72,100 @@ async fn queries_and_posts_are_split_into_the_same_words() {
     let heart = utf8_percent_encode("❤\u{fe0f}", NON_ALPHANUMERIC);
     let refused = demo.get("guest", &format!("/search?q={heart}")).await;
     assert_eq!(status_and_code(&refused), (400, "bad_request"));
+}
+
+/// Kinds of words and separators of the texts and queries below.
+const PARTS: [&str; 16] = [
+    "上",
+    "海",
+    "東",
+    "タ",
+    "ﾀ",
+    "ข้",
+    "า",
+    "서",
+    "울",
+    "tea",
+    "ＴＥＡ",
+    " ",
+    " ",
+    "，",
+    ".",
+    "é",
+];
+
+fn random_text(random: &mut Random, max_parts: usize) -> String {
+    let parts = (0..=random.below(max_parts)).filter_map(|_| random.choose(&PARTS));
+    parts.copied().collect()
+}
+
+/// The last text is longer than the default limit of Postgres for places of a word, and has a phrase only at its end.
+#[tokio::test]
+async fn searches_of_each_script_have_the_same_hits_on_both_databases() {
+    let mut demos = Vec::new();
+    for backend in [Backend::Memory, Backend::Postgres] {
+        let demo = Demo::in_storage(backend.create_storage().await, Language::English).await;
+        demo.set(settings::POST_INTERVAL.key, "0").await;
+        demos.push(demo);
+    }
+    let mut random = Random::new(1);
+    let mut texts: Vec<_> = (0..40).map(|_| random_text(&mut random, 12)).collect();
+    texts.push("我家在上海东边，".repeat(2000) + "东京塔在海边");
+    for demo in &demos {
+        let threads = demo.threads_path("General").await;
+        for pair in texts.chunks(2) {
+            let title: String = pair[0].chars().take(100).collect();
+            let new = json!({ "title": format!("t {title}"), "body": "x" });
+            let (_, thread) = demo.post("alice", &threads, new).await;
+            for text in pair {
+                let reply = body(&format!("y {text}"));
+                assert_eq!(demo.post("alice", &posts_path(&thread), reply).await.0, 201);
+            }
+            demo.advance(3600);
+        }
+    }
+    let queries = (0..150).map(|number| {
+        let mut terms = vec![random_text(&mut random, 3)];
+        for _ in 0..random.below(3) {
+            let text = random_text(&mut random, 3);
+            terms.push(["", "-", "\"", "-\""][random.below(4)].to_owned() + &text + "\"");
+        }
+        let within = ["all", "titles", "posts"][number % 3];
+        (terms.join(" "), within)
+    });
+    let long = ["东京塔", "在海边", "边，东京", "塔东"];
+    let queries = queries.chain(long.map(|query| (query.to_owned(), "posts")));
+    let mut found = 0;
+    for (query, within) in queries {
+        let q = utf8_percent_encode(&query, NON_ALPHANUMERIC);
+        let path = format!("/search?limit=100&q={q}&in={within}");
+        for demo in &demos {
+            demo.advance(300);
+        }
+        let (_, one) = demos[0].get("guest", &path).await;
+        let (_, other) = demos[1].get("guest", &path).await;
+        assert_eq!(one["items"], other["items"], "{query} in {within}");
+        let hits = one["items"].as_array().map_or(0, Vec::len);
+        found += hits;
+        if long.contains(&&*query) {
+            assert_eq!(hits, usize::from(query != "塔东"), "{query}");
+        }
+    }
+    assert!(found > 200, "{found}");
+}
+
+#[tokio::test]
+async fn a_run_of_letters_without_spaces_counts_as_one_word() {
+    let demo = Demo::new().await;
+    for (query, status) in [
+        ("茶".repeat(200), 200),
+        ("茶a".repeat(16), 200),
+        ("茶a".repeat(17), 400),
+    ] {
+        let q = utf8_percent_encode(&query, NON_ALPHANUMERIC);
+        let found = demo.get("guest", &format!("/search?q={q}")).await;
+        assert_eq!(found.0, status, "{query}");
+    }
 }
 
 /// On Postgres the index is read in spans of ids, whose lengths depend on the number of matches.

@@ -109,11 +109,11 @@ mod tests {
         for (migrations, checksum) in [
             (
                 POSTGRES,
-                "7c1e1216f3ffd88cb48e2969885e5f9db72a6e75d0524348cc282114214c3327",
+                "5c2d7fb453680e6871092ff90fc3c7f613a49654a86a40dd30e16b2bb83635ec",
             ),
             (
                 SQLITE,
-                "922686496ece3bdf759270e61de258719a2b86c2b3279848a850eb2ced993020",
+                "d93160bd07d018c31bd23cb79daa4eaa1b87f6b86e5b46e463909c86c0f2a401",
             ),
         ] {
             let checksums = migrations.all.iter().map(Migration::checksum);

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use forum_api::host::BoardResult;
 use forum_api::model::{DateRange, ForumId, SearchField, SearchFilter, SearchQuery, Timestamp};
 
-use super::index::fold_words;
+use super::index;
 use super::score::{Scorer, required_words};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::between_commas;
@@ -152,7 +152,7 @@ pub const TSQUERY: QueryDialect = QueryDialect {
             SearchField::Titles => lexeme("=", word),
             SearchField::Posts => lexeme("", word) + ":C",
         });
-        group(&words.collect::<Vec<_>>(), " <-> ")
+        group(&words.collect::<Vec<_>>(), ADJACENT)
     },
     author: |id| format!("'#{id}'"),
     place: |forums, _| serde_json::json!(forums).to_string(),
@@ -162,18 +162,33 @@ pub const TSQUERY: QueryDialect = QueryDialect {
 const MAX_WORD_LENGTH: usize = 500;
 
 impl QueryDialect {
-    /// Returns the terms, and the author if one is given.
+    /// Returns the terms, and the author if one is given. For Postgres a second line has the phrases: the index does not
+    /// have all places of the words of a long text, whose word `*` marks it.
     pub fn text(&self, filter: &SearchFilter, author: Option<i64>) -> String {
-        let terms = self.exclude(self.terms(filter, false), self.terms(filter, true));
-        match author {
-            Some(author) => format!("{terms}{}{}", self.and, (self.author)(author)),
-            None => terms,
+        let required = self.terms(filter, false);
+        let mut excluded = self.terms(filter, true);
+        let mut text = self.exclude(&required, &excluded);
+        let has_phrases = required.iter().chain(&excluded).any(|term| is_phrase(term));
+        if has_phrases {
+            let required: Vec<_> = required
+                .iter()
+                .map(|term| term.replace(ADJACENT, self.and))
+                .collect();
+            excluded.retain(|term| !is_phrase(term));
+            text = format!("({text} | '*' & {})", self.exclude(&required, &excluded));
         }
+        if let Some(author) = author {
+            text = format!("{text}{}{}", self.and, (self.author)(author));
+        }
+        if has_phrases {
+            text = format!("{text}\n{}", phrases(filter));
+        }
+        text
     }
 
-    fn exclude(&self, required: Vec<String>, excluded: Vec<String>) -> String {
-        let required = group(&required, self.and);
-        match &*excluded {
+    fn exclude(&self, required: &[String], excluded: &[String]) -> String {
+        let required = group(required, self.and);
+        match excluded {
             [] => required,
             excluded => format!("({required}{}{})", self.without, group(excluded, self.or)),
         }
@@ -186,12 +201,31 @@ impl QueryDialect {
     }
 }
 
+/// Operator of Postgres between the words of a phrase.
+const ADJACENT: &str = " <-> ";
+
+fn is_phrase(term: &str) -> bool {
+    term.contains(ADJACENT)
+}
+
 fn words(query: &SearchQuery, excluded: bool) -> BTreeSet<String> {
     let terms = query
         .terms()
         .iter()
         .filter(|term| term.excluded == excluded);
-    terms.map(|term| fold_words(&term.text)).collect()
+    terms.map(|term| index::phrase(&term.text)).collect()
+}
+
+/// Returns the terms as the function `has_phrases` of the schema of Postgres expects them.
+fn phrases(filter: &SearchFilter) -> String {
+    let phrases: Vec<_> = [true, false]
+        .into_iter()
+        .flat_map(|is_required| {
+            let words = words(&filter.q, !is_required).into_iter();
+            words.map(move |words| (format!(" {words} "), is_required))
+        })
+        .collect();
+    serde_json::json!({ "in": filter.field, "phrases": phrases }).to_string()
 }
 
 fn group(parts: &[String], by: &str) -> String {
@@ -218,8 +252,9 @@ fn words_to_score(filter: &SearchFilter) -> String {
 mod tests {
     use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 
-    use super::{BTreeSet, FTS5, SearchField, SearchFilter, SearchQuery, TSQUERY, fold_words};
+    use super::{BTreeSet, FTS5, SearchField, SearchFilter, SearchQuery, TSQUERY};
     use crate::board::schema;
+    use crate::board::search::fold_words;
 
     /// Queries that contain operators of FTS5.
     fn queries() -> impl Strategy<Value = String> {
@@ -271,7 +306,16 @@ mod tests {
                 SearchField::Posts,
                 None,
                 r#"((body : "green leaf" AND body : "tea") NOT (body : "bag" OR body : "tea cup"))"#,
-                "((('green':C <-> 'leaf':C) & 'tea':C) & !('bag':C | ('tea':C <-> 'cup':C)))",
+                r#"(((('green':C <-> 'leaf':C) & 'tea':C) & !('bag':C | ('tea':C <-> 'cup':C))) | '*' & ((('green':C & 'leaf':C) & 'tea':C) & !'bag':C))
+{"in":"posts","phrases":[[" green leaf ",true],[" tea ",true],[" bag ",false],[" tea cup ",false]]}"#,
+            ),
+            (
+                "東京タ -茶 -バス",
+                SearchField::Titles,
+                None,
+                r#"(title : "東京 京 京タ" NOT (title : "バス" OR title : "茶"))"#,
+                r#"((('=東京' <-> '=京' <-> '=京タ') & !('=バス' | '=茶')) | '*' & (('=東京' & '=京' & '=京タ') & !('=バス' | '=茶')))
+{"in":"titles","phrases":[[" 東京 京 京タ ",true],[" バス ",false],[" 茶 ",false]]}"#,
             ),
         ] {
             let mut filter = SearchFilter::new(SearchQuery::parse(query).unwrap());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use forum_api::model::{SearchFilter, SearchHit, SearchHitKind, SearchQuery, SearchShow};
 
-use super::index::words;
+use super::index::{is_unspaced, words};
 use super::scan::Match;
 use crate::board::db::{self, Connection, Row, bind, json};
 use crate::board::markdown;
@@ -76,7 +76,8 @@ fn last_words(text: &str, most: usize) -> &str {
         return text;
     };
     let (_, kept) = text.split_at(start);
-    kept.split_once(' ').map_or("", |(_, words)| words)
+    let cut = kept.char_indices().find(is_cut);
+    cut.map_or("", |(offset, _)| kept.split_at(offset).1.trim_start())
 }
 
 /// Returns the first words of at most `most` characters.
@@ -85,7 +86,13 @@ fn first_words(text: &str, most: usize) -> &str {
         return text;
     };
     let (kept, _) = text.split_at(end);
-    kept.rsplit_once(' ').map_or(kept, |(words, _)| words)
+    let cut = kept.char_indices().rev().find(is_cut);
+    cut.map_or(kept, |(offset, _)| kept.split_at(offset).0)
+}
+
+/// Returns whether an excerpt can be cut before a character of a text.
+fn is_cut((offset, letter): &(usize, char)) -> bool {
+    *letter == ' ' || *offset > 0 && is_unspaced(*letter)
 }
 
 /// Number of bytes of a post that are read for its excerpt, which bounds the cost of a search.
@@ -98,7 +105,7 @@ struct TermMatcher(BTreeSet<Vec<String>>);
 impl TermMatcher {
     fn of(query: &SearchQuery) -> Self {
         let terms = query.terms().iter().filter(|term| !term.excluded);
-        let words = |text| words(text).map(|(_, word)| word).collect();
+        let words = |text| words(text).map(|word| word.folded).collect();
         Self(terms.map(|term| words(&term.text)).collect())
     }
 
@@ -106,9 +113,9 @@ impl TermMatcher {
     fn find_first(&self, text: &str) -> Option<usize> {
         let mut offsets = Vec::new();
         let mut seen = Vec::new();
-        for (offset, word) in words(text) {
-            offsets.push(offset);
-            seen.push(word);
+        for word in words(text) {
+            offsets.push(word.offset);
+            seen.push(word.folded);
             if let Some(term) = self.0.iter().find(|term| seen.ends_with(term)) {
                 return offsets.get(seen.len() - term.len()).copied();
             }
@@ -143,6 +150,10 @@ mod tests {
         ] {
             assert_eq!(excerpt(text, &terms(query)), expected, "{query}");
         }
+        let text = format!("{}茶{}", "上海、".repeat(100), "ข้าว".repeat(100));
+        let excerpt_of_letters = excerpt(&text, &terms("茶"));
+        let expected = format!("…{}茶{}…", "上海、".repeat(20), "ข้าว".repeat(34) + "ข้");
+        assert_eq!(excerpt_of_letters, expected);
         let text = format!("{}TEA {}", "grün ".repeat(100), "löffel ".repeat(100));
         let excerpt = excerpt(&text, &terms("tea"));
         assert!(
@@ -165,6 +176,7 @@ mod tests {
             ("\"green leaf\"", "leaf green", None),
             ("cup tea -milk", "milk tea cup", Some(5)),
             ("चाय", "हिन्दी चाय", Some(19)),
+            ("上海", "海上、ABC上海", Some(12)),
         ] {
             assert_eq!(terms(query).find_first(text), offset, "{query} in {text}");
         }

@@ -1,50 +1,139 @@
 //! Words of texts as in the search index, and bulk indexing of posts.
 
+use std::iter;
+
 use forum_api::host::BoardResult;
 use rusqlite::config::DbConfig;
 use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 use crate::board::db::{self, Connection, Driver, Transaction, bind};
 
-/// Returns the folded words of a text, separated by spaces.
-pub fn fold_words(text: &str) -> String {
-    let words: Vec<String> = words(text).map(|(_, word)| word).collect();
-    words.join(" ")
+/// A word of a text.
+#[derive(Debug)]
+pub struct Word {
+    /// Offset in the text, in bytes.
+    pub offset: usize,
+    pub folded: String,
+    /// Whether the word is one letter of a script without spaces between words.
+    pub is_letter: bool,
 }
 
-/// Returns the folded words of a text with their byte offsets. A word begins with a letter or a digit, and continues
-/// with letters, digits and marks.
-pub fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
-    let mut end = 0;
-    let words = text.split_inclusive(is_separator).filter_map(move |run| {
-        let begin = end;
-        end += run.len();
-        let (marks, word) = run.split_at(run.find(char::is_alphanumeric)?);
-        Some((begin + marks.len(), word.trim_end_matches(is_separator)))
-    });
-    words.map(|(offset, word)| (offset, fold(word)))
+/// Returns the words of a text. A word begins with a letter or a digit, and continues with letters, digits and marks.
+/// Each letter of a script without spaces between words is a word, with its marks.
+pub fn words(text: &str) -> impl Iterator<Item = Word> {
+    let mut letters = text.char_indices().peekable();
+    iter::from_fn(move || {
+        let (offset, first) = letters.find(|(_, letter)| letter.is_alphanumeric())?;
+        let is_letter = is_unspaced(first);
+        let mut end = offset + first.len_utf8();
+        let continues = |letter| {
+            is_mark(letter) || !is_letter && letter.is_alphanumeric() && !is_unspaced(letter)
+        };
+        while let Some((_, next)) = letters.next_if(|(_, letter)| continues(*letter)) {
+            end += next.len_utf8();
+        }
+        Some(Word {
+            offset,
+            folded: fold(text.get(offset..end).unwrap_or_default()),
+            is_letter,
+        })
+    })
 }
 
-fn is_separator(letter: char) -> bool {
-    !letter.is_alphanumeric() && !is_combining_mark(letter)
+/// Returns whether a character is a letter of a script without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han,
+/// and Hangul, which has no space before a particle.
+pub fn is_unspaced(letter: char) -> bool {
+    let is_in_script = matches!(letter,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}' | '\u{1780}'..='\u{17ff}'
+        | '\u{2e80}'..='\u{9fff}' | '\u{a960}'..='\u{a97f}' | '\u{a9e0}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}'
+        | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ffdc}'
+        | '\u{1aff0}'..='\u{1b16f}' | '\u{20000}'..='\u{3ffff}'
+    );
+    is_in_script && letter.is_alphanumeric() && !is_mark(letter)
 }
 
-/// Folds the case by upper case and then lower case, so that `ẞ` equals `ß` and `ss`, and `ς` equals `σ`.
+/// Returns whether a character belongs to the letter before it: a combining mark, a vowel or a final consonant of a
+/// decomposed Hangul syllable, or a halfwidth voicing mark.
+fn is_mark(letter: char) -> bool {
+    is_combining_mark(letter)
+        || matches!(letter, '\u{1160}'..='\u{11ff}' | '\u{d7b0}'..='\u{d7ff}' | '\u{ff9e}' | '\u{ff9f}')
+}
+
+/// Folds the form of characters, and the case by upper case and then lower case, so that `ẞ` equals `ß` and `ss`, and `ς`
+/// equals `σ`.
 fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
-    let letters = word.nfd().filter(|letter| !is_accent(*letter));
+    let mut letters = String::with_capacity(word.len());
+    for letter in word.chars() {
+        match letter {
+            // Letters of Hangul, and fullwidth and halfwidth forms.
+            '\u{3131}'..='\u{318e}' | '\u{ff00}'..='\u{ffef}' => {
+                decompose_compatible(letter, |part| letters.push(part));
+            }
+            letter => letters.push(letter),
+        }
+    }
+    let letters = letters.nfd().filter(|letter| !is_accent(*letter));
     let lower = letters.flat_map(char::to_lowercase);
     let upper = lower.flat_map(char::to_uppercase);
-    upper.flat_map(char::to_lowercase).collect()
+    upper.flat_map(char::to_lowercase).nfc().collect()
 }
 
-/// Returns whether a character is a mark of Latin, Greek or Cyrillic and not a letter. Marks of other scripts, such as
-/// the vowels of Hindi, distinguish words.
+/// Returns whether a character is a mark of Latin, Greek or Cyrillic and not a letter, or selects a variant of a
+/// character. Marks of other scripts, such as the vowels of Hindi, distinguish words.
 fn is_accent(letter: char) -> bool {
-    matches!(letter, '\u{300}'..='\u{36f}') && !letter.is_alphanumeric()
+    let is_mark = matches!(letter, '\u{300}'..='\u{36f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
+    is_mark && !letter.is_alphanumeric()
+}
+
+/// Returns the words of the index for a text, with whether a search looks them up: its words, and each pair of adjacent
+/// letters of scripts without spaces between the two letters. A search looks up the pair, which is rarer than its letters.
+fn index_words(text: &str) -> Vec<(String, bool)> {
+    let mut all: Vec<(String, bool)> = Vec::new();
+    let mut is_after_letter = false;
+    for word in words(text) {
+        let is_paired = is_after_letter && word.is_letter;
+        if let Some((letter, is_key)) = all.last_mut().filter(|_| is_paired) {
+            *is_key = false;
+            let pair = format!("{letter}{}", word.folded);
+            all.push((pair, true));
+        }
+        all.push((word.folded, !is_paired));
+        is_after_letter = word.is_letter;
+    }
+    all
+}
+
+/// Returns the words of the index for a text, separated by spaces.
+pub fn fold_words(text: &str) -> String {
+    let words: Vec<_> = index_words(text)
+        .into_iter()
+        .map(|(word, _)| word)
+        .collect();
+    words.join(" ")
+}
+
+/// Returns the shortest sequence of words of the index that contains the words of a text, separated by spaces.
+pub fn phrase(text: &str) -> String {
+    let mut words = index_words(text);
+    words.truncate(
+        words
+            .iter()
+            .rposition(|(_, is_key)| *is_key)
+            .map_or(0, |last| last + 1),
+    );
+    let words = words.into_iter().skip_while(|(_, is_key)| !is_key);
+    let words: Vec<_> = words.map(|(word, _)| word).collect();
+    words.join(" ")
+}
+
+/// Returns the words of the index that a search for a text looks up.
+pub fn keys(text: &str) -> impl Iterator<Item = String> {
+    let words = index_words(text).into_iter();
+    words.filter_map(|(word, is_key)| is_key.then_some(word))
 }
 
 /// Runs `write` without the triggers that index posts, and then indexes the added posts with one statement, which is
@@ -100,6 +189,8 @@ async fn last_post(connection: &Connection<'_>) -> db::DbResult<i64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::{prop_assert_eq, proptest};
+
     use super::*;
     use crate::board::schema;
 
@@ -119,16 +210,45 @@ mod tests {
             ("Straße STRASSE", "strasse strasse"),
             ("हिन्दी चाय", "हिन्दी चाय"),
             ("Ⓐ ❤\u{fe0f} \u{308} ١", "ⓐ ١"),
+            ("上海, tea", "上 上海 海 tea"),
+            ("３杯のﾊﾞﾅﾅ", "3 杯 杯の の のバ バ バナ ナ ナナ ナ"),
+            (
+                "서울ㅋ \u{1109}\u{1165}",
+                "서 서울 울 울\u{110f} \u{110f} \u{110f}서 서",
+            ),
+            ("ข้าวABC", "ข้ ข้า า าว ว abc"),
+            ("葛\u{e0100}", "葛"),
         ] {
             assert_eq!(fold_words(text), words);
         }
-        let places = words("«Чай» — чай.").map(|(place, _)| place);
-        assert_eq!(places.collect::<Vec<_>>(), [2, 15]);
-        let places = words("tea \u{308}cup").map(|(place, _)| place);
-        assert_eq!(places.collect::<Vec<_>>(), [0, 6]);
+        for (text, offsets) in [
+            ("«Чай» — чай.", &[2, 15][..]),
+            ("tea \u{308}cup", &[0, 6]),
+            ("x茶\u{fe00}杯", &[0, 1, 7]),
+        ] {
+            let found: Vec<_> = words(text).map(|word| word.offset).collect();
+            assert_eq!(found, offsets, "{text}");
+        }
         for letter in characters() {
             let expected = usize::from(letter.is_alphanumeric());
             assert_eq!(words(&letter.to_string()).count(), expected, "{letter:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_index_has_a_phrase_if_the_text_has_its_words(
+            text in "([上海タข้서]|ab|[ ，])*", phrase in "([上海タข้서]|ab|[ ，]){0,3}[上a]([上海タข้서]|ab|[ ，]){0,2}"
+        ) {
+            let words = |text| words(text).map(|word| word.folded).collect::<Vec<_>>();
+            let searched = words(&phrase);
+            let has_words = words(&text).windows(searched.len()).any(|words| words == searched);
+            let index = format!(" {} ", fold_words(&text));
+            prop_assert_eq!(index.contains(&format!(" {} ", super::phrase(&phrase))), has_words);
+            if has_words {
+                let keys = keys(&phrase).filter(|key| !index.contains(&format!(" {key} ")));
+                prop_assert_eq!(keys.collect::<Vec<_>>(), Vec::<String>::new());
+            }
         }
     }
 

@@ -55,13 +55,20 @@ pub async fn page(
     })
 }
 
-/// Limits the number of words, including those of phrases, because each costs a lookup in the index.
+/// Limits the number of words, including those of phrases, because each costs a lookup in the index. Adjacent letters of
+/// scripts without spaces count as one word.
 fn check_word_count(query: &SearchQuery) -> BoardResult<()> {
+    let mut is_after_letter = false;
     let words = query
         .terms()
         .iter()
-        .map(|term| index::words(&term.text).count());
-    let is_allowed = words.sum::<usize>() <= SearchQuery::MAX_TERMS;
+        .flat_map(|term| index::words(&term.text));
+    let words = words.filter(|word| {
+        let is_next_letter = is_after_letter && word.is_letter;
+        is_after_letter = word.is_letter;
+        !is_next_letter
+    });
+    let is_allowed = words.count() <= SearchQuery::MAX_TERMS;
     is_allowed
         .then_some(())
         .ok_or(BoardError::invalid_parameter(

@@ -26,8 +26,7 @@ const AVERAGE_LENGTH: f64 = 400.0;
 /// Returns the required words. Their order is the one in which Postgres adds numbers.
 pub fn required_words(query: &SearchQuery) -> BTreeSet<String> {
     let terms = query.terms().iter().filter(|term| !term.excluded);
-    let words = terms.flat_map(|term| index::words(&term.text));
-    words.map(|(_, word)| word).collect()
+    terms.flat_map(|term| index::keys(&term.text)).collect()
 }
 
 /// Computes scores as the function `score` of the schema of Postgres.

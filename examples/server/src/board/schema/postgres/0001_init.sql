@@ -287,22 +287,30 @@ CREATE INDEX post_text_by_thread ON post_text (thread_id, post_id);
 -- counted from the place `before`. A TSVECTOR holds words of at most 2,046 bytes and less than a megabyte in all, so
 -- words are cut, and texts end at the last word within `max_length` characters; a longer word is only cut. A character
 -- needs at most 4 bytes, or 5 with a mark, including the place of its word. A TSVECTOR holds up to 256 places of each
--- word, and all words after place 16,382 have the place 16,383: words beyond these limits are found, phrases are not. A
--- function in plpgsql keeps its plan; one in SQL is planned for each post.
+-- word: in a text of more words, each place counts the occurrences of its word, as the score requires, and a word * without
+-- place requires that phrases are searched for in the text. A function in plpgsql keeps its plan; one in SQL is planned for
+-- each post.
 CREATE FUNCTION placed (words TEXT, max_length INTEGER, mark TEXT, weight TEXT, before INTEGER) RETURNS TEXT
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     head CONSTANT TEXT := left(words || ' ', max_length + 1);
     whole_words CONSTANT TEXT := left(head, char_length(head) - strpos(reverse(head), ' '));
+    list CONSTANT TEXT [] := string_to_array(whole_words, ' ');
 BEGIN
-    RETURN coalesce((
-        SELECT string_agg(
-            '''' || mark || left(word, 500) || ''':'
-                || CASE WHEN before + place < 16382 THEN before + place ELSE 16383 END || weight,
-            ' '
-        )
-        FROM unnest(string_to_array(whole_words, ' ')) WITH ORDINALITY AS said (word, place)
-    ), '');
+    IF cardinality(list) <= 256 THEN
+        RETURN coalesce((
+            SELECT string_agg('''' || mark || left(word, 500) || ''':' || before + place || weight, ' ')
+            FROM unnest(list) WITH ORDINALITY AS said (word, place)
+        ), '');
+    END IF;
+    RETURN (
+        SELECT '''*'' ' || string_agg('''' || mark || word || ''':' || before + place || weight, ' ')
+        FROM (
+            SELECT left(word, 500) AS word, least(count(*), 256) AS places
+            FROM unnest(list) AS said (word)
+            GROUP BY left(said.word, 500)
+        ) AS said, generate_series(1, places) AS place
+    );
 END
 $$;
 
@@ -331,7 +339,7 @@ BEGIN
         ' ',
         CASE number WHEN 1 THEN placed(title_words, 50000, '=', 'A', 0) END,
         CASE number WHEN 1 THEN placed(title_words, 50000, '', 'A', 0) END,
-        placed(body_words, 100000, '', 'C', CASE number WHEN 1 THEN cardinality(string_to_array(title_words, ' ')) + 1 ELSE 0 END),
+        placed(body_words, 100000, '', 'C', 257),
         '#' || author_id,
         spans(forum_id, post_id)
     )::TSVECTOR;
@@ -390,7 +398,34 @@ FOR EACH ROW WHEN (
 )
 EXECUTE FUNCTION index_thread();
 
--- Returns the threads of a JSON list that have a match with an id from `first` to `last`.
+-- Returns whether a post that the index finds has all required phrases and no excluded one. `phrases` is JSON: the searched
+-- texts, and phrases between spaces, each with whether it is required.
+CREATE FUNCTION has_phrases (searched_post BIGINT, words TSVECTOR, phrases TEXT) RETURNS BOOLEAN
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    wanted CONSTANT JSONB := phrases;
+    texts TEXT;
+BEGIN
+    IF NOT words @@ '''*'''::TSQUERY THEN
+        RETURN TRUE;
+    END IF;
+    SELECT concat_ws(
+        ' ',
+        '',
+        CASE WHEN post.number = 1 AND wanted ->> 'in' <> 'posts' THEN thread.title_words || ' =' END,
+        CASE WHEN wanted ->> 'in' <> 'titles' THEN post.body_words END,
+        ''
+    )
+    INTO texts FROM post JOIN thread ON thread.id = post.thread_id WHERE post.id = searched_post;
+    RETURN (
+        SELECT bool_and((strpos(texts, phrase ->> 0) > 0) = (phrase ->> 1)::BOOLEAN)
+        FROM jsonb_array_elements(wanted -> 'phrases') AS phrase
+    );
+END
+$$;
+
+-- Returns the threads of a JSON list that have a match with an id from `first` to `last`. The second line of a query has
+-- phrases.
 CREATE FUNCTION threads_with_match (threads TEXT, query TEXT, first BIGINT, last BIGINT)
 RETURNS TABLE (thread_id BIGINT) LANGUAGE plpgsql STABLE
 SET seq_page_cost = 0.1 SET random_page_cost = 0.1 SET jit = off AS $$
@@ -400,10 +435,12 @@ BEGIN
     FOREACH thread_id IN ARRAY translate(threads, '[]', '{}')::BIGINT [] LOOP
         EXECUTE
             'SELECT EXISTS (
-                SELECT FROM post_text WHERE thread_id = $1 AND words @@ $2 AND post_id BETWEEN $3 AND $4
+                SELECT FROM post_text
+                WHERE thread_id = $1 AND words @@ $2 AND post_id BETWEEN $4 AND $5
+                    AND ($3 = '''' OR has_phrases(post_id, words, $3))
             )'
         INTO has_match
-        USING thread_id, query::TSQUERY, first, last;
+        USING thread_id, split_part(query, E'\n', 1)::TSQUERY, split_part(query, E'\n', 2), first, last;
         IF has_match THEN
             RETURN NEXT;
         END IF;
@@ -420,7 +457,7 @@ $$;
 
 -- Returns the first `rows` matches in the forums of the JSON list `place`, and possibly further ones: from the newest
 -- backwards if `way` is -1, and from the oldest forwards if it is 1. Each returned row has the matches of one span, in no
--- particular order.
+-- particular order. The second line of a query has phrases.
 --
 -- Searches one span of ids after the other: longer ones while they have few matches, and shorter ones after a span with
 -- many more matches than `rows`. Searches the spans of single forums if most posts are in other forums, and those of
@@ -433,7 +470,8 @@ CREATE FUNCTION matches (
 SET plan_cache_mode = force_generic_plan SET random_page_cost = 0.1 SET enable_seqscan = off SET jit = off
 SET effective_io_concurrency = 0 AS $$
 DECLARE
-    wanted CONSTANT TSQUERY := query;
+    wanted CONSTANT TSQUERY := split_part(query, E'\n', 1);
+    phrases CONSTANT TEXT := split_part(query, E'\n', 2);
     scored_words CONSTANT TSQUERY := scored;
     forums CONSTANT BIGINT [] := translate(place, '[]', '{}');
     -- The spans of the searched forums, with % for the power and the number of a span.
@@ -466,6 +504,7 @@ BEGIN
                 AND post.thread_id NOT IN (
                     SELECT thread.id FROM thread WHERE thread.is_long AND thread.state <> 'visible'
                 )
+                AND (phrases = '' OR has_phrases(post.post_id, post.words, phrases))
             LIMIT max_matches
         ) AS post;
         found := coalesce(cardinality(posts), 0);

@@ -1,5 +1,6 @@
 -- Times are milliseconds since 1970, groups are names with commas between them, counts are of visible content only.
--- Columns of words contain the words of a text, folded as a search folds them, with blanks between.
+-- Columns of words contain the words of a text, folded as a search folds them, with blanks between. Between two letters of
+-- scripts without spaces, which are words, is the pair of both.
 
 CREATE TABLE setting (
     key TEXT PRIMARY KEY,
