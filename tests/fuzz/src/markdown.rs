@@ -10,13 +10,13 @@ use crate::text;
 /// The tags that Markdown creates, with their attributes.
 #[rustfmt::skip]
 const TAGS: &[(&str, &[&str])] = &[
-    ("a", &["href", "title"]),
+    ("a", &["href", "rel", "title"]),
     ("img", &["src", "alt", "title"]),
     ("code", &["class"]),
     ("ol", &["start"]),
     ("th", &["align"]),
     ("td", &["align"]),
-    ("blockquote", &[]), ("br", &[]), ("del", &[]), ("em", &[]), ("h1", &[]), ("h2", &[]), ("h3", &[]),
+    ("blockquote", &[]), ("br", &[]), ("del", &[]), ("em", &[]), ("h3", &[]),
     ("h4", &[]), ("h5", &[]), ("h6", &[]), ("hr", &[]), ("li", &[]), ("p", &[]), ("pre", &[]),
     ("strong", &[]), ("table", &[]), ("tbody", &[]), ("thead", &[]), ("tr", &[]), ("ul", &[]),
 ];
