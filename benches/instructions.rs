@@ -25,7 +25,6 @@ use forum_api::{ApiSettings, ForumApi, Language};
 use forum_server::board::demo;
 use forum_server::board::generate::{self, ContentSize, words};
 use forum_server::board::{ReferenceBoard, db::BoardDatabase};
-use forum_server::log::LogFields;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -169,7 +168,6 @@ impl Service {
     async fn new(request: &str, database: &str, token: String) -> Self {
         tracing_subscriber::fmt()
             .with_ansi(false)
-            .fmt_fields(LogFields)
             .with_writer(io::sink)
             .init();
         let database = open(database, false).await;

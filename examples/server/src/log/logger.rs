@@ -13,7 +13,6 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::buffer::LogBuffer;
-use super::fields::LogFields;
 use crate::options::{LogFormat, LogOptions};
 
 /// Maximum length of a logged text in characters.
@@ -35,7 +34,7 @@ impl Log {
             .with_writer(move || writer.clone());
         let registry = tracing_subscriber::registry().with(filter);
         match options.log {
-            LogFormat::Text => registry.with(layer.fmt_fields(LogFields)).init(),
+            LogFormat::Text => registry.with(layer).init(),
             // The list would repeat the span, because no span contains another.
             LogFormat::Json => registry.with(layer.json().with_span_list(false)).init(),
         }
