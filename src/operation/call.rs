@@ -1,13 +1,11 @@
 //! Steps 7 to 10 of a request: input decoding, visibility check, idempotency and handler.
 
-use std::cell::Cell;
 use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::StatusCode;
 use http::request::Parts;
-use serde::Serialize;
 
 use super::checks;
 use super::error::ApiError;
@@ -25,14 +23,6 @@ use crate::http_util::LazyBody;
 use crate::runtime::BoxFuture;
 use crate::store::IdempotentRequest;
 use crate::task::{catch_panic, spawn_and_join};
-
-/// Maximum capacity in bytes of the buffer that a thread keeps.
-const MAX_BUFFER_CAPACITY: usize = 64 * 1024;
-
-thread_local! {
-    /// Buffer of response bodies: a body is copied once its size is known, so that it does not grow step by step.
-    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
 
 /// Caller of an operation: [`Caller`] if guests can call it, otherwise [`MemberCaller`]. A host cannot implement this
 /// trait.
@@ -312,7 +302,7 @@ impl<F: Signature> Execution<F> {
         let status = response.status;
         let body = match status {
             StatusCode::NO_CONTENT => Bytes::new(),
-            _ => to_json(&wire).map_err(ApiError::internal)?,
+            _ => serde_json::to_vec(&wire).map_err(ApiError::internal)?.into(),
         };
         Ok(ApiResponse {
             body,
@@ -320,15 +310,4 @@ impl<F: Signature> Execution<F> {
             ..response
         })
     }
-}
-
-/// Serialises a response body.
-fn to_json(wire: &impl Serialize) -> serde_json::Result<Bytes> {
-    let mut buffer = BUFFER.take();
-    buffer.clear();
-    serde_json::to_writer(&mut buffer, wire)?;
-    let body = Bytes::copy_from_slice(&buffer);
-    buffer.shrink_to(MAX_BUFFER_CAPACITY);
-    BUFFER.set(buffer);
-    Ok(body)
 }
