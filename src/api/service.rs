@@ -70,8 +70,8 @@ impl ForumApi {
     /// are older than 30 days.
     ///
     /// [`flush_usage_periodically`](Self::flush_usage_periodically) calls it once a minute. Call it again before the process
-    /// ends. Between two calls, the service counts the requests of at most 262,144 pairs of a token and an hour, 4096 in each
-    /// of 64 shards. Requests of further pairs in a full shard are not counted.
+    /// ends. Between two calls, the service counts the requests of at most 262,144 pairs of a token and an hour. Requests of
+    /// further pairs are not counted.
     ///
     /// If the future is dropped before it completes, the service keeps the numbers for the next call. Numbers that the
     /// store has already added are then counted twice.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::mem;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use http::StatusCode;
 
@@ -14,20 +14,8 @@ use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
-/// Number of shards. Concurrent requests rarely use the same one: requests with a token use the shard of the token, and
-/// requests of guests use the shard of their thread.
-const SHARDS: usize = 64;
-
-thread_local! {
-    /// Number of this thread, in the order of the first requests.
-    static THREAD: usize = {
-        static THREADS: AtomicUsize = AtomicUsize::new(0);
-        THREADS.fetch_add(1, Ordering::Relaxed)
-    };
-}
-
-/// Maximum number of entries of each shard. It limits the memory if the host does not write the numbers to the store.
-const MAX_ENTRIES_PER_SHARD: usize = 4096;
+/// Maximum number of entries. It limits the memory if the host does not write the numbers to the store.
+const MAX_ENTRIES: usize = 262_144;
 
 /// A request to count.
 pub(super) struct RequestUsage {
@@ -67,7 +55,7 @@ impl RequestUsage {
 type Key = (Timestamp, Option<Lookup>);
 
 pub(super) struct UsageCounters {
-    shards: Vec<Mutex<BTreeMap<Key, UsageCounts>>>,
+    counts: Mutex<BTreeMap<Key, UsageCounts>>,
     /// Hour of the last sweep, in milliseconds.
     swept_at: AtomicI64,
 }
@@ -100,7 +88,7 @@ impl Drop for TakenUsage<'_> {
 impl Default for UsageCounters {
     fn default() -> Self {
         Self {
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            counts: Mutex::default(),
             swept_at: AtomicI64::new(i64::MIN),
         }
     }
@@ -112,19 +100,11 @@ impl UsageCounters {
         self.add((hour, request.token), request.counts());
     }
 
-    /// Adds numbers to the shard of the token, or to the shard of this thread. Drops the numbers of a new key if the shard
-    /// is full.
+    /// Adds numbers. Drops those of a new key if there are too many keys.
     fn add(&self, key: Key, counts: UsageCounts) {
-        let number = match key.1 {
-            Some(token) => token.as_bytes().iter().copied().map(usize::from).sum(),
-            None => THREAD.with(|number| *number),
-        };
-        let Some(shard) = self.shards.get(number % SHARDS) else {
-            return;
-        };
-        let mut shard = lock(shard);
-        let is_full = shard.len() >= MAX_ENTRIES_PER_SHARD;
-        match shard.entry(key) {
+        let mut known = lock(&self.counts);
+        let is_full = known.len() >= MAX_ENTRIES;
+        match known.entry(key) {
             Entry::Occupied(mut known) => *known.get_mut() += counts,
             Entry::Vacant(new) if !is_full => drop(new.insert(counts)),
             Entry::Vacant(_) => {}
@@ -133,13 +113,8 @@ impl UsageCounters {
 
     /// Removes and returns all numbers.
     pub(super) fn take(&self) -> TakenUsage<'_> {
-        let mut sums = BTreeMap::<Key, UsageCounts>::new();
-        for shard in &self.shards {
-            for (key, counts) in mem::take(&mut *lock(shard)) {
-                *sums.entry(key).or_default() += counts;
-            }
-        }
-        let usage = sums.into_iter().map(|((hour, token), counts)| TokenUsage {
+        let taken = mem::take(&mut *lock(&self.counts));
+        let usage = taken.into_iter().map(|((hour, token), counts)| TokenUsage {
             hour,
             token,
             counts,
@@ -287,14 +262,14 @@ mod tests {
     }
 
     #[test]
-    fn new_keys_are_dropped_when_a_shard_is_full() {
+    fn new_keys_are_dropped_when_there_are_too_many() {
         let counters = UsageCounters::default();
-        for hour in 0..=MAX_ENTRIES_PER_SHARD as i64 {
+        for hour in 0..=MAX_ENTRIES as i64 {
             counters.record(&request(hour * 60, 1, 200, 1));
             counters.record(&request(hour * 60, 1, 200, 1));
         }
         let taken = counters.take();
-        assert_eq!(taken.usage.len(), MAX_ENTRIES_PER_SHARD);
+        assert_eq!(taken.usage.len(), MAX_ENTRIES);
         assert!(taken.usage.iter().all(|usage| usage.counts.requests == 2));
     }
 }
