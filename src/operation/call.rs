@@ -302,7 +302,9 @@ impl<F: Signature> Execution<F> {
         let status = response.status;
         let body = match status {
             StatusCode::NO_CONTENT => Bytes::new(),
-            _ => serde_json::to_vec(&wire).map_err(ApiError::internal)?.into(),
+            _ => serde_json::to_vec(&wire)
+                .map_err(ApiError::internal)?
+                .into(),
         };
         Ok(ApiResponse {
             body,
