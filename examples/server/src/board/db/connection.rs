@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use forum_api::host::BoardResult;
 use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
-use tokio_postgres::types;
 
-use super::named_params::{Bound, MISMATCH, Param};
+use super::named_params::{Bound, MISMATCH};
 use super::postgres_transaction::Postgres;
 use super::{DbError, DbResult, Row};
 
@@ -247,32 +246,6 @@ impl<'a> Transaction<'a> {
         match &self.0.driver {
             Driver::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
             Driver::Postgres(connection) => connection.execute_batch(sql).await,
-        }
-    }
-
-    /// Inserts many rows into a table. `columns` contains the names of the columns with their Postgres types.
-    pub async fn insert_rows<'b, const N: usize>(
-        &self,
-        table: &str,
-        columns: &[(&str, types::Type); N],
-        rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
-    ) -> DbResult<()> {
-        let names = columns.each_ref().map(|(name, _)| *name).join(", ");
-        match &self.0.driver {
-            Driver::Sqlite(sqlite) => {
-                let places = ["?"; N].join(", ");
-                let sql = format!("INSERT INTO {table} ({names}) VALUES ({places})");
-                let mut insert = sqlite.prepare_cached(&sql)?;
-                for row in rows {
-                    insert.execute(params_from_iter(row))?;
-                }
-                Ok(())
-            }
-            Driver::Postgres(postgres) => {
-                let copy = format!("COPY {table} ({names}) FROM STDIN BINARY");
-                let types = columns.each_ref().map(|(_, column)| column.clone());
-                postgres.copy_in(&copy, &types, rows).await
-            }
         }
     }
 }

@@ -9,11 +9,10 @@ use deadpool_postgres::{Client, Transaction};
 use forum_api::store::postgres::{self, PostgresError};
 use futures_util::TryStreamExt as _;
 use tokio_postgres::Row;
-use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::ToSql;
 
-use super::named_params::{Bound, MISMATCH, NamedParams, Param, named_params};
+use super::named_params::{Bound, MISMATCH, NamedParams, named_params};
 use super::{DbError, DbResult};
 
 /// A connection to Postgres, inside or outside of a transaction.
@@ -180,23 +179,6 @@ impl Postgres<'_> {
     pub(super) async fn execute_texts(&self, sql: &str, parameters: &[String]) -> DbResult<()> {
         let values: Vec<_> = parameters.iter().map(|text| text as _).collect();
         self.transaction()?.execute(sql, &values).await.map(drop)
-    }
-
-    pub(super) async fn copy_in<'b, const N: usize>(
-        &self,
-        copy: &str,
-        types: &[Type; N],
-        rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
-    ) -> DbResult<()> {
-        let transaction = self.transaction()?;
-        let sink = transaction.receive(transaction.inner.copy_in(copy)).await?;
-        let mut copy = pin!(BinaryCopyInWriter::new(sink, types));
-        for row in rows {
-            let row = row.map(|value| value as &(dyn ToSql + Sync));
-            copy.as_mut().write(&row).await?;
-        }
-        copy.finish().await?;
-        Ok(())
     }
 
     /// Returns whether the transaction runs again after a conflict.
