@@ -29,10 +29,10 @@ pub fn config(database: String) -> Config {
     };
     let statements: [(&str, &'static str); 5] = [
         ("token", TOKEN),
-        ("owner", actor::LOAD),
+        ("owner", &actor::LOAD[0]),
         (
             "token and owner",
-            actor::LOAD_TOKEN[usize::from(is_postgres)],
+            &actor::LOAD_TOKEN[usize::from(is_postgres)],
         ),
         ("thread", &threads::ONE),
         ("posts", &posts::PAGE[usize::from(is_postgres)]),

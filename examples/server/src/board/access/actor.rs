@@ -30,7 +30,7 @@ fn columns(position: &str) -> String {
 
 /// Query of the guest or a member, without and with the position of the log. Returns no row for a member who is unknown
 /// or banned.
-static LOAD: LazyLock<[String; 2]> = LazyLock::new(|| {
+pub static LOAD: LazyLock<[String; 2]> = LazyLock::new(|| {
     [NO_POSITION, POSITION].map(|position| {
         format!(
             "SELECT {} FROM (SELECT 1) AS alone LEFT JOIN member ON member.id = :member
