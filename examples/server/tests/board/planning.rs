@@ -28,7 +28,8 @@ const OTHERS: [&str; 6] = [
     "/subscriptions?target=thread",
 ];
 
-/// Postgres plans a statement again after it has collected statistics, so that a few executions may be planned.
+/// Postgres plans a statement again after it has collected statistics, and up to six times on a new connection, so that
+/// fewer than half of the executions may be planned.
 #[test]
 fn no_statement_is_planned_on_each_request() {
     run_with_postgres(async {
@@ -68,10 +69,7 @@ fn no_statement_is_planned_on_each_request() {
         for row in rows {
             let (plans, calls): (i64, i64) = (row.get("plans"), row.get("calls"));
             let query: String = row.get("query");
-            assert!(
-                plans * 10 <= calls,
-                "{plans} plans in {calls} calls: {query}"
-            );
+            assert!(plans * 2 < calls, "{plans} plans in {calls} calls: {query}");
         }
     });
 }
