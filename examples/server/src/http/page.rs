@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use forum_api::panel::security_headers;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use http::{HeaderValue, StatusCode};
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use maud::{DOCTYPE, Markup, html};
+use sha2::{Digest as _, Sha256};
 
 use super::paths::{API, DOCS, MCP, PANEL};
 
@@ -70,18 +72,37 @@ pub async fn home_page(board_name: Arc<str>, has_mcp: bool) -> Response {
 }
 
 /// Returns the script of the start page.
-pub async fn reader_script() -> impl IntoResponse {
-    asset("text/javascript; charset=utf-8", include_str!("reader.js"))
+pub async fn reader_script(request: HeaderMap) -> Response {
+    asset(
+        &request,
+        "text/javascript; charset=utf-8",
+        include_str!("reader.js"),
+    )
 }
 
 /// Returns the style sheet of the start page.
-pub async fn reader_style() -> impl IntoResponse {
-    asset("text/css; charset=utf-8", include_str!("reader.css"))
+pub async fn reader_style(request: HeaderMap) -> Response {
+    asset(
+        &request,
+        "text/css; charset=utf-8",
+        include_str!("reader.css"),
+    )
 }
 
-fn asset(content_type: &'static str, content: &'static str) -> Response {
-    let mut response = content.into_response();
+/// Returns a file with its hash as the `etag`, or a 304 if the client has the file.
+fn asset(request: &HeaderMap, content_type: &'static str, content: &'static str) -> Response {
+    let tag = format!(
+        "\"{}\"",
+        BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(content))
+    );
+    let is_tag = |value: &HeaderValue| value.to_str().is_ok_and(|tags| tags.contains(&tag));
+    let mut response = if request.get_all(IF_NONE_MATCH).iter().any(is_tag) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        content.into_response()
+    };
     let headers = response.headers_mut();
+    headers.extend(HeaderValue::from_str(&tag).map(|tag| (ETAG, tag)));
     headers.extend(security_headers());
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

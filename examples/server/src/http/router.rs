@@ -17,6 +17,7 @@ use http::{HeaderValue, StatusCode};
 use tower::util::option_layer;
 use tower::{Layer, Service};
 
+use super::compression::compressed;
 use super::cors;
 use super::metrics::{self, Metrics};
 use super::page::{
@@ -65,9 +66,11 @@ pub struct Monitor {
 impl Monitor {
     /// Builds the router of a listener for the operator.
     pub fn router(self) -> Router {
-        self.routes(true)
+        let routes = self
+            .routes(true)
             .fallback(not_found)
-            .method_not_allowed_fallback(not_found)
+            .method_not_allowed_fallback(not_found);
+        compressed(routes)
     }
 
     fn routes(self, with_metrics: bool) -> Router {
@@ -110,7 +113,7 @@ impl ServerRouter {
             Some(mcp) => routes.route_service(MCP, cors.layer(mcp)),
             None => routes,
         };
-        mount(rest, API, cors.layer(self.api))
+        compressed(mount(rest, API, cors.layer(self.api)))
     }
 }
 

@@ -87,9 +87,14 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     ];
     assert_eq!(addresses, expected);
     for address in addresses {
-        let status = get(&server.url(address)).status;
+        let answer = get(&server.url(address));
         let expected = if address == "/panel" { 303 } else { 200 };
-        assert_eq!(status, expected, "{address}");
+        assert_eq!(answer.status, expected, "{address}");
+        if address.contains('.') {
+            let known = [("if-none-match", answer.header("etag").unwrap())];
+            let answer = send("GET", &server.url(address), &known, "");
+            assert_eq!((answer.status, &*answer.body), (304, ""), "{address}");
+        }
     }
     assert_eq!(send("POST", &server.url("/"), &[], "").status, 404);
     let document = get(&server.url("/openapi.json"));
