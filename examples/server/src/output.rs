@@ -127,6 +127,9 @@ pub trait ListItem<const N: usize>: Serialize {
 }
 
 /// Columns of text under headings. Cells of a column have the width of the longest one.
+///
+/// `comfy-table` wraps a cell between words and measures cells with colours only with `crossterm`; `tabled` needs nine
+/// more crates.
 #[derive(Debug)]
 pub struct Table<const N: usize> {
     headings: [&'static str; N],

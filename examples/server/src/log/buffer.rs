@@ -1,4 +1,7 @@
 //! A bounded buffer between the threads that log and the thread that writes, so that logging never waits for output.
+//!
+//! `tracing-appender` writes each line on its own and wakes its thread for it, which costs 1 to 6 µs of CPU time more of a
+//! request's 27 µs or more. It bounds the number of lines instead of the memory, and logs no number of lost lines.
 
 use std::io::{self, Write};
 use std::mem;
