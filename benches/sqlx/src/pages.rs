@@ -56,7 +56,7 @@ impl Values {
             ":sees" => Value::Text(",1,2,3,"),
             ":moderates" => Value::Text(","),
             ":source" | ":html" => Value::Flag(true),
-            ":window" => Value::Text("post.edit_window_minutes"),
+            ":edit_window" => Value::Text("post.edit_window_minutes"),
             other => panic!("no value of {other}"),
         }
     }

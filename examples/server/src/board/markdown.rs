@@ -69,9 +69,12 @@ pub fn render_blocking(source: &str) -> String {
 fn rendered(source: &str) -> String {
     let mut html = String::new();
     let source = delimited(source);
-    html::push_html(&mut html, linked(safe(events(&source))));
-    if matches!(source, Cow::Owned(_)) {
-        html = restored(&html);
+    match &source {
+        Cow::Borrowed(source) => html::push_html(&mut html, safe(events(source))),
+        Cow::Owned(source) => {
+            html::push_html(&mut html, linked(safe(events(source))));
+            html = restored(&html);
+        }
     }
     // Content security policies can forbid styles. `<` is escaped in texts.
     let replacements = [
@@ -318,12 +321,17 @@ fn begins_with(text: &str, prefix: &str) -> bool {
         .is_some_and(|beginning| beginning.eq_ignore_ascii_case(prefix))
 }
 
+/// Maximum length of a domain in characters.
+const MAX_DOMAIN_LENGTH: usize = 253;
+
 /// Returns the domain at the beginning of a text. Its last two labels have no underscore.
 fn domain(text: &str) -> Option<&str> {
     let is_end = |letter: char| {
         letter.is_ascii() && !letter.is_ascii_alphanumeric() && !"-_.".contains(letter)
             || is_after_address(letter)
     };
+    let end = text.char_indices().nth(MAX_DOMAIN_LENGTH);
+    let text = text.get(..end.map_or(text.len(), |(end, _)| end))?;
     let domain = text.split(is_end).next()?.trim_end_matches('.');
     let mut last_labels = domain.rsplit('.').take(2);
     (last_labels.all(|label| !label.contains('_')) && domain.contains(char::is_alphanumeric))
@@ -636,6 +644,8 @@ https://a.b/?c&copy; https://a.b/; => {https://a.b/?c https://a.b/?c}© {https:/
             "https://a.b/".to_owned() + &"*.".repeat(100_000),
             "https://a.b/".to_owned() + &")]".repeat(100_000),
             "a@".repeat(100_000),
+            "www.a_".repeat(100_000),
+            "éwww.".repeat(100_000) + "_",
             "a.".repeat(100_000),
             "_".repeat(100_000) + "a",
             "- ".repeat(10_000),

@@ -121,7 +121,7 @@ impl StartContext {
             |row| {
                 Ok(Self {
                     forum_title: row.value("forum_title")?,
-                    author: row.author(["actor_id", "actor_name", "actor_avatar_url"])?,
+                    author: row.author(["actor_id", "actor_name", "actor_avatar"])?,
                     settings: SettingValues::read(row)?,
                     times: PostTimes::read(row)?,
                 })

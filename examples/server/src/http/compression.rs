@@ -1,13 +1,17 @@
 //! Compression of responses.
 
 use axum::Router;
+use axum::body::HttpBody;
 use axum::extract::Request;
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, VARY};
-use http::{HeaderValue, Response, StatusCode};
-use tower::util::{MapRequestLayer, MapResponseLayer};
+use axum::middleware::{Next, from_fn};
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
+    IF_NONE_MATCH, VARY,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{DefaultPredicate, Predicate as _, SizeAbove};
+use tower_http::compression::predicate::{NotForContentType, Predicate};
 
 /// Minimum size of a compressed response in bytes.
 const MIN_LEN: u64 = 256;
@@ -15,51 +19,80 @@ const MIN_LEN: u64 = 256;
 /// Permits a response that is not compressed. Preferred only if the client accepts nothing else.
 const LAST_RESORT: HeaderValue = HeaderValue::from_static("identity;q=0.001");
 
+/// The end of the `etag` of a compressed body.
+const COMPRESSED_TAG: &str = "-gzip\"";
+
 /// Compresses the responses of a router for clients that accept gzip.
 pub fn compressed(router: Router) -> Router {
-    let predicate = DefaultPredicate::new().and(SizeAbove::new(MIN_LEN));
+    let predicate = IsLong
+        .and(NotForContentType::IMAGES)
+        .and(NotForContentType::SSE);
     let compression = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(predicate);
-    router.layer((
-        MapRequestLayer::new(accept_identity),
-        MapResponseLayer::new(describe),
-        compression,
-    ))
+    router.layer(compression).layer(from_fn(negotiate))
 }
 
-/// Permits a response that is not compressed: `tower-http` otherwise replaces the status by 406, after the request was
-/// executed.
-fn accept_identity(mut request: Request) -> Request {
-    let headers = request.headers_mut();
-    let accepted: Vec<_> = headers.get_all(ACCEPT_ENCODING).iter().cloned().collect();
-    if !accepted.is_empty() {
-        headers.insert(ACCEPT_ENCODING, LAST_RESORT);
-        headers.extend(accepted.into_iter().map(|value| (ACCEPT_ENCODING, value)));
+/// Selects long responses. A response to HEAD has the length of the response to GET, but no body.
+#[derive(Clone, Copy)]
+struct IsLong;
+
+impl Predicate for IsLong {
+    fn should_compress<B: HttpBody>(&self, response: &Response<B>) -> bool {
+        let header = |name: HeaderName| response.headers().get(name)?.to_str().ok();
+        let length = header(CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        let length = length.or_else(|| response.body().size_hint().exact());
+        // The length of a compressed page would reveal its CSRF token to a site that chooses the query.
+        let is_private_page = header(CACHE_CONTROL) == Some("no-store")
+            && header(CONTENT_TYPE).is_some_and(|value| value.starts_with("text/html"));
+        !is_private_page && length.is_none_or(|length| length >= MIN_LEN)
     }
-    request
 }
 
-/// Marks the `etag` of a compressed body as weak, because it is that of the body without compression. Adds the `vary` of
-/// the body to a 304.
-fn describe<B>(mut response: Response<B>) -> Response<B> {
+/// Gives compressed bodies an `etag` of their own, and recognizes it in requests. A 304 has the `vary` of the body.
+async fn negotiate(mut request: Request, next: Next) -> axum::response::Response {
+    let headers = request.headers_mut();
+    accept_identity(headers);
+    let known = headers
+        .get(IF_NONE_MATCH)
+        .and_then(|value| value.to_str().ok());
+    let known = known.filter(|tags| tags.contains(COMPRESSED_TAG));
+    let known = known.and_then(|tags| tags.replace(COMPRESSED_TAG, "\"").parse().ok());
+    let is_known = known.is_some();
+    if let Some(tags) = known {
+        headers.insert(IF_NONE_MATCH, tags);
+    }
+    let mut response = next.run(request).await;
     let is_unchanged = response.status() == StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();
     if is_unchanged {
         headers.append(VARY, ACCEPT_ENCODING.into());
     }
-    if headers.contains_key(CONTENT_ENCODING)
-        && let Some(tag) = headers.get(ETAG)
-        && let Ok(tag) = HeaderValue::from_bytes(&[b"W/", tag.as_bytes()].concat())
+    let is_compressed = headers.contains_key(CONTENT_ENCODING) || is_unchanged && is_known;
+    let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok());
+    let tag = tag.and_then(|tag| tag.strip_suffix('"'));
+    if let Some(tag) = tag.filter(|_| is_compressed)
+        && let Ok(tag) = HeaderValue::try_from(format!("{tag}{COMPRESSED_TAG}"))
     {
         headers.insert(ETAG, tag);
     }
     response
 }
 
+/// Permits a response that is not compressed: `tower-http` otherwise replaces the status by 406, after the request was
+/// executed.
+fn accept_identity(headers: &mut HeaderMap) {
+    let accepted: Vec<_> = headers.get_all(ACCEPT_ENCODING).iter().cloned().collect();
+    if !accepted.is_empty() {
+        headers.insert(ACCEPT_ENCODING, LAST_RESORT);
+        headers.extend(accepted.into_iter().map(|value| (ACCEPT_ENCODING, value)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use axum::body::to_bytes;
+    use axum::response::Html;
     use axum::routing::get;
     use tower::ServiceExt as _;
 
@@ -68,11 +101,17 @@ mod tests {
     #[tokio::test]
     async fn long_texts_are_compressed_for_clients_that_accept_gzip() {
         let text = "tea ".repeat(1000);
+        let page = text.clone();
+        let unchanged = async |headers: HeaderMap| {
+            assert_eq!(headers[IF_NONE_MATCH], "\"0\", \"1\"");
+            (StatusCode::NOT_MODIFIED, [(ETAG, "\"1\"")])
+        };
         let router = compressed(
             Router::new()
                 .route("/long", get(([(ETAG, "\"1\"")], text)))
                 .route("/short", get("tea"))
-                .route("/unchanged", get(StatusCode::NOT_MODIFIED)),
+                .route("/private", get(([(CACHE_CONTROL, "no-store")], Html(page))))
+                .route("/unchanged", get(unchanged)),
         );
         for (path, accepted, is_compressed) in [
             ("/long", "gzip, deflate, br", true),
@@ -83,6 +122,7 @@ mod tests {
             ("/long", "gzip;q=0", false),
             ("/long", "identity;q=0, *;q=0", false),
             ("/short", "gzip", false),
+            ("/private", "gzip", false),
         ] {
             let request = Request::get(path).header(ACCEPT_ENCODING, accepted);
             let request = request.body(axum::body::Body::empty()).unwrap();
@@ -91,18 +131,28 @@ mod tests {
             let (head, body) = response.into_parts();
             let is_long = path == "/long";
             let header = |name| head.headers.get(name).map(|value| value.to_str().unwrap());
-            let tag = if is_compressed { "W/\"1\"" } else { "\"1\"" };
+            let tag = if is_compressed { "\"1-gzip\"" } else { "\"1\"" };
             assert_eq!(header(ETAG), is_long.then_some(tag), "{accepted}");
             assert_eq!(header(VARY), is_long.then_some("accept-encoding"));
             let encoding = header(CONTENT_ENCODING);
             assert_eq!(encoding, is_compressed.then_some("gzip"), "{accepted}");
             let body = to_bytes(body, usize::MAX).await.unwrap();
             assert_eq!(body.starts_with(&[0x1f, 0x8b]), is_compressed);
-            assert_eq!(body.len() < 256, is_compressed || !is_long, "{accepted}");
+            assert_eq!(
+                body.len() < 256,
+                is_compressed || path == "/short",
+                "{accepted}"
+            );
         }
-        let request = Request::get("/unchanged");
+        let request = Request::head("/long").header(ACCEPT_ENCODING, "gzip");
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.headers()[ETAG], "\"1-gzip\"");
+        assert_eq!(response.headers().get(CONTENT_LENGTH), None);
+        let request = Request::get("/unchanged").header(IF_NONE_MATCH, "\"0\", \"1-gzip\"");
         let request = request.body(axum::body::Body::empty()).unwrap();
         let response = router.oneshot(request).await.unwrap();
         assert_eq!(response.headers()[VARY], "accept-encoding");
+        assert_eq!(response.headers()[ETAG], "\"1-gzip\"");
     }
 }

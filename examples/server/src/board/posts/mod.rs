@@ -34,7 +34,7 @@ use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
 /// Columns that are the same for all posts of a thread. [`PostView::read`] reads them.
 const THREAD_COLUMNS: &str = "
     thread.forum_id, thread.locked, thread.first_post_id,
-    (SELECT value FROM setting WHERE key = :window) AS edit_window";
+    (SELECT value FROM setting WHERE key = :edit_window) AS edit_window";
 
 /// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
 /// at the later of two positions: after the page key, or at the post `:from`.
@@ -95,7 +95,7 @@ pub async fn list(
     let parameters = bind! {
         ":thread": thread, ":time": time, ":id": id, ":from": from,
         ":source": list.filter.body.has_source(), ":html": list.filter.body.has_html(),
-        ":rows": list.limit.plus_one(), ":window": EDIT_WINDOW.key,
+        ":rows": list.limit.plus_one(), ":edit_window": EDIT_WINDOW.key,
     };
     let mut page = PageReader::new(actor, list, now);
     connection
