@@ -53,14 +53,21 @@ impl Predicate for IsLong {
 async fn negotiate(mut request: Request, next: Next) -> axum::response::Response {
     let headers = request.headers_mut();
     accept_identity(headers);
-    let known = headers
-        .get(IF_NONE_MATCH)
-        .and_then(|value| value.to_str().ok());
-    let known = known.filter(|tags| tags.contains(COMPRESSED_TAG));
-    let known = known.and_then(|tags| tags.replace(COMPRESSED_TAG, "\"").parse().ok());
-    let is_known = known.is_some();
-    if let Some(tags) = known {
-        headers.insert(IF_NONE_MATCH, tags);
+    let mut is_known = false;
+    let lines = headers
+        .iter_mut()
+        .filter(|(name, _)| *name == IF_NONE_MATCH);
+    for (_, tags) in lines {
+        let known = tags
+            .to_str()
+            .ok()
+            .filter(|tags| tags.contains(COMPRESSED_TAG));
+        if let Some(known) = known
+            && let Ok(plain) = known.replace(COMPRESSED_TAG, "\"").parse()
+        {
+            *tags = plain;
+            is_known = true;
+        }
     }
     let mut response = next.run(request).await;
     let is_unchanged = response.status() == StatusCode::NOT_MODIFIED;
