@@ -202,16 +202,16 @@ def elements(page: LexborHTMLParser) -> set[tuple[str, ...]]:
     return {(node.tag, *sorted(node.attributes)) for node in page.root.traverse(include_text=False)}
 
 
-def check_pages(board: Board, operate: Callable[..., str], texts: list[str]) -> None:
+def check_pages(board: Board, operate: Callable[[str], str], texts: list[str]) -> None:
     """Texts add no element and no attribute to pages."""
     groups = [" ".join(texts[start : start + 20]).replace("\0", "") for start in range(0, len(texts), 20)]
     plain, *others = board.each(pages, ["plain text", *groups])
     for group, found in zip(groups, others):
         added = [page - reference for page, reference in zip(found, plain)]
         expect(not any(added), "pages", added, group)
-    while operate("delivery", "list", "--json", "--state", "queued") != "[]\n":
+    while operate("delivery list --json --state queued") != "[]\n":
         sleep(0.2)
-    identifiers = [delivery["id"] for delivery in json.loads(operate("delivery", "list", "--json"))]
+    identifiers = [delivery["id"] for delivery in json.loads(operate("delivery list --json"))]
     *others, plain = board.each(lambda board, identifier: board.page(f"/panel/deliveries/{identifier}"), identifiers)
     titles = {json.loads(page.css_first("pre.block").text())["data"]["thread"]["title"] for page in others}
     expect({text.strip() for text in texts} >= titles and len(titles) > 300, "deliveries", titles)
@@ -219,38 +219,35 @@ def check_pages(board: Board, operate: Callable[..., str], texts: list[str]) -> 
     expect(not added, "deliveries", added)
 
 
-def run(program: str, directory: str, greeting: dict[str, str], cases: list, naughty: list[str], texts: list[str]) -> None:
-    def operate(*arguments: str) -> str:
-        return subprocess.run([program, *arguments], cwd=directory, check=True, capture_output=True, text=True).stdout
-
-    operate("setting", "post.interval_seconds", "0")
-    for setting in ("post.per_hour", "message.per_hour", "message.inbox_quota"):
-        operate("setting", setting, "1000000")
-    webhook = "webhook add --allow-private-webhooks --url http://127.0.0.1:9 --topics thread.created"
-    operate(*webhook.split())
-    board = Board(greeting)
-    board.each(check_json, cases)
-    board.each(check_text, naughty)
-    board.each(check_html, texts)
-    check_pages(board, operate, texts)
-
-
 def main(program: str, suite: str, strings: str) -> None:
     cases, naughty = (json.loads(Path(path).read_text()) for path in (suite, strings))
     payloads = sorted({entry.payload for entry in get_all_payloads().values()})
     options = "--token-budget 4294967295 --guest-budget 4294967295 --listen 127.0.0.1:0 --allow-private-webhooks --json"
     with TemporaryDirectory() as directory, open(Path(directory, "log"), "w+") as log:
-        command = [program, *options.split()]
-        with subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=log) as server:
+
+        def operate(command: str) -> str:
+            arguments = [program, *command.split()]
+            return subprocess.run(arguments, cwd=directory, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+        with subprocess.Popen([program, *options.split()], cwd=directory, stdout=subprocess.PIPE, stderr=log) as server:
             try:
-                run(program, directory, json.loads(server.stdout.readline()), cases, naughty, naughty + payloads)
+                greeting = json.loads(server.stdout.readline())
+                operate("setting post.interval_seconds 0")
+                for setting in ("post.per_hour", "message.per_hour", "message.inbox_quota"):
+                    operate(f"setting {setting} 1000000")
+                operate("webhook add --allow-private-webhooks --url http://127.0.0.1:9 --topics thread.created")
+                board = Board(greeting)
+                board.each(check_json, cases)
+                board.each(check_text, naughty)
+                board.each(check_html, naughty + payloads)
+                check_pages(board, operate, naughty + payloads)
             finally:
                 server.terminate()
         log.seek(0)
         lines = log.read()
         expect(server.returncode == 0 and "panic" not in lines, "server", server.returncode, lines[-250:])
     counts = [len(cases), len(naughty), len(payloads)]
-    print(*failures[:20], sep="\n")
+    print(*failures[:20], sep="\n", end="\n" if failures else "")
     print("{} JSON texts, {} naughty strings, {} XSS payloads: {} failures".format(*counts, len(failures)))
     sys.exit(bool(failures) or min(counts) < 300)
 
