@@ -350,7 +350,7 @@ fn errors_of_each_statement_are_logged_without_values() {
         printed += &stderr;
         server.directory.execute(&fault.end);
     }
-    assert!(failed > 50, "{failed} of {}", faults.len());
+    assert!(failed * 3 > faults.len(), "{failed} of {}", faults.len());
     let (_, log) = server.stop_with_log();
     for text in [&log, &printed] {
         assert!(text.contains(code), "{text}");
