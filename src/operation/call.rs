@@ -24,6 +24,9 @@ use crate::runtime::BoxFuture;
 use crate::store::IdempotentRequest;
 use crate::task::{catch_panic, spawn_and_join};
 
+/// Capacity in bytes of a new body. Most resources have shorter ones.
+const INITIAL_CAPACITY: usize = 1024;
+
 /// Caller of an operation: [`Caller`] if guests can call it, otherwise [`MemberCaller`]. A host cannot implement this
 /// trait.
 pub trait CallerKind: private::Caller + Sync + Send + 'static {
@@ -302,9 +305,11 @@ impl<F: Signature> Execution<F> {
         let status = response.status;
         let body = match status {
             StatusCode::NO_CONTENT => Bytes::new(),
-            _ => serde_json::to_vec(&wire)
-                .map_err(ApiError::internal)?
-                .into(),
+            _ => {
+                let mut bytes = Vec::with_capacity(INITIAL_CAPACITY);
+                serde_json::to_writer(&mut bytes, &wire).map_err(ApiError::internal)?;
+                bytes.into()
+            }
         };
         Ok(ApiResponse {
             body,
