@@ -308,7 +308,8 @@ impl<F: Signature> Execution<F> {
             _ => {
                 let mut bytes = Vec::with_capacity(INITIAL_CAPACITY);
                 serde_json::to_writer(&mut bytes, &wire).map_err(ApiError::internal)?;
-                bytes.into()
+                // Without the unused capacity, because a slow client can keep the body for long.
+                Bytes::copy_from_slice(&bytes)
             }
         };
         Ok(ApiResponse {
