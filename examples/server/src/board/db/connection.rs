@@ -11,6 +11,7 @@ use send_wrapper::SendWrapper;
 
 use super::named_params::{Bound, MISMATCH};
 use super::postgres_transaction::Postgres;
+use super::row::SqliteRow;
 use super::{DbError, DbResult, Row};
 
 /// Future of a query or a command.
@@ -141,10 +142,13 @@ impl<'a> Connection<'a> {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 bind_all(&mut statement, parameters)?;
+                let names = statement.column_names().into_iter();
+                let names: Vec<_> = names.map(str::to_owned).collect();
                 let mut rows = statement.raw_query();
                 while let Some(row) = rows.next()?
-                    && read(&Row::sqlite(row))?.is_continue()
-                {}
+                    && read(&Row::Sqlite(SqliteRow::new(row, &names)))?.is_continue()
+                {
+                }
                 Ok(())
             }
             Driver::Postgres(connection) => {

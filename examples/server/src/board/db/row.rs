@@ -14,28 +14,53 @@ use super::{DbError, DbResult};
 /// A row of either database.
 #[derive(Debug)]
 pub enum Row<'a> {
-    /// The number is the column after the one that was read last. A search for a name begins with it, because most rows
-    /// are read in the order of the query.
-    Sqlite(&'a rusqlite::Row<'a>, Cell<usize>),
+    Sqlite(SqliteRow<'a>),
     Postgres(&'a tokio_postgres::Row),
 }
 
-impl<'a> Row<'a> {
-    pub(super) const fn sqlite(row: &'a rusqlite::Row<'a>) -> Self {
-        Self::Sqlite(row, Cell::new(0))
+/// A row of SQLite with the names of its columns, which are read once for all rows of a query: SQLite returns a name as a
+/// C string.
+#[derive(Debug)]
+pub struct SqliteRow<'a> {
+    row: &'a rusqlite::Row<'a>,
+    names: &'a [String],
+    /// The column after the one that was read last. Most rows are read in the order of the query.
+    next: Cell<usize>,
+}
+
+impl<'a> SqliteRow<'a> {
+    pub(super) const fn new(row: &'a rusqlite::Row<'a>, names: &'a [String]) -> Self {
+        let next = Cell::new(0);
+        Self { row, names, next }
     }
 
+    /// Returns the index of a column.
+    fn index(&self, name: &str) -> rusqlite::Result<usize> {
+        let next = self.next.get();
+        let is_next = self.names.get(next).is_some_and(|found| found == name);
+        let index = if is_next {
+            next
+        } else {
+            let index = self.names.iter().position(|found| found == name);
+            index.ok_or_else(|| rusqlite::Error::InvalidColumnName(name.into()))?
+        };
+        self.next.set(index + 1);
+        Ok(index)
+    }
+}
+
+impl<'a> Row<'a> {
     pub fn value<T: FromSql + types::FromSql<'a>>(&self, name: &str) -> DbResult<T> {
         match self {
-            Self::Sqlite(row, next) => Ok(row.get(index(row, next, name)?)?),
+            Self::Sqlite(found) => Ok(found.row.get(found.index(name)?)?),
             Self::Postgres(row) => Ok(row.try_get(name)?),
         }
     }
 
     pub fn text(&self, name: &str) -> DbResult<Option<&'a str>> {
         match self {
-            Self::Sqlite(row, next) => {
-                let text = row.get_ref(index(row, next, name)?)?.as_str_or_null();
+            Self::Sqlite(found) => {
+                let text = found.row.get_ref(found.index(name)?)?.as_str_or_null();
                 Ok(text.map_err(rusqlite::Error::from)?)
             }
             Self::Postgres(row) => Ok(row.try_get(name)?),
@@ -53,7 +78,7 @@ impl<'a> Row<'a> {
     /// Decodes a token from the columns of its table.
     pub fn token(&self) -> DbResult<TokenRecord> {
         match self {
-            Self::Sqlite(row, _) => Ok(sqlite::read_token(row)?),
+            Self::Sqlite(found) => Ok(sqlite::read_token(found.row)?),
             Self::Postgres(row) => Ok(postgres::read_token(row)?),
         }
     }
@@ -99,17 +124,6 @@ impl<'a> Row<'a> {
         author.avatar_url = self.value(picture)?;
         Ok(Some(author))
     }
-}
-
-/// Returns the index of a column of SQLite.
-fn index(row: &rusqlite::Row<'_>, next: &Cell<usize>, name: &str) -> rusqlite::Result<usize> {
-    let columns = row.as_ref();
-    let index = match columns.column_name(next.get()) {
-        Ok(found) if found == name => next.get(),
-        _ => columns.column_index(name)?,
-    };
-    next.set(index + 1);
-    Ok(index)
 }
 
 fn state(text: &str) -> DbResult<ContentState> {
