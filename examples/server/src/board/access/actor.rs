@@ -178,7 +178,7 @@ impl ActorRow {
 
     /// Loads those of the members who exist and are not banned.
     pub async fn load_all(connection: &Connection<'_>, members: &[i64]) -> DbResult<Vec<Self>> {
-        let parameters = bind! { ":members": json(members) };
+        let parameters = bind! { ":members": json(members)? };
         connection.all(&LOAD_MEMBERS, parameters, Self::read).await
     }
 

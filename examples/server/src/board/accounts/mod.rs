@@ -77,7 +77,7 @@ pub async fn names(
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     let ids: Vec<_> = members.iter().flat_map(UserId::to_i64).collect();
     let names = connection
-        .all(find, bind![json(&ids)], |row| {
+        .all(find, bind![json(&ids)?], |row| {
             Ok((row.id("id")?, row.value("username")?))
         })
         .await;

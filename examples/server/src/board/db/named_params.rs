@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+use serde::Serialize;
 use tokio_postgres::types;
 
-use super::DbError;
+use super::{DbError, DbResult};
 
 /// A value that both databases accept as a parameter.
 pub trait Param: rusqlite::ToSql + types::ToSql + Sync {}
@@ -35,9 +36,9 @@ macro_rules! bind {
 
 pub use bind;
 
-/// Formats ids as a JSON list.
-pub fn json(ids: &[i64]) -> String {
-    serde_json::json!(ids).to_string()
+/// Formats a list as JSON.
+pub fn json<T: Serialize>(list: &[T]) -> DbResult<String> {
+    serde_json::to_string(list).map_err(|_| DbError::Invalid("a list cannot be written as JSON"))
 }
 
 pub(super) const MISMATCH: DbError = DbError::Invalid("the parameters do not match the statement");

@@ -6,7 +6,7 @@ use forum_api::model::Timestamp;
 use serde::Serialize;
 
 use crate::board::access::visibility::between_commas;
-use crate::board::db::{Connection, DbError, DbResult, Transaction, bind, json};
+use crate::board::db::{Connection, DbResult, Transaction, bind, json};
 use crate::board::markdown;
 use crate::board::search::fold_words;
 
@@ -96,9 +96,9 @@ impl Batch {
     /// Writes the batch. Posts in the forums `on_profiles` count on their authors' profiles.
     pub async fn write(mut self, tx: &Transaction<'_>, on_profiles: &[i64]) -> DbResult<()> {
         self.number(tx).await?;
-        tx.execute(INSERT_THREADS, bind![rows(&self.threads)?])
+        tx.execute(INSERT_THREADS, bind![json(&self.threads)?])
             .await?;
-        tx.execute(INSERT_POSTS, bind![rows(&self.posts)?]).await?;
+        tx.execute(INSERT_POSTS, bind![json(&self.posts)?]).await?;
         advance_sequences(tx).await?;
         count(tx, self.last_post, on_profiles).await
     }
@@ -109,7 +109,7 @@ impl Batch {
         let find = "
             SELECT id, last_number FROM thread
             WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
-        let threads = bind![json(&threads)];
+        let threads = bind![json(&threads)?];
         let mut last: HashMap<i64, i64> = connection
             .all(find, threads, |row| {
                 Ok((row.value("id")?, row.value("last_number")?))
@@ -124,11 +124,6 @@ impl Batch {
         }
         Ok(())
     }
-}
-
-fn rows(items: &impl Serialize) -> DbResult<String> {
-    serde_json::to_string(items)
-        .map_err(|_| DbError::Invalid("the content cannot be written as JSON"))
 }
 
 const INSERT_THREADS: &str = "

@@ -22,7 +22,7 @@ pub async fn deliver(
     recipients: &[i64],
 ) -> db::DbResult<i64> {
     let parameters = bind! {
-        ":text": text(tx, message, false).await?, ":recipients": json(recipients), ":at": message.at,
+        ":text": text(tx, message, false).await?, ":recipients": json(recipients)?, ":at": message.at,
         ":counts": true, ":sender": Some(message.sender),
     };
     let sent = tx.execute_all(&[COUNT, COPIES], parameters).await?;
@@ -37,7 +37,7 @@ pub async fn notify(
 ) -> db::DbResult<()> {
     let no_sender: Option<i64> = None;
     let parameters = bind! {
-        ":text": text(tx, message, true).await?, ":recipients": json(&[recipient]),
+        ":text": text(tx, message, true).await?, ":recipients": json(&[recipient])?,
         ":at": message.at, ":counts": false, ":sender": no_sender,
     };
     tx.execute_all(&[COUNT, COPIES], parameters).await.map(drop)

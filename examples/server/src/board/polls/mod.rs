@@ -12,7 +12,7 @@ use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::{Visibility, sees_thread};
-use crate::board::db::{self, Connection, Row, Transaction, bind};
+use crate::board::db::{self, Connection, Row, Transaction, bind, json};
 use crate::board::events::{Command, EventRecorder};
 use crate::board::posts::edit_limit;
 use crate::board::posts::post_events::EventScope;
@@ -248,7 +248,7 @@ async fn update(
         UPDATE poll SET question = :question, max_choices = :max_choices, can_change_vote = :can_change_vote,
             closes_at = :closes_at, version = version + 1
         WHERE id = :poll";
-    edit_limit::count_with(tx, actor, now, vec![update], parameters.to_vec()).await?;
+    edit_limit::run_counted(tx, actor, now, vec![update], parameters.to_vec()).await?;
     let Some(options) = &draft.options else {
         return Ok(());
     };
@@ -374,7 +374,3 @@ const CHANGE_VOTE: [&str; 4] = [
     WHERE poll_option.id = change.option_id",
     "UPDATE poll SET voters = voters + :voters WHERE id = :poll",
 ];
-
-fn json(list: impl serde::Serialize) -> BoardResult<String> {
-    serde_json::to_string(&list).map_err(BoardError::internal)
-}

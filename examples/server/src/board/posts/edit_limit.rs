@@ -36,18 +36,18 @@ pub async fn check(
     rules::check_frequency(oldest, now, most, rules::HOUR, texts.too_many_edits)
 }
 
-/// Runs the `changes` of an edit, and counts it.
-pub async fn count_with(
+/// Runs the statements of an edit, and counts the edit.
+pub async fn run_counted(
     tx: &Transaction<'_>,
     actor: &Actor,
     now: Timestamp,
-    mut changes: Vec<&'static str>,
+    mut statements: Vec<&'static str>,
     mut parameters: Vec<Bound<'_>>,
 ) -> DbResult<()> {
     let member = limited(actor);
     let since = now.saturating_sub(rules::HOUR);
     if member.is_some() {
-        changes.extend([
+        statements.extend([
             "DELETE FROM member_edit WHERE member_id = :member AND edited_at <= :since",
             "INSERT INTO member_edit (member_id, edited_at) VALUES (:member, :edited_at)",
         ]);
@@ -55,7 +55,7 @@ pub async fn count_with(
             ":member": member, ":since": since, ":edited_at": now,
         });
     }
-    tx.execute_all(&changes, &parameters).await.map(drop)
+    tx.execute_all(&statements, &parameters).await.map(drop)
 }
 
 fn limited(actor: &Actor) -> Option<i64> {

@@ -46,7 +46,7 @@ pub async fn read(
         hit.score = found.map_or(0, |found| found.score) as f64 / 1e6;
         Ok(hit)
     };
-    connection.all(FIND, bind![json(&posts)], hit).await
+    connection.all(FIND, bind![json(&posts)?], hit).await
 }
 
 /// Maximum length of an excerpt in characters.

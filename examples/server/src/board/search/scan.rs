@@ -300,7 +300,7 @@ async fn with_earlier_match(
     };
     let threads: Vec<i64> = found.iter().map(|found| found.thread).collect();
     let parameters = bind! {
-        ":threads": json(&threads), ":text": filter.text, ":first": behind.start(),
+        ":threads": json(&threads)?, ":text": filter.text, ":first": behind.start(),
         ":last": behind.end(),
     };
     let find = connection.dialect(EARLIER_ON_SQLITE, EARLIER_ON_POSTGRES);
