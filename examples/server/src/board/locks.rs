@@ -1,8 +1,8 @@
 //! Row locks of commands on Postgres, in the order that [`db`] describes. On SQLite a transaction excludes all
 //! other writers, and these functions lock nothing.
 //!
-//! A statement that locks a row reads nothing else. If it has waited for the lock, it returns the latest version of the
-//! row, but it would return joined rows as they were when the statement began.
+//! A statement that locks rows reads only the ids of these rows. If it has waited for a lock, it would return other columns
+//! as they were when the statement began.
 
 use forum_api::model::{NewMessage, UserRef};
 

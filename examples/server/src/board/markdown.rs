@@ -147,15 +147,15 @@ const fn lowered(level: HeadingLevel) -> HeadingLevel {
 fn is_safe_address(address: &str) -> bool {
     let scheme = address.split(['/', '?', '#']).next().unwrap_or_default();
     scheme.split_once(':').is_none_or(|(scheme, _)| {
-        let is_in_no_scheme =
+        let is_outside_of_schemes =
             |letter: char| letter.is_ascii_punctuation() && !"+-.".contains(letter);
-        scheme.contains(is_in_no_scheme)
+        scheme.contains(is_outside_of_schemes)
             || ["http", "https", "mailto"].contains(&&*scheme.to_ascii_lowercase())
     })
 }
 
-/// Characters before and after a bare address in a source for the parser, and the characters that replace marks in it. They
-/// are no characters of texts.
+/// Characters before and after a bare address in a source for the parser, and the characters that replace marks in it.
+/// Unicode reserves these noncharacters for the use within a program.
 const BEGIN: char = '\u{fdd0}';
 const END: char = '\u{fdd1}';
 const REPLACEMENTS: [(char, char); 5] = [

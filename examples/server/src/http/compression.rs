@@ -49,7 +49,7 @@ impl Predicate for IsLong {
     }
 }
 
-/// Gives compressed bodies an `etag` of their own, and recognizes it in requests. A 304 has the `vary` of the body.
+/// Gives compressed bodies an `etag` of their own, and recognises it in requests. A 304 has the `vary` of the body.
 async fn negotiate(mut request: Request, next: Next) -> axum::response::Response {
     let headers = request.headers_mut();
     accept_identity(headers);
@@ -98,12 +98,18 @@ fn accept_identity(headers: &mut HeaderMap) {
 
 #[cfg(test)]
 mod tests {
-    use axum::body::to_bytes;
-    use axum::response::Html;
+    use axum::body::{Body, to_bytes};
+    use axum::response::{Html, Response};
     use axum::routing::get;
+    use http::request::Builder;
     use tower::ServiceExt as _;
 
     use super::*;
+
+    async fn send(router: &Router, request: Builder) -> Response {
+        let request = request.body(Body::empty()).unwrap();
+        router.clone().oneshot(request).await.unwrap()
+    }
 
     #[tokio::test]
     async fn long_texts_are_compressed_for_clients_that_accept_gzip() {
@@ -132,8 +138,7 @@ mod tests {
             ("/private", "gzip", false),
         ] {
             let request = Request::get(path).header(ACCEPT_ENCODING, accepted);
-            let request = request.body(axum::body::Body::empty()).unwrap();
-            let response = router.clone().oneshot(request).await.unwrap();
+            let response = send(&router, request).await;
             assert_eq!(response.status(), 200, "{accepted}");
             let (head, body) = response.into_parts();
             let is_long = path == "/long";
@@ -152,13 +157,11 @@ mod tests {
             );
         }
         let request = Request::head("/long").header(ACCEPT_ENCODING, "gzip");
-        let request = request.body(axum::body::Body::empty()).unwrap();
-        let response = router.clone().oneshot(request).await.unwrap();
+        let response = send(&router, request).await;
         assert_eq!(response.headers()[ETAG], "\"1-gzip\"");
         assert_eq!(response.headers().get(CONTENT_LENGTH), None);
         let request = Request::get("/unchanged").header(IF_NONE_MATCH, "\"0\", \"1-gzip\"");
-        let request = request.body(axum::body::Body::empty()).unwrap();
-        let response = router.oneshot(request).await.unwrap();
+        let response = send(&router, request).await;
         assert_eq!(response.headers()[VARY], "accept-encoding");
         assert_eq!(response.headers()[ETAG], "\"1-gzip\"");
     }

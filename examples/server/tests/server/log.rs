@@ -251,12 +251,12 @@ impl Fault {
         let policies = tables.iter().map(|table| {
             format!(
                 "ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
-                CREATE POLICY whole ON {table} USING (is_whole()) WITH CHECK (is_whole());"
+                CREATE POLICY allowed ON {table} USING (is_allowed()) WITH CHECK (is_allowed());"
             )
         });
         directory.execute(&format!(
             "CREATE TABLE failing (statement TEXT);
-            CREATE FUNCTION is_whole () RETURNS BOOLEAN LANGUAGE plpgsql STABLE AS
+            CREATE FUNCTION is_allowed () RETURNS BOOLEAN LANGUAGE plpgsql STABLE AS
             $$ BEGIN
                 IF EXISTS (SELECT FROM failing WHERE statement = current_query()) THEN RAISE '{MARK}'; END IF;
                 RETURN TRUE;

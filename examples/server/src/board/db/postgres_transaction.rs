@@ -196,6 +196,7 @@ impl Postgres<'_> {
         }
     }
 
+    /// Returns the transaction of the driver.
     pub fn inner(&self) -> DbResult<&tokio_postgres::Transaction<'_>> {
         Ok(&self.transaction()?.inner)
     }

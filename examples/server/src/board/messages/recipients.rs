@@ -10,7 +10,7 @@ use crate::board::db::{self, Connection, Row, bind};
 use crate::board::settings::{INBOX_QUOTA, RECIPIENTS_MAX, SettingValues};
 use crate::board::texts::{Texts, fill};
 
-/// The id of the member that a name of [`names`] names, in SQL.
+/// SQL expression of the id of the member that `named`, a row with an element of [`names`], identifies.
 macro_rules! id {
     () => {
         "coalesce(

@@ -47,7 +47,7 @@ const FORUM: &str = "
     WHERE id = :forum";
 
 impl PostInsert<'_> {
-    /// Runs [`POST`], [`PROFILE`], [`FORUM`] and the `others`.
+    /// Inserts the post, runs `others`, and updates the counters of the author and of the forum.
     async fn insert(
         self,
         tx: &Transaction<'_>,
