@@ -142,7 +142,7 @@ impl<'a> Connection<'a> {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 bind_all(&mut statement, parameters)?;
-                let names = statement.column_names().into_iter();
+                let names = statement.column_names();
                 let names: Vec<_> = names.map(str::to_owned).collect();
                 let mut rows = statement.raw_query();
                 while let Some(row) = rows.next()?
