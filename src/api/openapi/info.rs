@@ -64,7 +64,7 @@ fn this_board(board: &BoardDescription) -> String {
     }
     if let Some(interval) = board.post_interval {
         let seconds = interval.as_secs();
-        text += &format!("The time between two posts of a member is at least {seconds} seconds. ");
+        text += &format!("The time between two posts of a member is at least {seconds} s. ");
     }
     match (text + &board.notes).trim_end() {
         "" => String::new(),
@@ -95,8 +95,8 @@ pub(super) fn authentication(
     };
     AUTHENTICATION
         .trim_end()
-        .replace("{token_source}", token_source)
         .replace("{scopes}", &scopes)
+        .replace("{token_source}", token_source)
 }
 
 fn budget(budget: Budget) -> String {
