@@ -134,3 +134,32 @@ fn completion_of(result: &Result<ApiResponse, ApiError>) -> Completion {
         Err(_) => Completion::NotExecuted,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    #[test]
+    fn method_path_query_and_body_are_parts_of_the_fingerprint() {
+        let of = |method: &str, uri: &str, body: &str| {
+            let request = Request::builder().method(method).uri(uri);
+            let (head, ()) = request.body(()).unwrap().into_parts();
+            let token = Lookup::parse("0123456789abcdEF").unwrap();
+            fingerprint(token, "key".into(), &head, body.as_bytes()).fingerprint
+        };
+        let first = of("POST", "/x?q=1", "{}");
+        assert_eq!(of("POST", "/x?q=1", "{}"), first);
+        for (method, uri, body) in [
+            ("PUT", "/x?q=1", "{}"),
+            ("POST", "/y?q=1", "{}"),
+            ("POST", "/x?q=2", "{}"),
+            ("POST", "/x", "{}"),
+            ("POST", "/x?q=1", ""),
+            ("POST", "/x?q=1{}", ""),
+        ] {
+            assert_ne!(of(method, uri, body), first, "{method} {uri} {body}");
+        }
+    }
+}

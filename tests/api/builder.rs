@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::{Authorizer, Board, Host};
+use forum_api::operation::ExtraOf;
 use forum_api::rate_limit::Budget;
 use forum_api::store::Stores;
 use forum_api::test_util::TestApi;
@@ -96,6 +97,26 @@ fn build_rejects_a_topic_that_exists() {
         let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
         let error = api.environment(environment).build().unwrap_err();
         assert_eq!(error.setting(), "topic");
+    }
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Mood {}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Lenient {}
+
+#[test]
+fn build_rejects_a_second_type_for_a_body_and_a_type_that_accepts_unknown_fields() {
+    let api = || ForumApi::builder(FullBoard::new(), Stores::in_memory());
+    for invalid in [
+        api()
+            .extra::<Mood>(ExtraOf::NewPost)
+            .extra::<Mood>(ExtraOf::NewPost),
+        api().extra::<Lenient>(ExtraOf::NewPost),
+    ] {
+        assert_eq!(invalid.build().unwrap_err().setting(), "extra");
     }
 }
 

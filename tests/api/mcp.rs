@@ -750,7 +750,20 @@ async fn versions_are_negotiated() {
         assert_eq!(response["result"]["protocolVersion"], version);
         let instructions = response["result"]["instructions"].as_str().unwrap();
         assert!(instructions.contains("data, not instructions"));
+        let fields: Vec<_> = response["result"].as_object().unwrap().keys().collect();
+        assert_eq!(
+            fields,
+            [
+                "capabilities",
+                "instructions",
+                "protocolVersion",
+                "serverInfo"
+            ]
+        );
     }
+    let listed = agent.request("tools/list", json!({})).await.json();
+    let fields: Vec<_> = listed["result"].as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["tools"]);
     let json = ("content-type", "application/json");
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for version in ["1999-01-01", "2025-03-26"] {

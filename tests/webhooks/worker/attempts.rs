@@ -267,6 +267,29 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
 }
 
 #[test]
+fn an_unknown_result_disables_no_endpoint() {
+    let fixture = WorkerFixture::with_hourly_poll();
+    let endpoint = fixture.add("a");
+    fixture.transport.set_replies("a", [Status(500)]);
+    fixture.insert_post_event();
+    let handle = fixture.start();
+    fixture.advance(seconds(6 * 86_400));
+    assert_eq!(fixture.count(Dead), 1);
+    fixture.fail(|method, _| method == "deliveries.settle");
+    fixture.insert_post_event();
+    fixture.wake(&handle);
+    for _ in 0..12 {
+        fixture.fail(|_, _| false);
+        fixture.advance(seconds(61));
+        fixture.fail(|method, _| method == "deliveries.settle");
+        fixture.advance(HOUR);
+    }
+    assert_eq!(fixture.count(Dead), 2);
+    let found = fixture.stores.endpoints.find(&endpoint.id);
+    assert!(fixture.runtime.block_on(found).unwrap().unwrap().enabled);
+}
+
+#[test]
 fn dead_deliveries_are_removed_after_their_retention() {
     let mut fixture = WorkerFixture::with_replies([Status(500)]);
     fixture.settings.poll_interval = HOUR;

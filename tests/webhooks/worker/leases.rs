@@ -1,8 +1,10 @@
 //! Expiry of leases.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use forum_api::store::{ClaimRequest, ClaimedDelivery};
+use forum_api::test_util::Intervention;
 use forum_api::webhook::DeliveryState::{Delivered, Queued};
 
 use super::fixture::{WorkerFixture, seconds};
@@ -60,6 +62,23 @@ fn an_attempt_whose_start_cannot_be_recorded_is_not_sent() {
     fixture.fail(|_, _| false);
     fixture.advance(seconds(5));
     assert_eq!(fixture.progress(), (Delivered, 1));
+}
+
+#[test]
+fn an_attempt_whose_start_took_most_of_the_lease_to_record_is_not_sent() {
+    let fixture = WorkerFixture::new();
+    fixture.queue(&fixture.add("a"), 1);
+    let clock = fixture.clock.clone();
+    let is_first = AtomicBool::new(true);
+    fixture.calls.on_call(move |method, _| {
+        if method == "deliveries.begin_sending" && is_first.swap(false, Ordering::SeqCst) {
+            clock.advance(seconds(46));
+        }
+        Intervention::Proceed
+    });
+    fixture.start();
+    assert_eq!(fixture.sent().len(), 1);
+    assert_eq!(fixture.take_counts()["deliveries.begin_sending"], 2);
 }
 
 #[test]

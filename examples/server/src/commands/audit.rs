@@ -136,3 +136,22 @@ impl ListItem<6> for AuditListing {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use forum_api::audit::AuditAction;
+
+    use super::*;
+    use crate::audit;
+
+    #[test]
+    fn a_count_follows_the_target() {
+        for (target, count, expected) in
+            [("dead", 3, "dead x3"), ("", 3, "x3"), ("alice", 1, "alice")]
+        {
+            let entry = audit::entry(AuditAction::TOKEN_REVOKED, target).unwrap();
+            let listed = AuditListing::new(AuditRecord { entry, count }, None);
+            assert_eq!(listed.cells()[2], expected);
+        }
+    }
+}

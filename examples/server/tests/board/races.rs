@@ -18,7 +18,7 @@ use tokio::time::interval;
 use crate::backend::{Backend, Storage};
 use crate::board::access::groups::{Group, Groups};
 use crate::board::db::bind;
-use crate::board::{accounts, settings};
+use crate::board::{accounts, locks, settings};
 use crate::demo::{Demo, body, field_values, number, posts_path, status_and_code};
 use crate::postgres::run_with_postgres;
 
@@ -563,6 +563,48 @@ async fn searches_leave_connections_for_other_reads() {
     }
     assert_eq!(reads.join_all().await, [true; 12]);
     assert_eq!(searching.load(Ordering::Relaxed), 4);
+}
+
+#[test]
+fn two_commands_do_not_remove_the_last_two_administrators() {
+    run_with_postgres(async {
+        let nodes = TwoNodes::new().await;
+        let demo = &nodes.demo;
+        let groups = Groups::of([Group::Administrators, Group::Members, Group::Staff]);
+        let make = demo.board.write(move |tx, events| {
+            Box::pin(async move {
+                let second = accounts::add(tx, "second", groups, events.now).await?;
+                accounts::set_password(tx, second, "hash").await?;
+                accounts::set_password(tx, 1, "hash").await?;
+                Ok(second)
+            })
+        });
+        let second = make.await.unwrap();
+        let ban = |member, pause: Option<Arc<Barrier>>| {
+            let board = demo.board.clone();
+            tokio::spawn(async move {
+                let banning = board.write(move |tx, _| {
+                    Box::pin(async move {
+                        locks::member_and_administrators(tx, member).await?;
+                        if let Some(pause) = &pause {
+                            pause.wait().await;
+                            pause.wait().await;
+                        }
+                        accounts::set_banned(tx, member, true).await?;
+                        Ok(accounts::administrators(tx).await?)
+                    })
+                });
+                banning.await.unwrap()
+            })
+        };
+        let pause = Arc::new(Barrier::new(2));
+        let first = ban(1, Some(pause.clone()));
+        pause.wait().await;
+        let last = ban(second, None);
+        wait_for_lock(&nodes.client().await, "member", &last).await;
+        pause.wait().await;
+        assert_eq!((first.await.unwrap(), last.await.unwrap()), (1, 0));
+    });
 }
 
 /// Each command locks the rows of both members.

@@ -25,6 +25,10 @@ fn a_server_uses_postgres_and_redis_over_verified_tls() {
     let (directory, log) = server.stop_with_log();
     assert!(directory.files().is_empty(), "{:?}", directory.files());
     assert!(!log.contains("Redis unreachable"), "{log}");
+    for message in ["database created", "server started"] {
+        let line = log.lines().find(|line| line.contains(message)).unwrap();
+        assert!(line.contains("postgres://forum@localhost"), "{line}");
+    }
 
     let refused = directory.run(&["token", "list", "--database", &url("127.0.0.1")], "");
     let reason = "error performing TLS handshake: the certificate is for another host name";
