@@ -698,7 +698,7 @@ impl Board for MemoryBoard {
         }
     }
 
-    async fn get_me(&self, member: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
+    async fn get_me(&self, member: &MemberCaller) -> BoardResult<OwnAccount> {
         let data = self.data();
         let id = member.user_id();
         let messages = data.messages.values();
@@ -708,7 +708,7 @@ impl Board for MemoryBoard {
         Ok(account)
     }
 
-    async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+    async fn list_forums(&self, caller: &Caller) -> BoardResult<Page<Forum>> {
         let (data, viewer) = self.read(caller);
         let sections = data.sections.values();
         let visible = sections.filter(|section| section.is_visible(&viewer));
@@ -772,12 +772,7 @@ impl Board for MemoryBoard {
         data.thread(&writer, &path.thread_id)
     }
 
-    async fn get_thread(
-        &self,
-        caller: &Caller,
-        id: ThreadId,
-        _: GetThreadParams,
-    ) -> BoardResult<Thread> {
+    async fn get_thread(&self, caller: &Caller, id: ThreadId) -> BoardResult<Thread> {
         let (data, viewer) = self.read(caller);
         data.thread(&viewer, &id)
     }
@@ -883,12 +878,7 @@ impl Board for MemoryBoard {
         data.post(&writer, &path)
     }
 
-    async fn delete_post(
-        &self,
-        member: &MemberCaller,
-        path: PostPath,
-        _: DeletePostParams,
-    ) -> BoardResult<()> {
+    async fn delete_post(&self, member: &MemberCaller, path: PostPath) -> BoardResult<()> {
         let (mut data, writer) = self.write(member)?;
         let post = data.post(&writer, &path)?.value;
         let state = ContentState::Deleted;
@@ -910,12 +900,7 @@ impl Board for MemoryBoard {
         data.emit_public(&writer, &path.thread_id, Ok(deleted), Event::post_deleted)
     }
 
-    async fn get_member(
-        &self,
-        _: &Caller,
-        user: UserRef,
-        _: GetMemberParams,
-    ) -> BoardResult<Member> {
+    async fn get_member(&self, _: &Caller, user: UserRef) -> BoardResult<Member> {
         let data = self.data();
         Ok(data.member(found(data.account(&user))?))
     }
@@ -1029,14 +1014,14 @@ impl Board for MemoryBoard {
         &self,
         member: &MemberCaller,
         id: MessageId,
-        params: OpenMessageParams,
+        mark_read: MarkRead,
     ) -> BoardResult<Message> {
         let mut data = self.data();
         let now = data.now;
         let reader = data.viewer(Some(member.user_id())).author;
         let message = data.messages.get_mut(&id);
         let (_, message) = found(message.filter(|(owner, _)| owner == member.user_id()))?;
-        if message.summary.read || params.mark_read == MarkRead::No {
+        if message.summary.read || mark_read == MarkRead::No {
             return Ok(message.clone());
         }
         message.summary.read = true;
@@ -1055,12 +1040,7 @@ impl Board for MemoryBoard {
         Ok(message)
     }
 
-    async fn get_poll(
-        &self,
-        caller: &Caller,
-        id: ThreadId,
-        _: GetPollParams,
-    ) -> BoardResult<InForum<Poll>> {
+    async fn get_poll(&self, caller: &Caller, id: ThreadId) -> BoardResult<InForum<Poll>> {
         let (data, viewer) = self.read(caller);
         let poll_id = data.thread(&viewer, &id)?.poll_id;
         data.poll(&viewer, &found(poll_id)?)
@@ -1183,7 +1163,6 @@ impl Board for MemoryBoard {
         &self,
         member: &MemberCaller,
         target: SubscriptionTarget,
-        _: UnsubscribeParams,
     ) -> BoardResult<()> {
         let (mut data, _) = self.write(member)?;
         let key = (member.user_id().clone(), target);

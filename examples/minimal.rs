@@ -15,7 +15,7 @@ use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, RequestInfo,
     ResourceRef, VisibleForums,
 };
-use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
+use forum_api::model::{Forum, ForumId, Page, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
@@ -57,7 +57,7 @@ impl Board for Toy {
         Err(BoardError::NotImplemented)
     }
 
-    async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+    async fn list_forums(&self, _: &Caller) -> BoardResult<Page<Forum>> {
         let forums = (1..).zip(&self.forums);
         let all = forums.map(|(id, (title, _))| Forum::new(ForumId::from(id), title));
         // The library removes the forums that the caller cannot see.

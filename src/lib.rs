@@ -26,7 +26,7 @@
 //!     async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
 //!         Err(BoardError::NotImplemented) // the forum of a thread, post or poll, for writes
 //!     }
-//!     async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+//!     async fn list_forums(&self, _: &Caller) -> BoardResult<Page<Forum>> {
 //!         Ok(vec![].into()) // your query; every other method returns 501 until you implement it
 //!     }
 //! }

@@ -14,7 +14,7 @@ use crate::model::{
     CursorPage, ForumId, ForumList, Me, Member, Message, MessageSummary, Poll, Post, Rating,
     SearchHit, Subscription, Thread,
 };
-use crate::operation::{Json, Operation, PathSegments, Query, Tag};
+use crate::operation::{Json, Operation, PathSegments, Tag};
 use crate::scope::Scope;
 
 /// Path of the OpenAPI document, below the base path.
@@ -130,11 +130,11 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
         Operation::get("/me", "getMe", Scope::MEMBERS_READ).tag(ME).no_store().on_compact_surface()
             .summary("Returns the token's owner, scopes and expiry.")
             .notes("Call this operation first to check the token.")
-            .ok(board, |b, m: &MemberCaller, (), Query(params)| b.get_me(m, params), Me::example),
+            .ok(board, |b, m: &MemberCaller, (), ()| b.get_me(m), Me::example),
         Operation::get("/forums", "listForums", Scope::FORUMS_READ).tag(FORUMS).on_compact_surface()
             .summary("Lists the forums that the caller can see.")
             .notes("The list has no pages. Each forum has the id of its parent. Parents come before their children.")
-            .ok(board, |b, c: &Caller, (), Query(params)| b.list_forums(c, params), ForumList::example),
+            .ok(board, |b, c: &Caller, (), ()| b.list_forums(c), ForumList::example),
         Operation::get("/forums/{forumId}/threads", "listThreads", Scope::THREADS_READ).tag(FORUMS).on_compact_surface()
             .summary("Lists the threads of a forum, newest activity first.")
             .notes("Pinned threads are not sorted first; `pinned` marks them. To find only new activity, set `since` to the newest \
@@ -147,7 +147,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .created(board, |b, m: &MemberCaller, path, Json(new)| b.create_thread(m, path, new), Thread::example),
         Operation::get("/threads/{threadId}", "getThread", Scope::THREADS_READ).tag(THREADS).on_compact_surface()
             .summary("Returns a thread's metadata.")
-            .ok(board, |b, c: &Caller, path, Query(params)| b.get_thread(c, path, params), Thread::example),
+            .ok(board, |b, c: &Caller, path, ()| b.get_thread(c, path), Thread::example),
         Operation::get("/threads/{threadId}/posts", "listPosts", Scope::POSTS_READ).tag(THREADS).on_compact_surface()
             .summary("Lists the posts of a thread, oldest first.")
             .notes("To read only new posts, set `since` to the newest creation time that you have seen, and skip the posts that \
@@ -175,10 +175,10 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             board's own tools can restore a deleted post; this API cannot. The response to a second DELETE of the same post \
             is 404. For a moderator, who can still see the post, it is 409.")
             .example_note(OWN_POST)
-            .no_content(board, |b, m: &MemberCaller, path, Query(params)| b.delete_post(m, path, params)),
+            .no_content(board, |b, m: &MemberCaller, path, ()| b.delete_post(m, path)),
         Operation::get("/members/{userId}", "getMember", Scope::MEMBERS_READ).tag(MEMBERS)
             .summary("Returns a member's public profile.")
-            .ok(board, |b, c: &Caller, path, Query(params)| b.get_member(c, path, params), Member::example),
+            .ok(board, |b, c: &Caller, path, ()| b.get_member(c, path), Member::example),
         Operation::post("/members/{userId}/reputation", "rateMember", Scope::REPUTATION_WRITE).tag(MEMBERS).cost(5)
             .summary("Rates a member, optionally for one of their posts.")
             .notes("The board's settings limit `points` and decide whether negative points and empty comments are \
@@ -199,11 +199,11 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .summary("Opens a private message and marks it as read.")
             .notes("The first opening also sends a receipt to the sender if the sender requested one. The response has no `etag`. \
             HEAD does not mark the message as read and sends no receipt.")
-            .ok(board, |b, m: &MemberCaller, path, params| b.open_message(m, path, params), Message::example),
+            .ok(board, |b, m: &MemberCaller, path, mark_read| b.open_message(m, path, mark_read), Message::example),
         Operation::get("/threads/{threadId}/poll", "getPoll", Scope::THREADS_READ).tag(THREADS)
             .summary("Returns a thread's poll with running totals and the caller's own vote.")
             .notes("If the thread has no poll, the response is 404.")
-            .ok(board, |b, c: &Caller, path, Query(params)| with_complete_totals("getPoll", b.get_poll(c, path, params)), Poll::example),
+            .ok(board, |b, c: &Caller, path, ()| with_complete_totals("getPoll", b.get_poll(c, path)), Poll::example),
         Operation::post("/polls/{pollId}/votes", "vote", Scope::POLLS_WRITE).tag(POLLS).cost(5)
             .summary("Votes in a thread's poll.")
             .notes("If the caller has already voted, the response is 409, unless `canChangeVote` of the poll is `true`. If the poll \
@@ -232,7 +232,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .summary("Removes a subscription to a thread or a forum.")
             .notes("The caller can also unsubscribe from a target that has become hidden. If the subscription \
             does not exist, the response is 404.")
-            .no_content(board, |b, m: &MemberCaller, path: SubscriptionPath, Query(params)| b.unsubscribe(m, path.into(), params)),
+            .no_content(board, |b, m: &MemberCaller, path: SubscriptionPath, ()| b.unsubscribe(m, path.into())),
         Operation::get("/search", "search", Scope::SEARCH_READ).tag(SEARCH).cost(10).on_compact_surface()
             .summary("Searches the threads and posts that the caller can read.")
             .notes("All words of `q` are required. `\"a phrase\"` matches adjacent words; `-word` excludes a word. A forum or \

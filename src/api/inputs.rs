@@ -5,8 +5,7 @@ use schemars::SchemaGenerator;
 
 use crate::model::{
     BodyExtra, CursorScope, Expected, List, MarkRead, NewMessage, NewPost, NewRating,
-    NewSubscription, NewThread, NewVote, OpenMessageParams, PollUpdate, PostFilter, PostUpdate,
-    ThreadFilter,
+    NewSubscription, NewThread, NewVote, PollUpdate, PostFilter, PostUpdate, ThreadFilter,
 };
 use crate::operation::{
     ApiError, Body, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError, FieldScope, InputError,
@@ -15,14 +14,13 @@ use crate::operation::{
 use crate::scope::Scope;
 
 /// `HEAD` does not mark the message as read.
-impl Decode for OpenMessageParams {
+impl Decode for MarkRead {
     fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
         <()>::decode(value, context)?;
-        let mark_read = match context.head.method {
-            Method::HEAD => MarkRead::No,
-            _ => MarkRead::Yes,
-        };
-        Ok(mark_read.into())
+        Ok(match context.head.method {
+            Method::HEAD => Self::No,
+            _ => Self::Yes,
+        })
     }
 
     fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {

@@ -14,7 +14,7 @@
 //!     BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role, run_all,
 //! };
 //! use forum_api::host::*;
-//! use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
+//! use forum_api::model::{Forum, ForumId, Page, UserId};
 //! use forum_api::runtime::ManualClock;
 //!
 //! #[derive(Clone, Default)]
@@ -43,7 +43,7 @@
 //!         Err(BoardError::NotImplemented)
 //!     }
 //!
-//!     async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+//!     async fn list_forums(&self, _: &Caller) -> BoardResult<Page<Forum>> {
 //!         let forums = self.0.lock().unwrap().1.clone().into_iter();
 //!         let forum = |(id, title)| Forum::new(ForumId::from(id), title);
 //!         Ok(Page::from((1..).zip(forums).map(forum).collect::<Vec<_>>()))

@@ -4,12 +4,11 @@ use async_trait::async_trait;
 
 use super::{BoardError, BoardResult, Caller, InForum, MemberCaller};
 use crate::model::{
-    DeletePostParams, Forum, ForumId, GetMeParams, GetMemberParams, GetPollParams, GetThreadParams,
-    List, ListForumsParams, Member, Message, MessageFilter, MessageId, MessageSummary, NewMessage,
-    NewPost, NewRating, NewSubscription, NewThread, NewVote, OpenMessageParams, OwnAccount, Page,
-    Poll, PollId, PollUpdate, Post, PostFilter, PostId, PostPath, PostUpdate, Rating, SearchFilter,
+    Forum, ForumId, List, MarkRead, Member, Message, MessageFilter, MessageId, MessageSummary,
+    NewMessage, NewPost, NewRating, NewSubscription, NewThread, NewVote, OwnAccount, Page, Poll,
+    PollId, PollUpdate, Post, PostFilter, PostId, PostPath, PostUpdate, Rating, SearchFilter,
     SearchHit, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget, Thread,
-    ThreadFilter, ThreadId, UnsubscribeParams, UserRef,
+    ThreadFilter, ThreadId, UserRef,
 };
 
 /// Reference to the resource that the path of a request or a stored response names.
@@ -32,10 +31,10 @@ pub enum ResourceRef<'a> {
 
 /// The board's commands, shared by the API and the board's web pages.
 ///
-/// Each method of an endpoint takes the caller, the ids of the path, and one struct with the query parameters or the body.
-/// The caller is a [`Caller`] if guests can call the endpoint. It is a [`MemberCaller`] for every write, and for every
-/// read of the member's own data. The struct is `#[non_exhaustive]`, even if it has no fields, so that a later version
-/// can add a parameter without a new signature.
+/// Each method of an endpoint takes the caller, the ids of the path, and the query parameters or the body, if the endpoint
+/// has any. The caller is a [`Caller`] if guests can call the endpoint. It is a [`MemberCaller`] for every write, and for
+/// every read of the member's own data. A signature does not change: later parameters are fields of the
+/// `#[non_exhaustive]` structs, or come with another method, whose default calls the existing one.
 ///
 /// Before the call, the library decodes path and parameters, and checks authentication, rate limit and scope. If the
 /// path names a forum, the library also checks that the caller can see this forum. If the path of a write names a
@@ -64,7 +63,7 @@ pub enum ResourceRef<'a> {
 /// ```
 /// use forum_api::async_trait;
 /// use forum_api::host::{Board, BoardError, BoardResult, Caller, ResourceRef};
-/// use forum_api::model::{Forum, ForumId, ListForumsParams, Page};
+/// use forum_api::model::{Forum, ForumId, Page};
 ///
 /// struct MyBoard;
 ///
@@ -77,7 +76,6 @@ pub enum ResourceRef<'a> {
 ///     async fn list_forums(
 ///         &self,
 ///         caller: &Caller,
-///         _params: ListForumsParams,
 ///     ) -> BoardResult<Page<Forum>> {
 ///         let mut general = Forum::new(ForumId::from(1), "General");
 ///         general.can_start_thread = caller.as_member().is_some();
@@ -134,10 +132,7 @@ pub trait Board: Send + Sync + 'static {
                 let list = List::default();
                 self.list_threads(caller, forum.clone(), list).await.err()
             }
-            ResourceRef::Member(user) => {
-                let params = GetMemberParams::default();
-                self.get_member(caller, user.clone(), params).await.err()
-            }
+            ResourceRef::Member(user) => self.get_member(caller, user.clone()).await.err(),
             _ => None,
         };
         match error {
@@ -153,7 +148,7 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the account was removed after the request began.
-    async fn get_me(&self, member: &MemberCaller, params: GetMeParams) -> BoardResult<OwnAccount> {
+    async fn get_me(&self, member: &MemberCaller) -> BoardResult<OwnAccount> {
         Err(BoardError::NotImplemented)
     }
 
@@ -170,11 +165,7 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BoardError::NotImplemented`] and [`BoardError::Internal`] only.
-    async fn list_forums(
-        &self,
-        caller: &Caller,
-        params: ListForumsParams,
-    ) -> BoardResult<Page<Forum>> {
+    async fn list_forums(&self, caller: &Caller) -> BoardResult<Page<Forum>> {
         Err(BoardError::NotImplemented)
     }
 
@@ -222,12 +213,7 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
-    async fn get_thread(
-        &self,
-        caller: &Caller,
-        thread_id: ThreadId,
-        params: GetThreadParams,
-    ) -> BoardResult<Thread> {
+    async fn get_thread(&self, caller: &Caller, thread_id: ThreadId) -> BoardResult<Thread> {
         Err(BoardError::NotImplemented)
     }
 
@@ -304,12 +290,7 @@ pub trait Board: Send + Sync + 'static {
     ///   deleted and the member is not a moderator.
     /// - [`BoardError::Forbidden`] if the member may not delete the post or, for a first post, the thread.
     /// - [`BoardError::Conflict`] if the post is already deleted and the member is a moderator.
-    async fn delete_post(
-        &self,
-        member: &MemberCaller,
-        path: PostPath,
-        params: DeletePostParams,
-    ) -> BoardResult<()> {
+    async fn delete_post(&self, member: &MemberCaller, path: PostPath) -> BoardResult<()> {
         Err(BoardError::NotImplemented)
     }
 
@@ -321,12 +302,7 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the board has no such member.
-    async fn get_member(
-        &self,
-        caller: &Caller,
-        user: UserRef,
-        params: GetMemberParams,
-    ) -> BoardResult<Member> {
+    async fn get_member(&self, caller: &Caller, user: UserRef) -> BoardResult<Member> {
         Err(BoardError::NotImplemented)
     }
 
@@ -394,7 +370,7 @@ pub trait Board: Send + Sync + 'static {
         &self,
         member: &MemberCaller,
         message_id: MessageId,
-        params: OpenMessageParams,
+        mark_read: MarkRead,
     ) -> BoardResult<Message> {
         Err(BoardError::NotImplemented)
     }
@@ -405,12 +381,7 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the thread does not exist, is hidden, or has no poll.
-    async fn get_poll(
-        &self,
-        caller: &Caller,
-        thread_id: ThreadId,
-        params: GetPollParams,
-    ) -> BoardResult<InForum<Poll>> {
+    async fn get_poll(&self, caller: &Caller, thread_id: ThreadId) -> BoardResult<InForum<Poll>> {
         Err(BoardError::NotImplemented)
     }
 
@@ -493,7 +464,6 @@ pub trait Board: Send + Sync + 'static {
         &self,
         member: &MemberCaller,
         target: SubscriptionTarget,
-        params: UnsubscribeParams,
     ) -> BoardResult<()> {
         Err(BoardError::NotImplemented)
     }
@@ -530,37 +500,37 @@ pub trait Board: Send + Sync + 'static {
 macro_rules! board_methods {
     ($macro:ident $($prefix:tt)*) => {
         $macro! { $($prefix)*
-            MemberCaller get_me(params: GetMeParams) -> OwnAccount;
-            Caller list_forums(params: ListForumsParams) -> Page<Forum>;
+            MemberCaller get_me() -> OwnAccount;
+            Caller list_forums() -> Page<Forum>;
             Caller list_threads(forum_id: ForumId, list: List<ThreadFilter>) -> Page<Thread>;
             MemberCaller create_thread(forum_id: ForumId, new: NewThread) -> Thread;
-            Caller get_thread(thread_id: ThreadId, params: GetThreadParams) -> Thread;
+            Caller get_thread(thread_id: ThreadId) -> Thread;
             Caller list_posts(thread_id: ThreadId, list: List<PostFilter>) -> InForum<Page<Post>>;
             MemberCaller create_post(thread_id: ThreadId, new: NewPost) -> InForum<Post>;
             MemberCaller update_post(path: PostPath, update: PostUpdate) -> InForum<Post>;
-            MemberCaller delete_post(path: PostPath, params: DeletePostParams) -> ();
-            Caller get_member(user: UserRef, params: GetMemberParams) -> Member;
+            MemberCaller delete_post(path: PostPath) -> ();
+            Caller get_member(user: UserRef) -> Member;
             MemberCaller rate_member(user: UserRef, new: NewRating) -> Rating;
             MemberCaller list_messages(list: List<MessageFilter>) -> Page<MessageSummary>;
             MemberCaller send_message(new: NewMessage) -> Message;
-            MemberCaller open_message(message_id: MessageId, params: OpenMessageParams) -> Message;
-            Caller get_poll(thread_id: ThreadId, params: GetPollParams) -> InForum<Poll>;
+            MemberCaller open_message(message_id: MessageId, mark_read: MarkRead) -> Message;
+            Caller get_poll(thread_id: ThreadId) -> InForum<Poll>;
             MemberCaller vote(poll_id: PollId, new: NewVote) -> InForum<Poll>;
             MemberCaller update_poll(poll_id: PollId, update: PollUpdate) -> InForum<Poll>;
             MemberCaller list_subscriptions(list: List<SubscriptionFilter>) -> Page<Subscription>;
             MemberCaller subscribe(new: NewSubscription) -> SubscribeOutcome;
-            MemberCaller unsubscribe(target: SubscriptionTarget, params: UnsubscribeParams) -> ();
+            MemberCaller unsubscribe(target: SubscriptionTarget) -> ();
             Caller search(list: List<SearchFilter>) -> Page<SearchHit>;
         }
     };
 }
 
 macro_rules! forward_methods {
-    ($($kind:ident $method:ident($($argument:ident: $type:ty),+) -> $result:ty;)+) => {
+    ($($kind:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         impl_for_pointers!(Board {
             async fn containing_forum(caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId>;
             async fn exists(caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<bool>;
-            $(async fn $method(caller: &$kind, $($argument: $type),+) -> BoardResult<$result>;)+
+            $(async fn $method(caller: &$kind $(, $argument: $type)*) -> BoardResult<$result>;)+
         });
     };
 }

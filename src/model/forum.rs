@@ -101,9 +101,3 @@ impl ForumList {
         }
     }
 }
-
-/// Query parameters of `GET /forums`. It has no fields yet; later versions can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct ListForumsParams {}

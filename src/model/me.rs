@@ -70,9 +70,3 @@ impl Me {
         }
     }
 }
-
-/// Query parameters of `GET /me`. It has no fields yet; later versions can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct GetMeParams {}

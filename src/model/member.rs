@@ -60,9 +60,3 @@ impl Member {
         }
     }
 }
-
-/// Query parameters of `GET /members/{userId}`. It has no fields yet; later versions can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct GetMemberParams {}

@@ -150,22 +150,6 @@ pub enum MarkRead {
     No,
 }
 
-/// Parameters of `GET /messages/{messageId}`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct OpenMessageParams {
-    /// Set by the library from the method of the request. Default: [`MarkRead::Yes`].
-    #[serde(skip)]
-    pub mark_read: MarkRead,
-}
-
-impl From<MarkRead> for OpenMessageParams {
-    fn from(mark_read: MarkRead) -> Self {
-        Self { mark_read }
-    }
-}
-
 /// Filters of `GET /messages`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]

@@ -9,8 +9,7 @@
 //!   a new parameter does not break the host. An omitted optional parameter has its default or is `None`, which means
 //!   "not filtered" in the filters of a list and "not changed" in the values of a [`PollUpdate`].
 //! - Resources, bodies, ids and times implement `Serialize` and `Deserialize`, so that a client in Rust can use them.
-//!   [`OpenMessageParams`] implements only `Deserialize`. Types that are not on the
-//!   wire, such as [`Page`] and [`OwnAccount`], implement neither.
+//!   Types that are not on the wire, such as [`Page`] and [`OwnAccount`], implement neither.
 //! - Counts are `u64`; [`saturating_u64`] converts the integers of a database. Versions and points are `i64`; the library
 //!   does not limit them, and the board rejects values out of range with
 //!   [`BoardError::validation`](crate::host::BoardError::validation).
@@ -64,7 +63,7 @@ pub use error_code::{ErrorBody, ErrorCode, ErrorObject};
 pub(crate) use expected::Expected;
 pub use extra::{BodyExtra, Extra, ExtraError};
 pub use field_update::FieldUpdate;
-pub use forum::{Forum, ForumList, ListForumsParams};
+pub use forum::{Forum, ForumList};
 pub(crate) use id::check_id;
 pub use id::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, IdLabel, InvalidIdError, MessageId,
@@ -72,14 +71,12 @@ pub use id::{
 };
 pub use list::List;
 pub(crate) use list::{CursorScope, PAGE_BYTES};
-pub use me::{GetMeParams, Me, OwnAccount, TokenInfo};
-pub use member::{GetMemberParams, Member};
-pub use message::{
-    Folder, MarkRead, Message, MessageFilter, MessageSummary, NewMessage, OpenMessageParams,
-};
+pub use me::{Me, OwnAccount, TokenInfo};
+pub use member::Member;
+pub use message::{Folder, MarkRead, Message, MessageFilter, MessageSummary, NewMessage};
 pub use page::{InvalidPageKeyError, Page, PageKey, PageLimit};
-pub use poll::{GetPollParams, NewPoll, NewVote, Poll, PollOption, PollOptionUpdate, PollUpdate};
-pub use post::{BodyFormat, DeletePostParams, NewPost, Post, PostFilter, PostPath, PostUpdate};
+pub use poll::{NewPoll, NewVote, Poll, PollOption, PollOptionUpdate, PollUpdate};
+pub use post::{BodyFormat, NewPost, Post, PostFilter, PostPath, PostUpdate};
 pub use rating::{NewRating, Rating};
 pub use saturating_u64::saturating_u64;
 pub use search::{SearchField, SearchFilter, SearchHit, SearchHitKind, SearchShow, SearchSort};
@@ -87,12 +84,12 @@ pub use search_query::{SearchQuery, SearchTerm};
 pub(crate) use serde_helpers::FORBIDDEN_CHARS;
 pub use subscription::{
     NewSubscription, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget,
-    SubscriptionTargetKind, UnsubscribeParams,
+    SubscriptionTargetKind,
 };
 #[cfg(feature = "webhooks")]
 pub(crate) use text::is_invisible;
 pub use text::{is_blank, is_single_line, text_to_html};
 pub(crate) use text::{is_dotted_name, is_printable, is_single_line_char};
-pub use thread::{ContentState, GetThreadParams, LastPost, NewThread, Thread, ThreadFilter};
+pub use thread::{ContentState, LastPost, NewThread, Thread, ThreadFilter};
 pub use time::Timestamp;
 pub(crate) use time::{DAY, HOUR};

@@ -282,12 +282,6 @@ impl PollUpdate {
     }
 }
 
-/// Query parameters of `GET /threads/{threadId}/poll`. It has no fields yet; later versions can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct GetPollParams {}
-
 #[cfg(test)]
 mod tests {
     use super::{OptionId, Poll};

@@ -370,10 +370,3 @@ impl PostUpdate {
         }
     }
 }
-
-/// Query parameters of `DELETE /threads/{threadId}/posts/{postId}`. It has no fields yet; later versions can add
-/// parameters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct DeletePostParams {}

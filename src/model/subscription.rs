@@ -185,10 +185,3 @@ impl JsonSchema for NewSubscription {
         NewSubscriptionBody::json_schema(generator)
     }
 }
-
-/// Query parameters of `DELETE /subscriptions/{target}/{targetId}`. It has no fields yet; later versions can add
-/// parameters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct UnsubscribeParams {}

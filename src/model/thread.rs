@@ -193,9 +193,3 @@ impl NewThread {
         }
     }
 }
-
-/// Query parameters of `GET /threads/{threadId}`. It has no fields yet; later versions can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct GetThreadParams {}

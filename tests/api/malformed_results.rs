@@ -29,7 +29,7 @@ impl Board for MalformedBoard {
         Ok(ForumId::parse("open").unwrap())
     }
 
-    async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+    async fn list_forums(&self, _: &Caller) -> BoardResult<Page<Forum>> {
         Ok(Page {
             items: Vec::new(),
             next: Some(PageKey::new(1)),
@@ -87,18 +87,13 @@ impl Board for MalformedBoard {
         Ok(Page::from(vec![hit]))
     }
 
-    async fn get_poll(
-        &self,
-        _: &Caller,
-        thread: ThreadId,
-        _: GetPollParams,
-    ) -> BoardResult<InForum<Poll>> {
+    async fn get_poll(&self, _: &Caller, thread: ThreadId) -> BoardResult<InForum<Poll>> {
         let mut poll = fixtures::poll(&thread.to_string());
         poll.total_votes = None;
         Ok(InForum::new(ForumId::parse("open").unwrap(), poll))
     }
 
-    async fn get_member(&self, _: &Caller, _: UserRef, _: GetMemberParams) -> BoardResult<Member> {
+    async fn get_member(&self, _: &Caller, _: UserRef) -> BoardResult<Member> {
         let wait = Duration::MAX;
         Err(BoardError::rate_limited(ODD.repeat(1_000), Some(wait)))
     }

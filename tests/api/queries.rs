@@ -146,14 +146,14 @@ async fn only_a_get_marks_a_message_as_read() {
         (
             "HEAD",
             "/messages/alice-1",
-            "open_message (MessageId(alice-1), OpenMessageParams { mark_read: No })",
+            "open_message (MessageId(alice-1), No)",
         ),
         ("GET", "/messages", "list_messages"),
         ("GET", "/me", "get_me"),
         (
             "GET",
             "/messages/alice-1",
-            "open_message (MessageId(alice-1), OpenMessageParams { mark_read: Yes })",
+            "open_message (MessageId(alice-1), Yes)",
         ),
     ] {
         server

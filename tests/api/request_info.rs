@@ -7,7 +7,7 @@ use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, RequestInfo,
     ResourceRef, VisibleForums,
 };
-use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
+use forum_api::model::{Forum, ForumId, Page, UserId};
 use forum_api::runtime::Clock;
 use forum_api::scope::Scope;
 use forum_api::store::Stores;
@@ -41,7 +41,7 @@ impl Board for RecordingBoard {
         Err(BoardError::NotImplemented)
     }
 
-    async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+    async fn list_forums(&self, caller: &Caller) -> BoardResult<Page<Forum>> {
         self.0.lock().unwrap().push(caller.request().clone());
         Ok(Vec::new().into())
     }

@@ -18,7 +18,7 @@ use crate::runtime::{BoxFuture, Clock as _, ManualClock};
 ///
 /// Each method of [`Board`] is a method here, so that a rule consists of calls with their expected outcomes:
 /// `alice.get_thread(&id).await.expect_path_not_found()?`. As in the library, each call looks up the caller's access
-/// first. If a parameter type has no fields, such as [`GetThreadParams`], the method here omits the parameter.
+/// first.
 /// Independently of the expected outcome, the rule fails if the board returns an internal error or content of a forum
 /// that the caller cannot see. A call that the host does not support skips the rule.
 #[derive(Clone)]
@@ -111,7 +111,7 @@ enum Admission {
 
 macro_rules! calls {
     ($(
-        $kind:ident $name:ident($($argument:ident: $type:ty),* $(; $params:ty)?) $(of $resource:expr)? => $reply:ty, $capability:ident;
+        $kind:ident $name:ident($($argument:ident: $type:ty),* ) $(of $resource:expr)? => $reply:ty, $capability:ident;
     )+) => {
         /// The methods of [`Board`].
         pub(crate) const METHODS: &[&str] = &[$(stringify!($name)),+];
@@ -126,7 +126,7 @@ macro_rules! calls {
                 let result = async {
                     self.inner.require_operation(stringify!($name), Capability::$capability)?;
                     let (caller, admission) = self.$kind($($resource)?).await?;
-                    let result = self.inner.board.$name(&caller, $($argument.clone().into(),)* $(<$params>::default())?);
+                    let result = self.inner.board.$name(&caller, $($argument.clone().into()),*);
                     let result = admission.check(&call, result).await?;
                     self.inner.check_result(&call, Capability::$capability, caller.access(), result)
                 };
@@ -141,16 +141,16 @@ macro_rules! calls {
 }
 
 calls! {
-    read list_forums(; ListForumsParams) => Page<Forum>, Guests;
+    read list_forums() => Page<Forum>, Guests;
     read_forum list_threads(forum: ForumId, params: List<ThreadFilter>) of forum => Page<Thread>, Threads;
-    read get_thread(thread: ThreadId; GetThreadParams) => Thread, Threads;
+    read get_thread(thread: ThreadId) => Thread, Threads;
     read list_posts(thread: ThreadId, params: List<PostFilter>) => InForum<Page<Post>>, Posts;
-    read get_member(user: UserRef; GetMemberParams) => Member, Profiles;
-    read get_poll(thread: ThreadId; GetPollParams) => InForum<Poll>, Polls;
+    read get_member(user: UserRef) => Member, Profiles;
+    read get_poll(thread: ThreadId) => InForum<Poll>, Polls;
     read search(params: List<SearchFilter>) => Page<SearchHit>, Search;
     read containing_forum(resource: ResourceRef<'_>) => ForumId, Replies;
 
-    read_own get_me(; GetMeParams) => OwnAccount, Account;
+    read_own get_me() => OwnAccount, Account;
     read_own list_messages(params: List<MessageFilter>) => Page<MessageSummary>, Messages;
     read_own open_message(message: MessageId, mark_read: MarkRead) => Message, Messages;
     read_own list_subscriptions(params: List<SubscriptionFilter>) => Page<Subscription>, Subscriptions;
@@ -158,13 +158,13 @@ calls! {
     write create_thread(forum: ForumId, new: NewThread) of ResourceRef::Forum(forum) => Thread, StartingThreads;
     write create_post(thread: ThreadId, new: NewPost) of ResourceRef::Thread(thread) => InForum<Post>, Replies;
     write update_post(path: PostPath, update: PostUpdate) of post(path) => InForum<Post>, Editing;
-    write delete_post(path: PostPath; DeletePostParams) of post(path) => (), Deletion;
+    write delete_post(path: PostPath) of post(path) => (), Deletion;
     write rate_member(user: UserRef, new: NewRating) of ResourceRef::Global => Rating, Reputation;
     write send_message(new: NewMessage) of ResourceRef::Global => Message, Messages;
     write vote(poll: PollId, new: NewVote) of ResourceRef::Poll(poll) => InForum<Poll>, Polls;
     write update_poll(poll: PollId, update: PollUpdate) of ResourceRef::Poll(poll) => InForum<Poll>, Polls;
     write subscribe(target: SubscriptionTarget) of ResourceRef::Global => SubscribeOutcome, Subscriptions;
-    write unsubscribe(target: SubscriptionTarget; UnsubscribeParams) of ResourceRef::Global => (), Subscriptions;
+    write unsubscribe(target: SubscriptionTarget) of ResourceRef::Global => (), Subscriptions;
 }
 
 impl TestCaller {

@@ -8,9 +8,9 @@ use super::FullBoard;
 use super::board::IsModerator;
 use super::fixtures::{self, MEMBERS, MESSAGES, POSTS, THREADS, page};
 
-/// Implements methods that record their name and arguments before they run. Empty parameters are not recorded.
+/// Implements methods that record their name and arguments before they run.
 macro_rules! commands {
-    ($board:ident: $($method:ident($caller:ident: $kind:ty $(, $argument:ident: $type:ty)* $(; $params:ty)?) -> $result:ty $body:block)+) => {
+    ($board:ident: $($method:ident($caller:ident: $kind:ty $(, $argument:ident: $type:ty)*) -> $result:ty $body:block)+) => {
         #[deny(clippy::missing_trait_methods)]
         #[async_trait]
         impl Board for FullBoard {
@@ -28,7 +28,7 @@ macro_rules! commands {
                 })
             }
 
-            $(async fn $method(&self, $caller: $kind $(, $argument: $type)* $(, _: $params)?) -> BoardResult<$result> {
+            $(async fn $method(&self, $caller: $kind $(, $argument: $type)*) -> BoardResult<$result> {
                 let $board = self;
                 $board.run(format!("{} {:?}", stringify!($method), ($(&$argument,)*))).await?;
                 $body
@@ -38,13 +38,13 @@ macro_rules! commands {
 }
 
 commands! { board:
-    get_me(member: &MemberCaller; GetMeParams) -> OwnAccount {
+    get_me(member: &MemberCaller) -> OwnAccount {
         let mut account = OwnAccount::new(fixtures::member(&member.user_id().to_string()));
         account.unread_messages = Some(2);
         Ok(account)
     }
 
-    list_forums(caller: &Caller; ListForumsParams) -> Page<Forum> {
+    list_forums(caller: &Caller) -> Page<Forum> {
         let shown = board.shown(caller);
         let forum = |id| fixtures::forum(id, fixtures::nearest(id, &shown));
         Ok(Page::from(shown.iter().copied().map(forum).collect::<Vec<_>>()))
@@ -62,7 +62,7 @@ commands! { board:
         Ok(fixtures::thread(&format!("{forum}-{}", THREADS + 1)))
     }
 
-    get_thread(caller: &Caller, thread: ThreadId; GetThreadParams) -> Thread {
+    get_thread(caller: &Caller, thread: ThreadId) -> Thread {
         board.find(caller.access(), &thread.to_string(), &[THREADS])?;
         Ok(fixtures::thread(&thread.to_string()))
     }
@@ -90,11 +90,11 @@ commands! { board:
         Ok(InForum::new(forum, fixtures::post(&path.thread_id.to_string(), 1, body)))
     }
 
-    delete_post(member: &MemberCaller, path: PostPath; DeletePostParams) -> () {
+    delete_post(member: &MemberCaller, path: PostPath) -> () {
         require_own(member, &path.post_id)
     }
 
-    get_member(_caller: &Caller, user: UserRef; GetMemberParams) -> Member {
+    get_member(_caller: &Caller, user: UserRef) -> Member {
         let member = member_named(&user).filter(|member| !board.is_deleted(member));
         Ok(fixtures::member(member.ok_or(BoardError::PathNotFound)?))
     }
@@ -125,13 +125,13 @@ commands! { board:
         Ok(fixtures::message(&member.user_id().to_string(), MESSAGES + 1, Folder::Sent))
     }
 
-    open_message(member: &MemberCaller, message: MessageId, params: OpenMessageParams) -> Message {
+    open_message(member: &MemberCaller, message: MessageId, mark_read: MarkRead) -> Message {
         let owner = member.user_id().to_string();
         let own = (1..=MESSAGES).find(|n| message.to_string() == format!("{owner}-{n}"));
         Ok(fixtures::message(&owner, own.ok_or(BoardError::PathNotFound)?, Folder::Inbox))
     }
 
-    get_poll(caller: &Caller, thread: ThreadId; GetPollParams) -> InForum<Poll> {
+    get_poll(caller: &Caller, thread: ThreadId) -> InForum<Poll> {
         require_poll(&thread.to_string())?;
         let forum = board.find(caller.access(), &thread.to_string(), &[THREADS])?;
         Ok(InForum::new(forum, fixtures::poll(&thread.to_string())))
@@ -172,7 +172,7 @@ commands! { board:
         })
     }
 
-    unsubscribe(_member: &MemberCaller, target: SubscriptionTarget; UnsubscribeParams) -> () {
+    unsubscribe(_member: &MemberCaller, target: SubscriptionTarget) -> () {
         let subscribed = ["open-1", "members-1"];
         match target {
             SubscriptionTarget::Thread(id) if subscribed.contains(&&*id.to_string()) => Ok(()),

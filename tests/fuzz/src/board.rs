@@ -109,14 +109,14 @@ macro_rules! echo {
     ([$($done:tt)*] $caller:ident $method:ident $arguments:tt -> $result:ty; $($rest:tt)*) => {
         echo!([$($done)* $caller $method $arguments -> $result;] $($rest)*);
     };
-    ([$($caller:ident $method:ident($($argument:ident: $type:ty),+) -> $result:ty;)+]) => {
+    ([$($caller:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+]) => {
         #[async_trait]
         impl Board for EchoBoard {
             async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
                 Ok(ForumId::from(1))
             }
 
-            async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+            async fn list_forums(&self, _: &Caller) -> BoardResult<Page<Forum>> {
                 Ok(Vec::new().into())
             }
 
@@ -129,8 +129,8 @@ macro_rules! echo {
                 Ok(Page { items, next })
             }
 
-            $(async fn $method(&self, _: &$caller, $($argument: $type),+) -> BoardResult<$result> {
-                Err(BoardError::forbidden(format!("{:?}", ($(&$argument,)+))))
+            $(async fn $method(&self, _: &$caller $(, $argument: $type)*) -> BoardResult<$result> {
+                Err(BoardError::forbidden(format!("{:?}", ($(&$argument,)*))))
             })+
         }
     };

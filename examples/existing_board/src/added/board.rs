@@ -3,9 +3,8 @@
 use forum_api::async_trait;
 use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
-    BodyFormat, Forum, ForumId, GetMeParams, GetMemberParams, GetThreadParams, List,
-    ListForumsParams, Member, NewPost, OwnAccount, Page, PageKey, Post, PostFilter, PostId, Thread,
-    ThreadFilter, ThreadId, Timestamp, UserRef,
+    BodyFormat, Forum, ForumId, List, Member, NewPost, OwnAccount, Page, PageKey, Post, PostFilter,
+    PostId, Thread, ThreadFilter, ThreadId, Timestamp, UserRef,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -58,24 +57,19 @@ impl Board for Club {
         }
     }
 
-    async fn get_me(&self, member: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
+    async fn get_me(&self, member: &MemberCaller) -> BoardResult<OwnAccount> {
         let id = member.user_id().to_i64()?;
         Ok(OwnAccount::new(self.member(Some(id), None).await?))
     }
 
-    async fn get_member(
-        &self,
-        _: &Caller,
-        user: UserRef,
-        _: GetMemberParams,
-    ) -> BoardResult<Member> {
+    async fn get_member(&self, _: &Caller, user: UserRef) -> BoardResult<Member> {
         match user {
             UserRef::Id(id) => self.member(Some(id.to_i64()?), None).await,
             UserRef::Name(name) => self.member(None, Some(&name)).await,
         }
     }
 
-    async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+    async fn list_forums(&self, caller: &Caller) -> BoardResult<Page<Forum>> {
         let rows = self.rows(FORUMS, &[&rank(caller)?]).await?;
         let forums: Vec<_> = rows.iter().map(forum).collect();
         Ok(forums.into())
@@ -102,12 +96,7 @@ impl Board for Club {
         Ok(page.map(|topic| thread(&topic, rank)))
     }
 
-    async fn get_thread(
-        &self,
-        caller: &Caller,
-        id: ThreadId,
-        _: GetThreadParams,
-    ) -> BoardResult<Thread> {
+    async fn get_thread(&self, caller: &Caller, id: ThreadId) -> BoardResult<Thread> {
         Ok(thread(&self.topic(caller, &id).await?, rank(caller)?))
     }
 

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use forum_api::async_trait;
 use forum_api::host::{self, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
-    DeletePostParams, Forum, ForumId, GetMeParams, GetMemberParams, GetPollParams, GetThreadParams,
-    List, ListForumsParams, MarkRead, Member, Message, MessageFilter, MessageId, MessageSummary,
-    NewMessage, NewPost, NewRating, NewSubscription, NewThread, NewVote, OpenMessageParams,
-    OwnAccount, Page, Poll, PollId, PollUpdate, Post, PostFilter, PostPath, PostUpdate, Rating,
-    SearchFilter, SearchHit, SubscribeOutcome, Subscription, SubscriptionFilter,
-    SubscriptionTarget, Thread, ThreadFilter, ThreadId, UnsubscribeParams, UserRef,
+    Forum, ForumId, List, MarkRead, Member, Message, MessageFilter, MessageId, MessageSummary,
+    NewMessage, NewPost, NewRating, NewSubscription, NewThread, NewVote, OwnAccount, Page, Poll,
+    PollId, PollUpdate, Post, PostFilter, PostPath, PostUpdate, Rating, SearchFilter, SearchHit,
+    SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget, Thread, ThreadFilter,
+    ThreadId, UserRef,
 };
 
 use super::access::actor::Actor;
@@ -52,7 +51,7 @@ impl host::Board for ReferenceBoard {
         .await
     }
 
-    async fn get_me(&self, by: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
+    async fn get_me(&self, by: &MemberCaller) -> BoardResult<OwnAccount> {
         let member = by.user_id().to_i64()?;
         let mut account = self
             .read_at(position(by)?, move |connection| {
@@ -63,7 +62,7 @@ impl host::Board for ReferenceBoard {
         Ok(account)
     }
 
-    async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+    async fn list_forums(&self, caller: &Caller) -> BoardResult<Page<Forum>> {
         let actor = actor(caller)?;
         self.read_at(actor.position, move |connection| {
             Box::pin(async move { forums::list(connection, &actor).await })
@@ -100,12 +99,7 @@ impl host::Board for ReferenceBoard {
         .await
     }
 
-    async fn get_thread(
-        &self,
-        caller: &Caller,
-        thread: ThreadId,
-        _: GetThreadParams,
-    ) -> BoardResult<Thread> {
+    async fn get_thread(&self, caller: &Caller, thread: ThreadId) -> BoardResult<Thread> {
         let actor = actor(caller)?;
         let thread = thread.to_i64()?;
         self.read_at(actor.position, move |connection| {
@@ -160,12 +154,7 @@ impl host::Board for ReferenceBoard {
         .await
     }
 
-    async fn delete_post(
-        &self,
-        by: &MemberCaller,
-        at: PostPath,
-        _: DeletePostParams,
-    ) -> BoardResult<()> {
+    async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
         let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
         self.act(by, LockTarget::Post(at.1), move |command| {
             Box::pin(posts::delete(command, at))
@@ -173,12 +162,7 @@ impl host::Board for ReferenceBoard {
         .await
     }
 
-    async fn get_member(
-        &self,
-        caller: &Caller,
-        user: UserRef,
-        _: GetMemberParams,
-    ) -> BoardResult<Member> {
+    async fn get_member(&self, caller: &Caller, user: UserRef) -> BoardResult<Member> {
         let position = actor(caller)?.position;
         let mut profile = self
             .read_at(position, move |connection| {
@@ -226,7 +210,7 @@ impl host::Board for ReferenceBoard {
         &self,
         by: &MemberCaller,
         message: MessageId,
-        params: OpenMessageParams,
+        mark_read: MarkRead,
     ) -> BoardResult<Message> {
         let owner = by.user_id().to_i64()?;
         let copy = message.to_i64()?;
@@ -235,7 +219,7 @@ impl host::Board for ReferenceBoard {
             .read(move |connection| Box::pin(messages::load(connection, owner, copy)))
             .await?;
         // Only the first opening waits for a write.
-        if params.mark_read == MarkRead::No || found.summary.read {
+        if mark_read == MarkRead::No || found.summary.read {
             return Ok(found);
         }
         let target = LockTarget::MessageCopy(copy);
@@ -252,12 +236,7 @@ impl host::Board for ReferenceBoard {
         .await
     }
 
-    async fn get_poll(
-        &self,
-        caller: &Caller,
-        thread: ThreadId,
-        _: GetPollParams,
-    ) -> BoardResult<InForum<Poll>> {
+    async fn get_poll(&self, caller: &Caller, thread: ThreadId) -> BoardResult<InForum<Poll>> {
         let actor = actor(caller)?;
         let thread = thread.to_i64()?;
         let now = self.clock.now();
@@ -316,12 +295,7 @@ impl host::Board for ReferenceBoard {
         .await
     }
 
-    async fn unsubscribe(
-        &self,
-        by: &MemberCaller,
-        what: SubscriptionTarget,
-        _: UnsubscribeParams,
-    ) -> BoardResult<()> {
+    async fn unsubscribe(&self, by: &MemberCaller, what: SubscriptionTarget) -> BoardResult<()> {
         self.act(by, LockTarget::Nothing, move |command| {
             Box::pin(subscriptions::unsubscribe(command, what))
         })

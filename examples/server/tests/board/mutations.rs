@@ -543,7 +543,7 @@ impl FromCaller for MemberCaller {
 }
 
 macro_rules! methods {
-    ($($by:ident $name:ident($($argument:ident: $type:ty),+) -> $result:ty;)+) => {
+    ($($by:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         #[deny(clippy::missing_trait_methods)]
         #[async_trait]
         impl Board for Mutant {
@@ -555,12 +555,12 @@ macro_rules! methods {
                 self.0.board.exists(caller, resource).await
             }
 
-            $(async fn $name(&self, by: &$by, $($argument: $type),+) -> BoardResult<$result> {
-                let run = |by: Caller, ($($argument,)+): ($($type,)+)| async move {
+            $(async fn $name(&self, by: &$by $(, $argument: $type)*) -> BoardResult<$result> {
+                let run = |by: Caller, ($($argument,)*): ($($type,)*)| async move {
                     let by = <$by as FromCaller>::from_caller(&by)?;
-                    self.0.board.$name(by, $($argument),+).await
+                    self.0.board.$name(by $(, $argument)*).await
                 };
-                self.call(stringify!($name), by.caller(), ($($argument,)+), run).await
+                self.call(stringify!($name), by.caller(), ($($argument,)*), run).await
             })+
         }
     };
