@@ -65,9 +65,8 @@ impl Default for AuditFilter {
 
 /// Stores the audit log. Entries are not removed.
 ///
-/// The stores in one database share a log. [`MergedAuditStore`](super::MergedAuditStore) combines the logs of several
-/// databases. Methods of stores that take an [`AuditEntry`] write it in the transaction of the
-/// change, with the number of affected records, and do not write it if they change nothing.
+/// The stores in one database share a log. Methods of stores that take an [`AuditEntry`] write it in the transaction of
+/// the change, with the number of affected records, and do not write it if they change nothing.
 #[async_trait]
 pub trait AuditStore: Send + Sync + 'static {
     /// Adds an entry of a change outside of the library's stores. If the log contains an entry with this id, increments its

@@ -18,7 +18,6 @@ mod endpoints;
 mod idempotency;
 mod library_store;
 pub mod memory;
-mod merged_audit;
 mod migrations;
 mod outbox;
 mod pending_events;
@@ -54,7 +53,6 @@ pub use idempotency::{
     IdempotencyStore, IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 pub(crate) use library_store::LibraryStore;
-pub use merged_audit::MergedAuditStore;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
 pub use outbox::FanOut;
 pub use outbox::{OutboxStore, Quarantine, QuarantinedEvent};

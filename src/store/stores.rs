@@ -30,8 +30,7 @@ pub struct Stores {
     pub rate_limits: Arc<dyn RateLimitStore>,
     /// Responses by `Idempotency-Key`.
     pub idempotency: Arc<dyn IdempotencyStore>,
-    /// The audit log. Webhook stores in the same database write to the same log. A
-    /// [`MergedAuditStore`](super::MergedAuditStore) combines the logs of several databases.
+    /// The audit log. Webhook stores in the same database write to the same log.
     pub audit: Arc<dyn AuditStore>,
     /// Requests by token and hour.
     pub usage: Arc<dyn UsageStore>,
