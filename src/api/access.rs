@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 use crate::error_chain::ErrorChain;
-use crate::host::{Caller, GuestCaller, PresentedToken, RequestInfo};
+use crate::host::{Caller, PresentedToken, RequestInfo};
 use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
 use crate::operation::{ApiError, AuthFailure, Services, require_scope};
@@ -110,7 +110,7 @@ pub(super) async fn resolve_caller(
     let authorizer = &services.host.authorizer;
     let Some(LoadedToken { record, access }) = token else {
         let access = authorizer.guest_access(&request).await?;
-        return Ok(GuestCaller::new(access, request).into());
+        return Ok(Caller::guest(access, request));
     };
     let presented = PresentedToken {
         lookup: record.lookup,

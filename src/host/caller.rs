@@ -8,17 +8,28 @@ use crate::token::Lookup;
 /// Caller of a command: the guest or a member.
 #[derive(Clone, Debug)]
 pub enum Caller {
-    /// A client without a token, or a visitor of a web page who is not signed in.
-    Guest(GuestCaller),
+    /// A client without a token, or a visitor of a web page who is not signed in. [`guest`](Self::guest) creates it.
+    #[non_exhaustive]
+    Guest {
+        /// See [`access`](Self::access).
+        access: Access,
+        /// See [`request`](Self::request).
+        request: RequestInfo,
+    },
     /// The owner of the request's token, or the member who uses a web form.
     Member(MemberCaller),
 }
 
 impl Caller {
-    /// Returns the caller's access.
+    /// Creates the guest of a request, so that a host's web page can run the same command as the API.
+    pub fn guest(access: Access, request: RequestInfo) -> Self {
+        Self::Guest { access, request }
+    }
+
+    /// Returns the caller's access at the start of the request.
     pub fn access(&self) -> &Access {
         match self {
-            Self::Guest(guest) => &guest.access,
+            Self::Guest { access, .. } => access,
             Self::Member(member) => &member.access,
         }
     }
@@ -26,7 +37,7 @@ impl Caller {
     /// Returns the id, client address, token lookup, user agent and time of the request.
     pub fn request(&self) -> &RequestInfo {
         match self {
-            Self::Guest(guest) => &guest.request,
+            Self::Guest { request, .. } => request,
             Self::Member(member) => &member.request,
         }
     }
@@ -39,7 +50,7 @@ impl Caller {
     /// Returns the caller as a member; `None` for the guest.
     pub fn as_member(&self) -> Option<&MemberCaller> {
         match self {
-            Self::Guest(_) => None,
+            Self::Guest { .. } => None,
             Self::Member(member) => Some(member),
         }
     }
@@ -68,39 +79,9 @@ impl Caller {
     }
 }
 
-impl From<GuestCaller> for Caller {
-    fn from(guest: GuestCaller) -> Self {
-        Self::Guest(guest)
-    }
-}
-
 impl From<MemberCaller> for Caller {
     fn from(member: MemberCaller) -> Self {
         Self::Member(member)
-    }
-}
-
-/// The guest as the caller of a command.
-#[derive(Clone, Debug)]
-pub struct GuestCaller {
-    access: Access,
-    request: RequestInfo,
-}
-
-impl GuestCaller {
-    /// Creates the guest of a request, so that a host's web page can run the same command as the API.
-    pub fn new(access: Access, request: RequestInfo) -> Self {
-        Self { access, request }
-    }
-
-    /// Returns the guest's access at the start of the request.
-    pub fn access(&self) -> &Access {
-        &self.access
-    }
-
-    /// Returns the id, client address, token lookup, user agent and time of the request.
-    pub fn request(&self) -> &RequestInfo {
-        &self.request
     }
 }
 

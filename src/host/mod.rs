@@ -25,7 +25,7 @@ pub use admin_auth::{AdminAuth, Session};
 pub use authorizer::{Access, Authorizer, VisibleForums};
 pub use board::{Board, ResourceRef};
 pub(crate) use caller::PresentedToken;
-pub use caller::{Caller, GuestCaller, MemberCaller};
+pub use caller::{Caller, MemberCaller};
 pub use error::BoardError;
 pub use in_forum::{HasForum, InForum};
 pub use parts::Host;

@@ -171,7 +171,7 @@ impl RenderContext<'_> {
     /// Rejects a result about a member for a guest who sees no forum: such a guest sees no member either.
     pub(crate) fn require_visible_members(&self) -> Result<(), ApiError> {
         match self.caller {
-            Caller::Guest(guest) if guest.access().visible_forums.is_empty() => {
+            Caller::Guest { access, .. } if access.visible_forums.is_empty() => {
                 Err(ApiError::NotFound)
             }
             _ => Ok(()),

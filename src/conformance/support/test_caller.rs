@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{CallResult, Capability, ForumScoped, TestFailure, TestResult};
 use crate::host::{
-    Access, Authorizer, Board, BoardError, BoardResult, Caller, GuestCaller, InForum, MemberCaller,
-    RequestInfo, ResourceRef,
+    Access, Authorizer, Board, BoardError, BoardResult, Caller, InForum, MemberCaller, RequestInfo,
+    ResourceRef,
 };
 use crate::lock::lock;
 use crate::model::*;
@@ -257,14 +257,14 @@ impl TestCaller {
             .ok_or_else(|| TestFailure::mismatch(&self.name, "no access", "access"))?;
         Ok(match &self.user {
             Some(user) => MemberCaller::new(user.clone(), access, self.request()).into(),
-            None => GuestCaller::new(access, self.request()).into(),
+            None => Caller::guest(access, self.request()),
         })
     }
 
     async fn member(&self) -> TestResult<MemberCaller> {
         match self.caller().await? {
             Caller::Member(member) => Ok(member),
-            Caller::Guest(_) => Err(TestFailure::mismatch(&self.name, "a guest", "a member")),
+            Caller::Guest { .. } => Err(TestFailure::mismatch(&self.name, "a guest", "a member")),
         }
     }
 }

@@ -12,8 +12,8 @@ use forum_api::conformance::{
     run, run_all,
 };
 use forum_api::host::{
-    Access, Authorizer, BackendError, BackendResult, Board, BoardError, BoardResult, Caller,
-    GuestCaller, Host, InForum, MemberCaller, RequestInfo, ResourceRef, VisibleForums,
+    Access, Authorizer, BackendError, BackendResult, Board, BoardError, BoardResult, Caller, Host,
+    InForum, MemberCaller, RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
 use forum_api::runtime::{ManualClock, OsRandom};
@@ -445,12 +445,12 @@ impl Mutant {
         F: Future<Output = BackendResult<R>> + Send,
     {
         let request = RequestInfo::new(Timestamp::default());
-        let guest = GuestCaller::new(Access::new(VisibleForums::none()), request);
+        let guest = Caller::guest(Access::new(VisibleForums::none()), request);
         let run = |_, _| {
             let call = run();
             async { Ok(call.await?) }
         };
-        let result = self.call(method, guest.into(), arguments, run).await;
+        let result = self.call(method, guest, arguments, run).await;
         result.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
     }
 }
