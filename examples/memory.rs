@@ -1343,11 +1343,11 @@ pub(crate) mod tests {
         }
 
         fn unsupported(&self) -> &[Capability] {
-            use Capability::{BatchAccess, HiddenDeletedPosts, TokenLoader};
+            use Capability::{BatchAccess, HiddenDeletedPosts, TokenLoading};
             if self.leaves_places {
-                &[TokenLoader, BatchAccess, HiddenDeletedPosts]
+                &[TokenLoading, BatchAccess, HiddenDeletedPosts]
             } else {
-                &[TokenLoader, BatchAccess]
+                &[TokenLoading, BatchAccess]
             }
         }
 

@@ -6,13 +6,14 @@ use std::sync::{Arc, LazyLock};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
+use crate::error::BackendResult;
 use crate::error_chain::ErrorChain;
-use crate::host::{Caller, PresentedToken, RequestInfo};
+use crate::host::{Caller, OwnerAccess, PresentedToken, RequestInfo};
 use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
 use crate::operation::{ApiError, AuthFailure, Services, require_scope};
 use crate::scope::Scope;
-use crate::store::{LoadedToken, Stores, TokenStore};
+use crate::store::TokenStore;
 use crate::token::{self, Lookup, SecretDigest, TokenRecord, TokenState};
 
 /// Label of the token store in the metrics.
@@ -32,29 +33,41 @@ static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
     last_used_at: None,
 });
 
+/// Token of a request.
+pub(crate) struct LoadedToken {
+    pub(super) record: TokenRecord,
+    /// The access of the owner, if the host loaded it together with the token.
+    access: Option<OwnerAccess>,
+}
+
 /// Returns the token of a request, which can be revoked or expired; `None` without an `authorization` header.
 pub(super) async fn find_token(
     headers: &HeaderMap,
-    stores: &Stores,
+    services: &Services,
 ) -> Result<Option<LoadedToken>, ApiError> {
     let Some((lookup, digest)) = parse_header(headers)? else {
         return Ok(None);
     };
-    let loaded = match &stores.token_loader {
-        Some(loader) => loader.load_token(&lookup).await,
-        None => {
-            let record = stores.tokens.find(&lookup).await;
-            record.map(|record| record.map(LoadedToken::new))
-        }
-    };
-    let found = loaded
-        .inspect_err(|_| recorder::record_store_error(STORE))?
-        .unwrap_or_else(|| LoadedToken::new(DUMMY_RECORD.clone()));
+    let found = load(&lookup, services)
+        .await
+        .inspect_err(|_| recorder::record_store_error(STORE))?;
     if found.record.digest != digest {
         tracing::Span::current().record("token", lookup.as_str());
         return Err(AuthFailure::Unknown.into());
     }
     Ok(Some(found))
+}
+
+/// Loads the token from the host, or else from the store. Returns the dummy record if both do not know it.
+async fn load(lookup: &Lookup, services: &Services) -> BackendResult<LoadedToken> {
+    if let Some((record, access)) = services.host.authorizer.load_token(lookup).await? {
+        let access = Some(access);
+        return Ok(LoadedToken { record, access });
+    }
+    let record = services.stores.tokens.find(lookup).await?;
+    let record = record.unwrap_or_else(|| DUMMY_RECORD.clone());
+    let access = None;
+    Ok(LoadedToken { record, access })
 }
 
 /// Rejects a token that is revoked or expired, and records the use of a valid one.

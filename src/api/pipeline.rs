@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::access;
+use super::access::{self, LoadedToken};
 use super::client_ip::{PeerIp, client_ip};
 use super::context::{RequestContext, RequestIdGenerator};
 use super::endpoints::{self, Route};
@@ -22,7 +22,6 @@ use crate::operation::{
 };
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::scope::Scope;
-use crate::store::LoadedToken;
 use bytes::Bytes;
 use http::Response;
 use http::request::Parts;
@@ -171,11 +170,11 @@ impl ApiInner {
         &self,
         context: &mut RequestContext<'_>,
     ) -> Result<Option<LoadedToken>, ApiError> {
-        let stores = &self.services.stores;
-        let token = access::find_token(&context.head.headers, stores).await?;
+        let services = &self.services;
+        let token = access::find_token(&context.head.headers, services).await?;
         if let Some(LoadedToken { record, .. }) = &token {
             context.token = Some(record.lookup);
-            access::check_token(record, &*stores.tokens, context.received_at).await?;
+            access::check_token(record, &*services.stores.tokens, context.received_at).await?;
             let owner = &record.owner;
             let lookup = record.lookup.as_str();
             tracing::record_all!(tracing::Span::current(), owner = %owner, token = lookup);

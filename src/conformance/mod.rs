@@ -82,7 +82,7 @@
 //!         &[
 //!             Account, AccountRemoval, Approval, Bans, BatchAccess, Deletion, Editing, Events, HiddenForums,
 //!             IgnoreLists, Messages, Moderators, Offline, Polls, Posts, Profiles, ReadOnlyForums, Replies, Reputation, Search,
-//!             StartingThreads, SubForums, Subscriptions, Threads, TokenLoader,
+//!             StartingThreads, SubForums, Subscriptions, Threads, TokenLoading,
 //!         ]
 //!     }
 //! }

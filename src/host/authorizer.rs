@@ -9,6 +9,7 @@ use async_trait::async_trait;
 
 use super::{BackendResult, RequestInfo};
 use crate::model::{ForumId, UserId};
+use crate::token::{Lookup, TokenRecord};
 
 /// Resolves the access of the guest and of members.
 ///
@@ -87,9 +88,99 @@ pub trait Authorizer: Send + Sync + 'static {
     ) -> BackendResult<Option<HashMap<UserId, Access>>> {
         Ok(None)
     }
+
+    /// Loads a token and its owner with one query, for hosts whose tokens and members are in one database. Returns the
+    /// token in its current state, and a function with the result of [`member_access`](Self::member_access) for its owner.
+    ///
+    /// The result is `None` if the token does not exist. It is always `None` by default. The library then calls
+    /// [`TokenStore::find`](crate::store::TokenStore::find) and later `member_access`, which is still required: the
+    /// worker and web forms have no token.
+    ///
+    /// The method does not verify the secret, does not reject tokens that are revoked or expired, and has no side
+    /// effects: the library also calls it for requests that it then rejects. Work that a host does only for accepted
+    /// requests, such as recording the time at which a member was last seen, belongs in the function. The library calls
+    /// the function after rate limiting and the scope check, instead of `member_access`. It must not block.
+    ///
+    /// The query of a known lookup can take longer than the query of an unknown one. The difference reveals no secret: a
+    /// lookup is random, is shown in lists, and grants no access.
+    ///
+    /// The suite compares both results ([`Capability::TokenLoading`](crate::conformance::Capability::TokenLoading)).
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails or the record cannot be decoded. The response is
+    /// a 500, or a 503 if the source is an [`OverloadedError`](crate::host::OverloadedError).
+    ///
+    /// # Examples
+    /// A board on SQLite whose tokens are in the library's table:
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use forum_api::async_trait;
+    /// use forum_api::host::*;
+    /// use forum_api::model::{ForumId, UserId};
+    /// use forum_api::store::sqlite::rusqlite::OptionalExtension;
+    /// use forum_api::store::sqlite::{Database, SqliteError, read_token};
+    /// use forum_api::token::{Lookup, TokenRecord};
+    ///
+    /// struct MyBoard {
+    ///     database: Database,
+    /// }
+    ///
+    /// /// The rank is null if the owner is banned or does not exist.
+    /// const TOKEN_AND_OWNER: &str = "
+    ///     SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at, member.rank
+    ///     FROM forum_api_tokens
+    ///     LEFT JOIN member ON member.id = CAST(owner AS INTEGER)
+    ///         AND CAST(member.id AS TEXT) = owner AND NOT member.banned
+    ///     WHERE lookup = ?1";
+    ///
+    /// #[async_trait]
+    /// impl Authorizer for MyBoard {
+    ///     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
+    ///         let lookup = *lookup;
+    ///         let load = self.database.read_short::<_, SqliteError>(move |connection| {
+    ///             let mut query = connection.prepare_cached(TOKEN_AND_OWNER)?;
+    ///             let token = query.query_row([lookup], |row| {
+    ///                 let rank: Option<i64> = row.get("rank")?;
+    ///                 let access: OwnerAccess = Arc::new(move |_| rank.map(access));
+    ///                 Ok((read_token(row)?, access))
+    ///             });
+    ///             Ok(token.optional()?)
+    ///         });
+    ///         Ok(load.await?)
+    ///     }
+    ///
+    ///     async fn member_access(&self, owner: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
+    ///         Ok(self.rank(owner).await?.map(access))
+    ///     }
+    ///
+    ///     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
+    ///         Ok(access(0))
+    ///     }
+    /// }
+    ///
+    /// fn access(rank: i64) -> Access {
+    ///     Access::new(VisibleForums::from_ids((0..=rank).map(ForumId::from)))
+    /// }
+    /// # impl MyBoard {
+    /// #     async fn rank(&self, _: &UserId) -> BackendResult<Option<i64>> {
+    /// #         Ok(None)
+    /// #     }
+    /// # }
+    /// ```
+    async fn load_token(
+        &self,
+        _lookup: &Lookup,
+    ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
+        Ok(None)
+    }
 }
 
+/// Computes the access of a token's owner for a request: see [`Authorizer::load_token`].
+pub type OwnerAccess = Arc<dyn Fn(&RequestInfo) -> Option<Access> + Send + Sync>;
+
 impl_for_pointers!(Authorizer {
+    async fn load_token(lookup: &Lookup) -> BackendResult<Option<(TokenRecord, OwnerAccess)>>;
     async fn guest_access(request: &RequestInfo) -> BackendResult<Access>;
     async fn member_access(owner: &UserId, request: &RequestInfo) -> BackendResult<Option<Access>>;
     async fn members_access(owners: &[UserId], request: &RequestInfo) -> BackendResult<Option<HashMap<UserId, Access>>>;

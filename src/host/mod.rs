@@ -22,7 +22,7 @@ pub use crate::error::{
 };
 #[cfg(feature = "panel")]
 pub use admin_auth::{AdminAuth, Session};
-pub use authorizer::{Access, Authorizer, VisibleForums};
+pub use authorizer::{Access, Authorizer, OwnerAccess, VisibleForums};
 pub use board::{Board, ResourceRef};
 pub(crate) use caller::PresentedToken;
 pub use caller::{Caller, MemberCaller};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AuditStore, DeliveryStore, EndpointStore, IdempotencyStore, OutboxStore, RateLimitStore,
-    TokenLoader, TokenStore, UsageStore, memory,
+    TokenStore, UsageStore, memory,
 };
 
 /// Stores of an API. Each can be replaced separately:
@@ -23,9 +23,6 @@ use super::{
 pub struct Stores {
     /// Token records.
     pub tokens: Arc<dyn TokenStore>,
-    /// The host's query for a token and its owner. It reads the same tokens as `tokens`. If it is `None`, the default
-    /// of all constructors, the library loads the token and its owner with separate calls.
-    pub token_loader: Option<Arc<dyn TokenLoader>>,
     /// Running windows of rate limits.
     pub rate_limits: Arc<dyn RateLimitStore>,
     /// Responses by `Idempotency-Key`.
@@ -42,7 +39,6 @@ impl Stores {
         let audit = memory::MemoryAuditStore::default();
         Self {
             tokens: Arc::new(memory::MemoryTokenStore::new(audit.clone())),
-            token_loader: None,
             rate_limits: Arc::new(memory::MemoryRateLimitStore::default()),
             idempotency: Arc::new(memory::MemoryIdempotencyStore::default()),
             audit: Arc::new(audit),

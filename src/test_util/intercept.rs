@@ -20,9 +20,9 @@ use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryCount, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FanOut,
-    IdempotencyStore, IdempotentRequest, LibraryStore, LoadedToken, OutboxStore, Quarantine,
-    QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenLoader,
-    TokenStore, TokenUsage, UsageCounts, UsageStore, WebhookStores,
+    IdempotencyStore, IdempotentRequest, LibraryStore, OutboxStore, Quarantine, QueueStats,
+    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenStore, TokenUsage,
+    UsageCounts, UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -98,10 +98,6 @@ impl StoreInterceptor {
     pub fn stores(&self, inner: &Stores) -> Stores {
         Stores {
             tokens: self.wrap(&inner.tokens),
-            token_loader: inner
-                .token_loader
-                .as_ref()
-                .map(|loader| self.wrap(loader) as _),
             rate_limits: self.wrap(&inner.rate_limits),
             idempotency: self.wrap(&inner.idempotency),
             audit: self.wrap(&inner.audit),
@@ -325,12 +321,6 @@ intercepted! {
         list(filter: &TokenFilter, now: Timestamp) -> Vec<TokenRecord>: (filter.clone(), now) => (filter, *now);
         purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
             (before, limit, audit.clone()) => (*before, *limit, audit);
-    }
-}
-
-intercepted! {
-    token_loader: TokenLoader {
-        load_token(lookup: &Lookup) -> Option<LoadedToken>: (*lookup) => (lookup);
     }
 }
 

@@ -27,7 +27,7 @@ mod queries;
 mod rate_limits;
 mod replays;
 mod request_info;
-mod token_loader;
+mod token_loading;
 mod tokens;
 mod usage;
 mod visibility;

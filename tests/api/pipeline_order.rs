@@ -81,7 +81,7 @@ async fn with(server: Server, wrong: &BTreeSet<Rejection>) -> Outcome {
 
 #[tokio::test]
 async fn the_first_step_that_rejects_determines_the_response() {
-    for server in [Server::new, || Server::with_token_loader().0] {
+    for server in [Server::new, || Server::with_token_loading().0] {
         for (step, (_, status, code)) in STEPS.iter().enumerate() {
             let wrong = STEPS[step..].iter().map(|(wrong, ..)| *wrong).collect();
             assert_eq!(with(server(), &wrong).await, (*status, Some(*code)));

@@ -54,7 +54,7 @@ async fn concurrent_connections_with_one_token_get_exactly_its_budget() {
 /// order than they arrive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_requests_of_a_fresh_token_share_one_window() {
-    let (server, interceptor) = Server::with_token_loader();
+    let (server, interceptor) = Server::with_token_loading();
     interceptor.on_call(|_, call| match call % 2 {
         0 => Intervention::Delay(Box::pin(yield_now())),
         _ => Intervention::Proceed,

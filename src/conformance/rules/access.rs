@@ -1,10 +1,10 @@
 //! Access is looked up for every request.
 
 use super::*;
-use crate::host::{Access, BoxError, RequestInfo};
+use crate::host::{Access, Authorizer, BoxError, RequestInfo};
 use crate::runtime::SeededRandom;
 use crate::scope::{Scope, Surface};
-use crate::store::{Stores, TokenLoader};
+use crate::store::TokenStore;
 use crate::token::{Lookup, TokenRequest, issue_token};
 use std::sync::Arc;
 
@@ -104,10 +104,15 @@ board_rules! {
         Ok(())
     }
 
-    /// A token loader returns the same token as the store. With the loader's data of the owner, `member_access` returns
-    /// the same access as without the data.
-    async fn a_token_loader_returns_the_current_token_and_owner(suite: &Suite) -> TestResult {
-        let fixture = LoaderFixture::new(suite)?;
+    /// `load_token` returns the same token as the store, and the same access of the owner as `member_access`.
+    async fn a_loaded_token_has_its_current_state_and_owner(suite: &Suite) -> TestResult {
+        suite.require(Capability::TokenLoading)?;
+        let fixture = LoaderFixture {
+            suite,
+            tokens: suite.fixture.stores()?.tokens,
+            authorizer: suite.fixture.board().authorizer,
+            random: SeededRandom::default(),
+        };
         let forums = suite.two_forums().await?;
         let owners = [suite.member("alice").await?, suite.staff("sam").await?, suite.admin("ada").await?];
         let [alice, sam, ada] = owners.map(|owner| owner.id());
@@ -135,12 +140,11 @@ board_rules! {
             suite.fixture.remove_account(&sam).await?;
             fixture.check(&tokens, &forums).await?;
         }
-        let store = &fixture.stores.tokens;
         for (lookup, _) in &tokens {
-            store.revoke(lookup, suite.now(), &audit_entry()).await?;
+            fixture.tokens.revoke(lookup, suite.now(), &audit_entry()).await?;
         }
         fixture.check(&tokens, &forums).await?;
-        let absent = fixture.loader.load_token(&Lookup::DUMMY).await?;
+        let absent = fixture.authorizer.load_token(&Lookup::DUMMY).await?;
         check!(absent.is_none(), "no token has the lookup {}", Lookup::DUMMY)
     }
 
@@ -235,47 +239,33 @@ async fn check_batch(suite: &Suite, owners: &[UserId], forums: &[ForumId]) -> Te
     check!(found.is_empty(), "the result has the given members only")
 }
 
-/// The stores of a board with a token loader.
+/// A board that loads tokens with their owners.
 struct LoaderFixture<'a> {
     suite: &'a Suite,
-    stores: Stores,
-    loader: Arc<dyn TokenLoader>,
+    tokens: Arc<dyn TokenStore>,
+    authorizer: Arc<dyn Authorizer>,
     random: SeededRandom,
 }
 
-impl<'a> LoaderFixture<'a> {
-    fn new(suite: &'a Suite) -> TestResult<Self> {
-        suite.require(Capability::TokenLoader)?;
-        let stores = suite.fixture.stores()?;
-        let loader = stores.token_loader.clone();
-        Ok(Self {
-            suite,
-            loader: loader.ok_or(BoxError::from("the stores have no token loader"))?,
-            stores,
-            random: SeededRandom::default(),
-        })
-    }
-
+impl LoaderFixture<'_> {
     async fn issue_token(&self, owner: &UserId) -> TestResult<Lookup> {
         let request = TokenRequest::new(owner, &[Scope::FORUMS_READ]).label("a label");
-        let tokens = &*self.stores.tokens;
         let now = self.suite.now();
-        let issued = issue_token(tokens, &self.random, Surface::Full, request, now).await;
+        let issued = issue_token(&*self.tokens, &self.random, Surface::Full, request, now).await;
         Ok(issued.map_err(BoxError::from)?.1.lookup)
     }
 
-    /// Compares the loader with the separate calls.
+    /// Compares `load_token` with the separate calls.
     async fn check(&self, tokens: &[(Lookup, UserId)], forums: &[ForumId]) -> TestResult {
         for (lookup, owner) in tokens {
-            let loaded = self.loader.load_token(lookup).await?;
-            let (record, load_access) = loaded.map(|token| (token.record, token.access)).unzip();
+            let (record, load_access) = self.authorizer.load_token(lookup).await?.unzip();
             check_eq!(
                 record,
-                self.stores.tokens.find(lookup).await?,
+                self.tokens.find(lookup).await?,
                 "the token of {owner}"
             )?;
             let request = RequestInfo::new(self.suite.now()).with_token_lookup(*lookup);
-            let Some(load_access) = load_access.flatten() else {
+            let Some(load_access) = load_access else {
                 continue;
             };
             let access = load_access(&request);

@@ -133,8 +133,8 @@ pub trait BoardFixture: Send + Sync {
         None
     }
 
-    /// Returns stores in the board's database, with the board's [token loader](Stores::token_loader). Needs
-    /// [`Capability::TokenLoader`].
+    /// Returns stores in the board's database, in which [`Authorizer::load_token`](crate::host::Authorizer::load_token) finds
+    /// the tokens. Needs [`Capability::TokenLoading`].
     fn stores(&self) -> FixtureResult<Stores> {
         unsupported_by_fixture("stores", ())
     }

@@ -141,8 +141,9 @@ capabilities! {
     /// Commands that check and write atomically. Without them several conflicting concurrent calls can succeed, and the
     /// suite skips the rules about them.
     AtomicCommands: "atomic commands",
-    /// A [`TokenLoader`](crate::store::TokenLoader). Without it the library finds a token and its owner with separate calls.
-    TokenLoader: "a token loader",
+    /// [`Authorizer::load_token`](crate::host::Authorizer::load_token). Without it the library finds a token and its owner
+    /// with separate calls.
+    TokenLoading: "loading of tokens with their owners",
     /// [`Authorizer::members_access`](crate::host::Authorizer::members_access). Without it the worker loads the access of
     /// each owner of an endpoint with a separate call.
     BatchAccess: "the access of several members in one call",

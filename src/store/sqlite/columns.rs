@@ -11,7 +11,7 @@ use crate::token::TokenRecord;
 /// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`, `revoked_at` and
 /// `last_used_at` of the table `forum_api_tokens`, which it finds by name.
 ///
-/// The query of a [`TokenLoader`](crate::store::TokenLoader) calls it for each row. No earlier column of the row may
+/// [`Authorizer::load_token`](crate::host::Authorizer::load_token) calls it for the row of its query. No earlier column of the row may
 /// have one of these names.
 ///
 /// # Errors

@@ -3,15 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use forum_api::async_trait;
 use forum_api::host::{
-    Access, Authorizer, BackendResult, BoardError, BoardResult, Caller, RequestInfo, VisibleForums,
+    Access, Authorizer, BackendResult, BoardError, BoardResult, Caller, OwnerAccess, RequestInfo,
+    VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
-use forum_api::store::{LoadedToken, TokenLoader, TokenStore};
-use forum_api::token::Lookup;
+use forum_api::store::TokenStore;
+use forum_api::token::{Lookup, TokenRecord};
 use tokio::sync::watch;
 
 use super::fixtures::{FORUMS, forum_in};
@@ -27,8 +28,10 @@ pub(crate) struct FullBoard {
     visible: Mutex<HashMap<&'static str, Vec<&'static str>>>,
     /// Ids of deleted threads, posts and members.
     deleted: Mutex<HashSet<&'static str>>,
-    /// Number of look-ups of a member's access, without those of the token loader.
+    /// Number of look-ups of a member's access, without those of tokens that the board loads.
     access_lookups: AtomicUsize,
+    /// Store from which the board loads tokens with their owners.
+    tokens: OnceLock<Arc<dyn TokenStore>>,
     calls: Mutex<Vec<String>>,
     completed: watch::Sender<usize>,
 }
@@ -54,6 +57,7 @@ impl FullBoard {
             visible: Mutex::new(visible),
             deleted: Mutex::default(),
             access_lookups: AtomicUsize::new(0),
+            tokens: OnceLock::new(),
             calls: Mutex::default(),
             completed: watch::Sender::default(),
         })
@@ -77,6 +81,11 @@ impl FullBoard {
         self.names_hidden_forums.store(true, Ordering::SeqCst);
     }
 
+    /// Lets the board load tokens with their owners.
+    pub(crate) fn load_tokens(&self, tokens: Arc<dyn TokenStore>) {
+        assert!(self.tokens.set(tokens).is_ok());
+    }
+
     /// Sets the visible forums of an account.
     pub(crate) fn show(&self, user: &'static str, forums: &[&'static str]) {
         self.visible.lock().unwrap().insert(user, forums.to_vec());
@@ -97,7 +106,7 @@ impl FullBoard {
         self.deleted.lock().unwrap().clear();
     }
 
-    /// Counts the look-ups of a member's access, without those of the token loader.
+    /// Counts the look-ups of a member's access, without those of tokens that the board loads.
     pub(crate) fn access_lookups(&self) -> usize {
         self.access_lookups.load(Ordering::SeqCst)
     }
@@ -207,21 +216,18 @@ impl Authorizer for FullBoard {
         self.access_lookups.fetch_add(1, Ordering::SeqCst);
         Ok(self.access(&owner.to_string()))
     }
-}
 
-/// Loads tokens with the access of their owners.
-pub(crate) struct FullBoardLoader {
-    pub(crate) board: Arc<FullBoard>,
-    pub(crate) tokens: Arc<dyn TokenStore>,
-}
-
-#[async_trait]
-impl TokenLoader for FullBoardLoader {
-    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
-        let record = self.tokens.find(lookup).await?;
+    async fn load_token(
+        &self,
+        lookup: &Lookup,
+    ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
+        let Some(tokens) = self.tokens.get() else {
+            return Ok(None);
+        };
+        let record = tokens.find(lookup).await?;
         Ok(record.map(|record| {
-            let access = self.board.access(&record.owner.to_string());
-            LoadedToken::new(record).with_access(move |_| access.clone())
+            let access = self.access(&record.owner.to_string());
+            (record, Arc::new(move |_: &_| access.clone()) as _)
         }))
     }
 }

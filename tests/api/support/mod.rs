@@ -12,7 +12,7 @@ pub(crate) mod paging;
 pub(crate) mod server;
 pub(crate) mod tokens;
 
-pub(crate) use board::{FullBoard, FullBoardLoader};
+pub(crate) use board::FullBoard;
 pub(crate) use failure_mode::{Checkpoint, DOMAIN_ERRORS, FailureMode, OVERLOADED};
 pub(crate) use request::Request;
 pub(crate) use rows::{ROWS, Row, every_scope};

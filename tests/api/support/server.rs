@@ -22,10 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::{
-    FullBoard, FullBoardLoader, Outcome, Request, fixtures, log, lookup, outcome,
-    within_ten_seconds,
-};
+use super::{FullBoard, Outcome, Request, fixtures, log, lookup, outcome, within_ten_seconds};
 
 /// A service with its board, stores and clock.
 #[derive(Clone)]
@@ -80,21 +77,13 @@ impl Server {
         Self::over(environment, settings, stores, &board, board.clone())
     }
 
-    /// Creates a server with a token loader, and returns the interceptor of its stores.
-    pub(crate) fn with_token_loader() -> (Self, StoreInterceptor) {
+    /// Creates a server whose board loads tokens with their owners, and returns the interceptor of its stores.
+    pub(crate) fn with_token_loading() -> (Self, StoreInterceptor) {
         let board = FullBoard::new();
-        let stores = Stores::in_memory();
-        let loader = FullBoardLoader {
-            board: board.clone(),
-            tokens: stores.tokens.clone(),
-        };
-        let stores = Stores {
-            token_loader: Some(Arc::new(loader)),
-            ..stores
-        };
         let interceptor = StoreInterceptor::default();
         let environment = Environment::new(TokioRuntime);
-        let stores = interceptor.stores(&stores);
+        let stores = interceptor.stores(&Stores::in_memory());
+        board.load_tokens(stores.tokens.clone());
         let server = Self::over(environment, settings(), stores, &board, board.clone());
         (server, interceptor)
     }

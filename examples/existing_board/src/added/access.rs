@@ -1,13 +1,14 @@
 //! Added: a member's rank decides which sections the member sees.
 
+use std::sync::Arc;
+
 use forum_api::async_trait;
 use forum_api::host::{
-    Access, Authorizer, BackendResult, BoardResult, Caller, RequestInfo, VisibleForums,
+    Access, Authorizer, BackendResult, BoardResult, Caller, OwnerAccess, RequestInfo, VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
 use forum_api::store::postgres::read_token;
-use forum_api::store::{LoadedToken, TokenLoader};
-use forum_api::token::Lookup;
+use forum_api::token::{Lookup, TokenRecord};
 use tokio_postgres::Row;
 
 use crate::before::{Club, ReplyError};
@@ -36,24 +37,22 @@ const TOKEN: &str = "
         AND member.id = CASE WHEN owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(owner AS BIGINT) END
     WHERE lookup = $1";
 
-/// The tokens are in the board's database, so that one query finds a token and its owner.
 #[async_trait]
-impl TokenLoader for Club {
-    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
+impl Authorizer for Club {
+    /// The tokens are in the board's database, so that one query finds a token and its owner.
+    async fn load_token(
+        &self,
+        lookup: &Lookup,
+    ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
         let client = self.pool.get().await?;
         let query = client.prepare_cached(TOKEN).await?;
         let Some(row) = client.query_opt(&query, &[lookup]).await? else {
             return Ok(None);
         };
         let access = row_access(&row);
-        Ok(Some(
-            LoadedToken::new(read_token(&row)?).with_access(move |_| access.clone()),
-        ))
+        Ok(Some((read_token(&row)?, Arc::new(move |_| access.clone()))))
     }
-}
 
-#[async_trait]
-impl Authorizer for Club {
     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         let guest = access(self, GUEST, None).await?;
         Ok(guest.unwrap_or_else(|| Access::new(VisibleForums::none())))

@@ -17,13 +17,10 @@ use forum_api::{BuildError, Environment, ForumApi, Wiring};
 
 use crate::before::Club;
 
-/// Returns the stores in the board's database and the environment, which all services of the board share. The board loads
-/// tokens together with their owners. The environment adds the scope and the topic of votes.
+/// Returns the stores in the board's database and the environment, which all services of the board share. The environment
+/// adds the scope and the topic of votes.
 pub fn wiring(club: &Club) -> Wiring {
-    let stores = Stores {
-        token_loader: Some(Arc::new(club.clone())),
-        ..Stores::in_postgres(&club.pool)
-    };
+    let stores = Stores::in_postgres(&club.pool);
     // Entries of different topics can commit in another order than their times. A commit takes less than 30 s.
     let environment = Environment::new(TokioRuntime)
         .since_overlap(Duration::from_secs(30))

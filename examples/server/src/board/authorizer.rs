@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use forum_api::async_trait;
-use forum_api::host::{Access, Authorizer, BackendResult, BoardResult, RequestInfo, VisibleForums};
+use forum_api::host::{
+    Access, Authorizer, BackendResult, BoardResult, OwnerAccess, RequestInfo, VisibleForums,
+};
 use forum_api::model::{ForumId, UserId};
-use forum_api::store::{LoadedToken, TokenLoader};
-use forum_api::token::Lookup;
+use forum_api::token::{Lookup, TokenRecord};
 
 use super::ReferenceBoard;
 use super::access::actor::{Actor, ActorRow};
@@ -17,8 +18,11 @@ use super::accounts::sessions::{self, Hash};
 use super::accounts::{Login, last_used};
 
 #[async_trait]
-impl TokenLoader for ReferenceBoard {
-    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
+impl Authorizer for ReferenceBoard {
+    async fn load_token(
+        &self,
+        lookup: &Lookup,
+    ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
         let lookup = *lookup;
         let with_position = self.database.has_replicas();
         let Some((token, owner)) = self
@@ -36,16 +40,13 @@ impl TokenLoader for ReferenceBoard {
             None => None,
         };
         let board = self.clone();
-        let token = LoadedToken::new(token).with_access(move |request| {
+        let access: OwnerAccess = Arc::new(move |request| {
             let (row, rules) = owner.as_ref()?;
             Some(board.access_of(row.with_rules(rules), request))
         });
-        Ok(Some(token))
+        Ok(Some((token, access)))
     }
-}
 
-#[async_trait]
-impl Authorizer for ReferenceBoard {
     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         let guest = self.load(None).await?;
         Ok(guest.map_or_else(|| Access::new(VisibleForums::none()), access))

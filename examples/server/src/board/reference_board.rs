@@ -80,12 +80,9 @@ impl ReferenceBoard {
         Ok(self)
     }
 
-    /// Returns the stores in the board's database, with the board as the token loader.
+    /// Returns the stores in the board's database.
     pub fn stores(&self) -> Stores {
-        Stores {
-            token_loader: Some(Arc::new(self.clone())),
-            ..self.database.stores()
-        }
+        self.database.stores()
     }
 
     /// Returns whether the database has a board already.

@@ -25,5 +25,5 @@ mod sessions;
 mod settings;
 mod shared;
 mod statements;
-mod token_loader;
+mod token_loading;
 mod transcripts;

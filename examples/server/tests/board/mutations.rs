@@ -13,12 +13,12 @@ use forum_api::conformance::{
 };
 use forum_api::host::{
     Access, Authorizer, BackendError, BackendResult, Board, BoardError, BoardResult, Caller, Host,
-    InForum, MemberCaller, RequestInfo, ResourceRef, VisibleForums,
+    InForum, MemberCaller, OwnerAccess, RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
 use forum_api::runtime::{ManualClock, OsRandom};
-use forum_api::store::{LoadedToken, Stores, TokenLoader};
-use forum_api::token::Lookup;
+use forum_api::store::Stores;
+use forum_api::token::{Lookup, TokenRecord};
 use forum_api::webhook::{Event, EventMeta};
 use forum_api::{async_trait, board_methods};
 use tokio::sync::Mutex;
@@ -57,7 +57,7 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
         &[
             "get_thread access::revoked_access_is_effective_at_once",
             "access service::a_token_never_outlives_its_owners_access",
-            "load_token access::a_token_loader_returns_the_current_token_and_owner",
+            "load_token access::a_loaded_token_has_its_current_state_and_owner",
             "members_access access::the_access_of_several_members_is_that_of_each",
         ],
     ),
@@ -506,13 +506,12 @@ impl Authorizer for Mutant {
         let run = || self.0.authorizer.members_access(owners, request);
         self.call_host("members_access", owners.to_vec(), run).await
     }
-}
 
-#[async_trait]
-impl TokenLoader for Mutant {
-    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
-        let loader = self.0.stores.token_loader.as_ref().unwrap();
-        let run = || loader.load_token(lookup);
+    async fn load_token(
+        &self,
+        lookup: &Lookup,
+    ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
+        let run = || self.0.authorizer.load_token(lookup);
         self.call_host("load_token", *lookup, run).await
     }
 }
@@ -585,10 +584,7 @@ macro_rules! operations {
             }
 
             fn stores(&self) -> FixtureResult<Stores> {
-                Ok(Stores {
-                    token_loader: Some(Arc::new(self.clone())),
-                    ..self.0.stores.clone()
-                })
+                Ok(self.0.stores.clone())
             }
 
             async fn events(&self) -> FixtureResult<Vec<Event>> {

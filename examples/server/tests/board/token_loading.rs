@@ -1,4 +1,4 @@
-//! The board as the loader of tokens.
+//! The board loads tokens with their owners.
 
 use std::sync::Arc;
 
