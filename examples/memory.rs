@@ -1326,7 +1326,7 @@ pub(crate) mod tests {
         Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role as TestRole,
     };
     use forum_api::host::Host;
-    use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
+    use forum_api::runtime::ManualClock;
 
     use super::*;
 
@@ -1349,10 +1349,6 @@ pub(crate) mod tests {
             } else {
                 &[TokenLoading, BatchAccess]
             }
-        }
-
-        fn runtime(&self) -> Arc<dyn Runtime> {
-            Arc::new(TokioRuntime)
         }
     }
 

@@ -18,10 +18,8 @@ use crate::webhook::{PlaintextCipher, SecretCipher};
 /// Clock, random source, runtime, surface, scopes, topics, public origin, overlap of `since` and secret cipher of a
 /// board.
 ///
-/// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that all of
-/// them use the same settings. Each of them also accepts a [`Runtime`] instead of an `Environment`, and then uses the
-/// defaults of the other settings. With the feature `tokio`, the default runtime is
-/// [`TokioRuntime`](crate::runtime::TokioRuntime).
+/// Pass one value to the API, the control panel, the webhook administration and the worker, so that all of them use the
+/// same settings. [`Environment::default`] runs on tokio (feature `tokio`).
 ///
 /// ```
 /// use forum_api::Environment;
@@ -51,11 +49,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Creates an environment with the system's clock and random source, the full surface, no public origin, and webhook
-    /// secrets in plain text.
-    ///
-    /// `runtime` is the executor of the host's server, such as [`TokioRuntime`](crate::runtime::TokioRuntime) (feature
-    /// `tokio`).
+    /// Creates an environment for a host that does not run on tokio, with the executor of its server, the system's clock
+    /// and random source, the full surface, no public origin, and webhook secrets in plain text.
     pub fn new(runtime: impl Runtime) -> Self {
         Self {
             clock: Arc::new(SystemClock),
@@ -292,23 +287,11 @@ fn is_origin(text: &str) -> bool {
         .is_some_and(|authority| !authority.host().is_empty() && !authority.as_str().contains('@'))
 }
 
-/// On [`TokioRuntime`](crate::runtime::TokioRuntime).
+/// Runs on [`TokioRuntime`](crate::runtime::TokioRuntime), with the other values of [`new`](Environment::new).
 #[cfg(feature = "tokio")]
 impl Default for Environment {
     fn default() -> Self {
         Self::new(crate::runtime::TokioRuntime)
-    }
-}
-
-impl<R: Runtime> From<R> for Environment {
-    fn from(runtime: R) -> Self {
-        Self::new(runtime)
-    }
-}
-
-impl From<&Environment> for Environment {
-    fn from(environment: &Environment) -> Self {
-        environment.clone()
     }
 }
 

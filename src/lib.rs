@@ -89,8 +89,7 @@
 //! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
 //!
 //! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`BoardDescription`], [`ErrorMessages`], [`Language`]),
-//! the [`Environment`] that all services of a board share, their stores and environment in one value ([`Wiring`]), the
-//! error of their builders ([`BuildError`]), the body and the future of their responses ([`ResponseBody`],
+//! the [`Environment`] that all services of a board share, the error of their builders ([`BuildError`]), the body and the future of their responses ([`ResponseBody`],
 //! [`ResponseFuture`]), the request extension [`MalformedRequest`], and the functions [`client_ip`] and
 //! [`openapi_document`]. It re-exports `async_trait` and [`IpNet`].
 //!
@@ -246,7 +245,6 @@ pub mod token;
 pub mod webhook;
 #[cfg(feature = "webhooks")]
 pub mod webhook_admin;
-mod wiring;
 #[cfg(feature = "webhooks")]
 pub mod worker;
 
@@ -261,4 +259,3 @@ pub use ipnet::IpNet;
 pub use mask_secrets::mask_secrets;
 pub use operation::error::MalformedRequest;
 pub use operation::error_messages::{ErrorMessages, Language};
-pub use wiring::Wiring;

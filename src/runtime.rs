@@ -167,6 +167,16 @@ impl RandomSource for SeededRandom {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InlineRuntime;
 
+/// Returns the runtime for the concurrent calls of a test: that of the calling task if it runs on tokio.
+#[cfg(feature = "conformance")]
+pub(crate) fn of_test() -> &'static dyn Runtime {
+    #[cfg(feature = "tokio")]
+    if tokio::runtime::Handle::try_current().is_ok() {
+        return &TokioRuntime;
+    }
+    &InlineRuntime
+}
+
 #[cfg(feature = "test-util")]
 impl Runtime for InlineRuntime {
     fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {

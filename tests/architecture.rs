@@ -17,7 +17,7 @@ use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 const MODULES: &[&str] = &[
     "guide", "error", "lock", "mask_secrets", "build_error", "metrics", "scope", "model", "runtime", "tls", "task", "http_util", "html", "reference", "base62", "audit", "token", "host",
     "webhook", "rate_limit", "store", "store::sql", "store::postgres", "store::sqlite", "error_chain", "store::redis",
-    "environment", "webhook_admin", "worker", "token::issue", "operation", "api", "mcp", "panel", "wiring", "test_util", "conformance",
+    "environment", "webhook_admin", "worker", "token::issue", "operation", "api", "mcp", "panel", "test_util", "conformance",
 ];
 
 /// The modules of the example server in the same order.

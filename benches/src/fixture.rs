@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forum_api::audit::AuditActor;
 use forum_api::model::UserId;
-use forum_api::runtime::{Clock as _, OsRandom, SystemClock, TokioRuntime};
+use forum_api::runtime::{Clock as _, OsRandom, SystemClock};
 use forum_api::store::WebhookStores;
 use forum_api::store::postgres::{connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
@@ -68,9 +68,9 @@ impl BenchFixture {
             owner_name: None,
             secret: None,
         };
-        let environment = Environment::new(TokioRuntime).topic(topic.clone(), "A text.", &());
+        let environment = Environment::default().topic(topic.clone(), "A text.", &());
         let webhook_admin =
-            WebhookAdmin::new(self.webhooks.clone(), environment).allow_private_addresses(true);
+            WebhookAdmin::new(self.webhooks.clone(), &environment).allow_private_addresses(true);
         webhook_admin.add(new, &AuditActor::SYSTEM).await.unwrap();
     }
 
@@ -80,11 +80,16 @@ impl BenchFixture {
         let mut transport = HttpTransportSettings::default();
         transport.allow_private_addresses = true;
         let transport = HttpTransport::new(transport).unwrap();
-        Worker::builder(self.webhooks.clone(), authority, transport, TokioRuntime)
-            .settings(settings)
-            .build()
-            .unwrap()
-            .start()
+        Worker::builder(
+            self.webhooks.clone(),
+            authority,
+            transport,
+            &Environment::default(),
+        )
+        .settings(settings)
+        .build()
+        .unwrap()
+        .start()
     }
 
     /// Writes `count` events of this topic, as a host does.

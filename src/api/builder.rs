@@ -79,11 +79,11 @@ impl ForumApi {
 }
 
 impl ForumApiBuilder {
-    /// Sets the environment, or only its [`Runtime`](crate::runtime::Runtime). The panel and the worker receive the same
-    /// one. Default: [`Environment::default`] with the feature `tokio`; without this feature, the environment is required.
-    pub fn environment(self, environment: impl Into<Environment>) -> Self {
+    /// Sets the environment. The panel and the worker receive the same one. Default: [`Environment::default`] with the
+    /// feature `tokio`; without this feature, the environment is required.
+    pub fn environment(self, environment: &Environment) -> Self {
         Self {
-            environment: Some(environment.into()),
+            environment: Some(environment.clone()),
             ..self
         }
     }

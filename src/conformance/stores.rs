@@ -7,7 +7,6 @@
 //! ```
 //! use std::sync::Arc;
 //! use forum_api::async_trait;
-//! use forum_api::runtime::{Runtime, TokioRuntime};
 //! use forum_api::conformance::{FixtureResult, stores::StoreFactory};
 //! use forum_api::store::memory::MemoryRateLimitStore;
 //! use forum_api::store::{Stores, WebhookStores};
@@ -21,10 +20,6 @@
 //!         let (stores, webhooks) = stores_in_memory();
 //!         let rate_limits = Arc::new(MemoryRateLimitStore::default()); // the store under test
 //!         Ok((Stores { rate_limits, ..stores }, webhooks))
-//!     }
-//!
-//!     fn runtime(&self) -> Arc<dyn Runtime> {
-//!         Arc::new(TokioRuntime) // runs concurrent calls on several threads
 //!     }
 //! }
 //!

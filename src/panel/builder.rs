@@ -88,21 +88,19 @@ impl Panel {
     ///
     /// `admin_auth` authenticates administrators. Pass the same `stores` as to the API: the panel manages the tokens,
     /// and records password attempts in the rate limit store and submitted forms in the idempotency store. Create
-    /// `webhook_admin` with the same webhook stores as the worker. `environment` can be the
-    /// [`Runtime`](crate::runtime::Runtime) of the host's server.
+    /// `webhook_admin` with the same webhook stores as the worker.
     pub fn builder(
         admin_auth: Arc<dyn AdminAuth>,
         stores: Stores,
         webhook_admin: WebhookAdmin,
-        environment: impl Into<Environment>,
+        environment: &Environment,
     ) -> PanelBuilder {
-        let environment = environment.into();
         PanelBuilder(PanelInner {
             admin_auth,
             stores,
             webhook_admin,
             request_ids: RequestIdGenerator::new(&*environment.random),
-            environment,
+            environment: environment.clone(),
             settings: PanelSettings::default(),
             original_uri: no_original_uri(),
             peer_ip: Box::new(api::peer_ip),

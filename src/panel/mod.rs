@@ -7,13 +7,12 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use forum_api::runtime::TokioRuntime;
 //! use forum_api::host::{AdminAuth, BackendResult, Session};
 //! use forum_api::panel::{Panel, PanelSettings};
 //! use forum_api::store::sqlite::{Database, DatabasePath};
 //! use forum_api::store::{Stores, WebhookStores};
 //! use forum_api::webhook_admin::WebhookAdmin;
-//! use forum_api::{async_trait, model::UserId};
+//! use forum_api::{Environment, async_trait, model::UserId};
 //! use http::request::Parts;
 //!
 //! struct MyMembers; // your sessions and passwords
@@ -40,10 +39,11 @@
 //!
 //! let stores = Stores::in_memory(); // the stores of the API
 //! let database = Database::open(&DatabasePath::Memory)?;
-//! let webhooks = WebhookAdmin::new(WebhookStores::in_sqlite(&database), TokioRuntime); // the stores of the worker
+//! let environment = Environment::default(); // of API and worker
+//! let webhooks = WebhookAdmin::new(WebhookStores::in_sqlite(&database), &environment); // the stores of the worker
 //! let mut settings = PanelSettings::default();
 //! settings.base_path = "/admin/api".into();
-//! let panel = Panel::builder(Arc::new(MyMembers), stores, webhooks, TokioRuntime).settings(settings).build()?;
+//! let panel = Panel::builder(Arc::new(MyMembers), stores, webhooks, &environment).settings(settings).build()?;
 //! let app: axum::Router = axum::Router::new()
 //!     .route_service("/admin/api", panel.clone())
 //!     .route_service("/admin/api/", panel.clone()) // `{*rest}` matches at least one character

@@ -122,7 +122,7 @@ impl TestApi {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let own_clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
         let environment = environment(Environment::new(InlineRuntime).clock(own_clock));
-        let builder = ForumApi::builder(host, stores.clone()).environment(environment);
+        let builder = ForumApi::builder(host, stores.clone()).environment(&environment);
         Self {
             api: api(builder).build().expect("valid settings"),
             stores,

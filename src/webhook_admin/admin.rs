@@ -70,10 +70,10 @@ pub struct EndpointWithSecret {
 
 impl WebhookAdmin {
     /// Creates a `WebhookAdmin` for the endpoints in `webhooks`. By default it accepts only public addresses.
-    pub fn new(webhooks: WebhookStores, environment: impl Into<Environment>) -> Self {
+    pub fn new(webhooks: WebhookStores, environment: &Environment) -> Self {
         Self {
             webhooks,
-            environment: environment.into(),
+            environment: environment.clone(),
             resolver: Arc::new(SystemResolver),
             allow_private_addresses: false,
         }

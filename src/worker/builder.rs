@@ -19,13 +19,14 @@ use crate::webhook::Transport;
 /// ```no_run
 /// # use std::sync::Arc;
 /// # use forum_api::webhook::Transport;
-/// # use forum_api::{BuildError, runtime::TokioRuntime, host::Authorizer, store::WebhookStores, worker::Worker};
+/// # use forum_api::{BuildError, Environment, host::Authorizer, store::WebhookStores, worker::Worker};
 /// # async fn run(
 /// #     stores: WebhookStores,
 /// #     authorizer: Arc<dyn Authorizer>,
 /// #     transport: impl Transport,
+/// #     environment: &Environment,
 /// # ) -> Result<(), BuildError> {
-/// let worker = Worker::builder(stores, authorizer, transport, TokioRuntime).build()?.start();
+/// let worker = Worker::builder(stores, authorizer, transport, environment).build()?.start();
 /// worker.wake(); // after each commit that wrote an event
 /// worker.stop().await; // before the process ends
 /// # Ok(())
@@ -43,20 +44,18 @@ pub struct WorkerBuilder(WorkerContext);
 impl Worker {
     /// Creates a builder of a worker that reads `stores`, checks the owners of endpoints with `authorizer` and sends with
     /// `transport`.
-    ///
-    /// `environment` may be the [`Runtime`](crate::runtime::Runtime) on which the worker runs.
     pub fn builder(
         stores: WebhookStores,
         authorizer: Arc<dyn Authorizer>,
         transport: impl Transport,
-        environment: impl Into<Environment>,
+        environment: &Environment,
     ) -> WorkerBuilder {
         WorkerBuilder(WorkerContext {
             stores,
             pending_events: None,
             authorizer,
             transport: Arc::new(transport),
-            environment: environment.into(),
+            environment: environment.clone(),
             settings: WorkerSettings::default(),
             relay: PollLoop::default(),
             events: PollLoop::default(),

@@ -95,7 +95,7 @@ fn build_rejects_a_topic_that_exists() {
             environment.topic(topic, "A link was opened.", &())
         });
         let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
-        let error = api.environment(environment).build().unwrap_err();
+        let error = api.environment(&environment).build().unwrap_err();
         assert_eq!(error.setting(), "topic");
     }
 }
@@ -125,7 +125,7 @@ fn build_rejects_an_invalid_public_origin() {
     let build = |origin: &str| {
         let environment = Environment::default().public_origin(origin);
         ForumApi::builder(FullBoard::new(), Stores::in_memory())
-            .environment(environment)
+            .environment(&environment)
             .build()
     };
     for origin in [

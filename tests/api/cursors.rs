@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use forum_api::Environment;
-use forum_api::runtime::TokioRuntime;
 use forum_api::scope::Surface;
 use serde_json::Value;
 
@@ -184,7 +183,7 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
 #[tokio::test]
 async fn an_overlap_is_subtracted_from_since() {
     let overlap = Duration::from_secs(30);
-    let environment = Environment::new(TokioRuntime).since_overlap(overlap);
+    let environment = Environment::default().since_overlap(overlap);
     let server = Server::within(environment, settings());
     for path in ["/threads/open-1/posts", "/forums/open/threads"] {
         let get = async |query: &str| {

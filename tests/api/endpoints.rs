@@ -6,7 +6,6 @@ use forum_api::Environment;
 use forum_api::async_trait;
 use forum_api::host::{Board, BoardError, BoardResult, Caller, ResourceRef};
 use forum_api::model::ForumId;
-use forum_api::runtime::TokioRuntime;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 
@@ -17,7 +16,7 @@ use crate::support::*;
 const SURFACES: [Surface; 2] = [Surface::Full, Surface::Compact];
 
 fn environment(surface: Surface) -> Environment {
-    Environment::new(TokioRuntime).surface(surface)
+    Environment::default().surface(surface)
 }
 
 /// A board that implements no endpoint.

@@ -13,7 +13,6 @@ use forum_api::operation::{
     Body, ExtraOf, FieldError, FieldScope, Json, NoForum, Operation, PathParams, Query, Resource,
     Tag,
 };
-use forum_api::runtime::TokioRuntime;
 use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
 use forum_api::{Environment, ForumApi};
@@ -233,7 +232,7 @@ fn operations(links: &Arc<Links>) -> Vec<Operation> {
 }
 
 pub(crate) fn server() -> Server {
-    let environment = Environment::new(TokioRuntime).scope(LINKS_WRITE);
+    let environment = Environment::default().scope(LINKS_WRITE);
     server_in(environment)
 }
 
@@ -544,7 +543,7 @@ fn the_document_has_the_statuses_of_an_operation_of_a_host() {
 
 #[tokio::test]
 async fn the_compact_surface_has_no_operation_of_a_host() {
-    let environment = Environment::new(TokioRuntime)
+    let environment = Environment::default()
         .surface(Surface::Compact)
         .scope(LINKS_WRITE);
     let server = server_in(environment);
@@ -555,7 +554,7 @@ async fn the_compact_surface_has_no_operation_of_a_host() {
 #[tokio::test]
 async fn an_omitted_operation_is_an_unknown_route() {
     let omitted = ["getPoll", "vote", "updatePoll", "deletePost"];
-    let environment = Environment::new(TokioRuntime).omit_operations(omitted);
+    let environment = Environment::default().omit_operations(omitted);
     let server = Server::within(environment, settings());
     let alice = server.token("alice").await;
     let post = "/threads/open-1/posts/open-1-1";
@@ -600,11 +599,11 @@ async fn an_operation_of_a_host_can_replace_an_omitted_one() {
             |links, _: &Caller, (), ()| Box::pin(links.count(0)),
             || Count { count: 1 },
         );
-    let environment = Environment::new(TokioRuntime)
+    let environment = Environment::default()
         .omit_operations(["search"])
         .scope(Scope::SEARCH_READ);
     let api = ForumApi::builder(board, Stores::in_memory())
-        .environment(environment)
+        .environment(&environment)
         .operation(search)
         .build()
         .unwrap();
@@ -614,9 +613,9 @@ async fn an_operation_of_a_host_can_replace_an_omitted_one() {
 
 #[test]
 fn build_rejects_an_unknown_omitted_operation() {
-    let environment = Environment::new(TokioRuntime).omit_operations(["getPolls"]);
+    let environment = Environment::default().omit_operations(["getPolls"]);
     let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
-    let error = api.environment(environment).build().unwrap_err();
+    let error = api.environment(&environment).build().unwrap_err();
     assert_eq!(error.setting(), "omit_operations");
     assert!(
         error.to_string().contains("getPoll, createThread"),
@@ -838,7 +837,7 @@ fn samples() -> Vec<Operation> {
 fn with_operations(operations: Vec<Operation>) -> Server {
     let board = FullBoard::new();
     let stores = Stores::in_memory();
-    let environment = Environment::new(TokioRuntime);
+    let environment = Environment::default();
     Server::with_operations(
         environment,
         settings(),

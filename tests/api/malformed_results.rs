@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, ResourceRef};
 use forum_api::model::*;
-use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::test_util::TestResponse;
 use forum_api::{Environment, async_trait};
@@ -110,7 +109,7 @@ async fn get(server: &Server, path: &str) -> TestResponse {
 
 async fn server() -> Server {
     let board = FullBoard::new();
-    let environment = Environment::new(TokioRuntime);
+    let environment = Environment::default();
     let stores = Stores::in_memory();
     let commands = Arc::new(MalformedBoard);
     let server = Server::over(environment, settings(), stores, &board, commands);

@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use forum_api::mcp::McpServer;
-use forum_api::runtime::TokioRuntime;
 use forum_api::scope::Surface;
 use forum_api::store::UsageCounts;
 use forum_api::test_util::TestResponse;
@@ -839,7 +838,7 @@ async fn requests_of_the_newest_version_describe_themselves() {
 
 #[tokio::test]
 async fn only_posts_of_json_from_known_origins_are_accepted() {
-    let environment = Environment::new(TokioRuntime).public_origin("https://board.example");
+    let environment = Environment::default().public_origin("https://board.example");
     let server = Server::within(environment, settings());
     let mut agent = Agent::new(&server, None);
     let json = ("content-type", "application/json");

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use forum_api::model::{DateRange, ForumId, UserRef};
-use forum_api::runtime::TokioRuntime;
 use forum_api::scope::Surface;
 use forum_api::webhook::{Event, Topic};
 use forum_api::{ApiSettings, Environment, openapi_document};
@@ -35,10 +34,7 @@ const FULL_CODES: [&str; 7] = [
 ];
 
 pub(crate) fn document(surface: Surface) -> Value {
-    openapi_document(
-        &settings(),
-        &Environment::new(TokioRuntime).surface(surface),
-    )
+    openapi_document(&settings(), &Environment::default().surface(surface))
 }
 
 pub(crate) fn operation<'a>(document: &'a Value, row: &Row) -> &'a Value {
@@ -190,7 +186,7 @@ fn the_compact_surface_has_colon_routes_and_a_default_response() {
 #[tokio::test]
 async fn the_served_document_names_the_public_origin() {
     for surface in BOTH {
-        let environment = Environment::new(TokioRuntime)
+        let environment = Environment::default()
             .surface(surface)
             .public_origin("https://board.example");
         let server = Server::within(environment.clone(), settings());
@@ -419,7 +415,7 @@ fn descriptions_list_scopes_errors_and_budgets() {
         let mut settings = ApiSettings::default();
         settings.token_budget.units = 7000;
         settings.guest_budget.units = 90;
-        let environment = Environment::new(TokioRuntime).surface(surface);
+        let environment = Environment::default().surface(surface);
         let document = openapi_document(&settings, &environment);
         let scheme = &document["components"]["securitySchemes"]["bearerAuth"];
         let info = &document["info"];
@@ -455,7 +451,7 @@ fn the_document_states_what_the_host_states_about_the_board() {
     settings.board.body_max = Some(7777);
     settings.board.post_interval = Some(Duration::from_secs(17));
     settings.board.notes = "Deliveries come from 192.0.2.1.".into();
-    let stated = openapi_document(&settings, &Environment::new(TokioRuntime));
+    let stated = openapi_document(&settings, &Environment::default());
     let scheme = stated["components"]["securitySchemes"]["bearerAuth"].to_string();
     assert!(scheme.contains("Ask [us](https://board.example/contact)."));
     let info = stated["info"]["description"].as_str().unwrap();
@@ -596,7 +592,7 @@ fn the_full_surface_lists_the_topics_of_a_host() {
     let topic = Topic::from_static("link.opened");
     let data = LinkOpened { url: "https://a" };
     for surface in BOTH {
-        let environment = Environment::new(TokioRuntime).surface(surface).topic(
+        let environment = Environment::default().surface(surface).topic(
             topic.clone(),
             "A link was opened.",
             &data,

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 use axum::Router;
 use axum::extract::OriginalUri;
-use forum_api::runtime::TokioRuntime;
 use forum_api::{Environment, ForumApi};
 use tokio::net::TcpListener;
 
@@ -75,9 +74,9 @@ const PROBES: &[(Mounts, &str, &str, u16, &str)] = &[
 
 /// Creates the same service for axum, which removes path prefixes.
 fn for_axum(server: &Server) -> ForumApi {
-    let environment = Environment::new(TokioRuntime).clock(server.clock.clone());
+    let environment = Environment::default().clock(server.clock.clone());
     ForumApi::builder(server.board.clone(), server.stores.clone())
-        .environment(environment)
+        .environment(&environment)
         .settings(settings())
         .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .build()

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use forum_api::Environment;
-use forum_api::runtime::{Clock, TokioRuntime};
+use forum_api::runtime::Clock;
 use forum_api::scope::Surface;
 use forum_api::store::{Stores, TokenFilter};
 use forum_api::test_util::TestResponse;
@@ -59,7 +59,7 @@ async fn a_token_stays_valid_without_a_retired_scope() {
     let stores = Stores::in_memory();
     let over = |surface| {
         let board = FullBoard::new();
-        let environment = Environment::new(TokioRuntime).surface(surface);
+        let environment = Environment::default().surface(surface);
         Server::over(
             environment,
             settings(),

@@ -1,6 +1,5 @@
 //! Visibility: every endpoint, caller and forum (`docs/protocol.md`, section 10).
 
-use forum_api::runtime::TokioRuntime;
 use forum_api::{Environment, openapi_document};
 use serde_json::json;
 
@@ -30,7 +29,7 @@ fn in_forums() -> impl Iterator<Item = &'static Row> {
 /// Returns the lists with items of all forums, each with `true` if its items name their forum. Private messages are in
 /// no forum.
 fn global_lists() -> Vec<(&'static str, bool)> {
-    let document = openapi_document(&settings(), &Environment::new(TokioRuntime));
+    let document = openapi_document(&settings(), &Environment::default());
     let global = |row: &&Row| {
         row.template != "/messages" && in_forums().all(|other| other.template != row.template)
     };

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use forum_api::host::{AdminAuth, BackendResult, Session};
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, PanelBuilder, PanelSettings};
-use forum_api::runtime::{Clock, ManualClock, SeededRandom, TokioRuntime};
+use forum_api::runtime::{Clock, ManualClock, SeededRandom};
 use forum_api::scope::Scope;
 use forum_api::store::{
     ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, TokenFilter, WebhookStores,
@@ -19,7 +19,7 @@ use forum_api::test_util::{StoreInterceptor, stores_in_memory};
 use forum_api::token::TokenRecord;
 use forum_api::webhook::{AttemptRecord, DeliveryProgress, DeliveryState, Event, Topic};
 use forum_api::webhook_admin::WebhookAdmin;
-use forum_api::{Environment, Wiring, async_trait};
+use forum_api::{Environment, async_trait};
 use http::request::Parts;
 use http::{HeaderMap, Request};
 use http_body::Body;
@@ -187,18 +187,15 @@ impl PanelFixture {
         let interceptor = StoreInterceptor::default();
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let members = Arc::new(Members::default());
-        let environment = Environment::new(TokioRuntime)
+        let environment = Environment::default()
             .clock(clock.clone())
             .random(Arc::new(SeededRandom::new(1)))
             .scope(VOTES_WRITE);
-        let wiring = Wiring::new(
-            interceptor.stores(&stores),
-            interceptor.webhooks(&webhooks),
-            environment,
-        );
+        let admin = WebhookAdmin::new(interceptor.webhooks(&webhooks), &environment);
         let mut settings = PanelSettings::default();
         settings.base_path = base_path.into();
-        let panel = wiring.panel(members.clone(), wiring.webhook_admin());
+        let wrapped = interceptor.stores(&stores);
+        let panel = Panel::builder(members.clone(), wrapped, admin, &environment);
         Self {
             panel: panel.settings(settings).build().unwrap(),
             members,
@@ -220,8 +217,8 @@ impl PanelFixture {
         let added = fixture.post_confirmed("/panel/webhooks", &form).await;
         fixture.endpoint = added.after("/panel/webhooks/").to_owned();
         fixture.post(&fixture.endpoint_path("/rotate"), &[]).await;
-        let environment = Environment::new(TokioRuntime).clock(fixture.clock.clone());
-        let admin = WebhookAdmin::new(fixture.webhooks.clone(), environment);
+        let environment = Environment::default().clock(fixture.clock.clone());
+        let admin = WebhookAdmin::new(fixture.webhooks.clone(), &environment);
         let pinged = admin.ping(&fixture.endpoint_id()).await;
         fixture.delivery = pinged.unwrap().to_string();
         fixture.end_attempt(DeliveryState::Dead).await;
@@ -235,12 +232,13 @@ impl PanelFixture {
 
     /// Begins the panel of another node with the same stores.
     pub fn node_builder(&self) -> PanelBuilder {
-        self.node_builder_in(Environment::new(TokioRuntime).clock(self.clock.clone()))
+        self.node_builder_in(Environment::default().clock(self.clock.clone()))
     }
 
     pub fn node_builder_in(&self, environment: Environment) -> PanelBuilder {
-        let wiring = Wiring::new(self.stores.clone(), self.webhooks.clone(), environment);
-        wiring.panel(self.members.clone(), wiring.webhook_admin())
+        let admin = WebhookAdmin::new(self.webhooks.clone(), &environment);
+        let stores = self.stores.clone();
+        Panel::builder(self.members.clone(), stores, admin, &environment)
     }
 
     pub async fn send(

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use forum_api::Environment;
 use forum_api::panel::{Panel, PanelSettings};
-use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::test_util::stores_in_memory;
 use forum_api::webhook_admin::WebhookAdmin;
@@ -132,10 +132,11 @@ fn build_rejects_each_setting_out_of_bounds() {
     for (setting, change) in cases {
         let mut settings = PanelSettings::default();
         change(&mut settings);
-        let admin = WebhookAdmin::new(stores_in_memory().1, TokioRuntime);
+        let environment = Environment::default();
+        let admin = WebhookAdmin::new(stores_in_memory().1, &environment);
         let members = Arc::new(Members::default());
         let stores = Stores::in_memory();
-        let panel = Panel::builder(members, stores, admin, TokioRuntime).settings(settings);
+        let panel = Panel::builder(members, stores, admin, &environment).settings(settings);
         assert_eq!(panel.build().unwrap_err().setting(), *setting);
     }
 }

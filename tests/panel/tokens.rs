@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forum_api::Environment;
 use forum_api::panel::PanelSettings;
-use forum_api::runtime::{Clock, TokioRuntime};
+use forum_api::runtime::Clock;
 use forum_api::store::{TokenUsage, UsageCounts};
 use forum_api::token::{Lookup, PlainToken, TokenState};
 
@@ -39,7 +39,7 @@ async fn the_scopes_of_omitted_operations_are_not_offered() {
     let page = fixture.get("/panel/tokens/new").await;
     assert!(page.contains("polls:write") && page.contains("search:read"));
     assert!(page.contains("list=\"usernames\"") && page.contains("<option value=\"alice\">"));
-    let environment = Environment::new(TokioRuntime)
+    let environment = Environment::default()
         .clock(fixture.clock.clone())
         .omit_operations(["vote", "updatePoll"]);
     fixture.panel = fixture.node_builder_in(environment).build().unwrap();

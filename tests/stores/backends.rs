@@ -9,7 +9,6 @@ use forum_api::audit::AuditEntry;
 use forum_api::conformance::stores::{PendingEventFixture, StoreFactory};
 use forum_api::conformance::{Capability, FixtureResult, store_tests};
 use forum_api::host::BackendResult;
-use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{AuditFilter, AuditRecord, AuditStore, Stores, WebhookStores};
 use forum_api::test_util::stores_in_memory;
@@ -42,10 +41,6 @@ impl StoreFactory for Backend {
 
     fn unsupported(&self) -> &[Capability] {
         self.unsupported
-    }
-
-    fn runtime(&self) -> Arc<dyn Runtime> {
-        Arc::new(TokioRuntime)
     }
 }
 

@@ -9,7 +9,6 @@ use forum_api::audit::AuditEntry;
 use forum_api::conformance::stores::{StoreFactory, run};
 use forum_api::conformance::{FixtureResult, TestFailure};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
-use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, FanOut, QueueStats,
     Settlement, Stores, WebhookStores,
@@ -218,10 +217,6 @@ impl StoreFactory for FaultyStores<'_> {
             inject(&interceptor, &stores);
         }
         Ok((interceptor.stores(&others), interceptor.webhooks(&stores)))
-    }
-
-    fn runtime(&self) -> Arc<dyn Runtime> {
-        Arc::new(TokioRuntime)
     }
 }
 

@@ -22,7 +22,7 @@ static BY: AuditActor = AuditActor::SYSTEM;
 
 fn admin(webhooks: &WebhookStores, environment: Environment) -> WebhookAdmin {
     let environment = environment.clock(Arc::new(ManualClock::new(after(0))));
-    WebhookAdmin::new(webhooks.clone(), environment)
+    WebhookAdmin::new(webhooks.clone(), &environment)
         .resolver(FakeResolver::resolving_to(&["8.8.8.8"]))
 }
 

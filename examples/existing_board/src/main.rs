@@ -40,7 +40,7 @@ async fn main() -> Result<(), BoxError> {
 
 /// Issues a token of this member for all scopes.
 async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
-    let scopes = added::wiring(club).environment.scopes();
+    let scopes = added::environment().scopes();
     let owner = member.into();
     let wanted = Vec::from_iter(scopes.iter());
     let request = TokenRequest::new(&owner, &wanted)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::runtime::{OsRandom, TokioRuntime};
+use forum_api::runtime::OsRandom;
 use forum_api::webhook::{AeadCipher, PlaintextCipher, SecretCipher};
 
 use crate::new_file::{NewFile, random_hex};
@@ -34,7 +34,7 @@ impl WebhookCipher {
 
     /// Returns the environment of this process, with this cipher.
     pub fn environment(&self) -> Environment {
-        Environment::new(TokioRuntime).secret_cipher(self.0.clone())
+        Environment::default().secret_cipher(self.0.clone())
     }
 
     /// Reads a key file; without one, secrets are stored in plain text.

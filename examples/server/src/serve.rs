@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use forum_api::host::{BoardResult, OrInternal};
 use forum_api::mcp::McpServer;
-use forum_api::panel::PanelSettings;
+use forum_api::panel::{Panel, PanelSettings};
 use forum_api::rate_limit::Budget;
 use forum_api::reference::ReferencePage;
 use forum_api::store::Stores;
 use forum_api::worker::WorkerHandle;
-use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi, Wiring};
+use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi};
 use tokio::net::TcpListener;
 
 use crate::board::ReferenceBoard;
@@ -122,12 +122,11 @@ impl Server {
             &base_url,
             stores.rate_limits.clone(),
         );
-        let wiring = Wiring::new(stores, database.webhooks(), environment);
-        let panel = wiring
-            .panel(Arc::new(sign_in.clone()), webhook_admin)
+        let admin_auth = Arc::new(sign_in.clone());
+        let panel = Panel::builder(admin_auth, stores.clone(), webhook_admin, &environment)
             .settings(panel_settings(options, &base_url));
-        let api = wiring
-            .api(Arc::new(board.clone()))
+        let api = ForumApi::builder(Arc::new(board.clone()), stores)
+            .environment(&environment)
             .settings(settings)
             .build()
             .or_internal()?;

@@ -8,7 +8,7 @@ use super::Capability;
 use crate::host::{Authorizer, BoxError, Host, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
 use crate::operation::Operation;
-use crate::runtime::{Clock as _, InlineRuntime, ManualClock, Runtime, SystemClock};
+use crate::runtime::{Clock as _, ManualClock, SystemClock};
 use crate::store::{FanOut, OutboxStore, Stores};
 use crate::webhook::Event;
 
@@ -44,12 +44,6 @@ pub trait BoardFactory: Send + Sync {
     /// A difference that a [`Capability`] describes belongs in [`unsupported`](Self::unsupported).
     fn expected_differences(&self) -> &[(&str, &str)] {
         &[]
-    }
-
-    /// Returns the runtime for concurrent calls. By default the suite polls them in turn on its own thread. An executor
-    /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), detects more races.
-    fn runtime(&self) -> Arc<dyn Runtime> {
-        Arc::new(InlineRuntime)
     }
 }
 

@@ -4,13 +4,13 @@ use std::future::poll_fn;
 use std::sync::mpsc;
 use std::task::Poll;
 
-use crate::runtime::Runtime;
+use crate::runtime;
 
-/// Runs all `futures` concurrently on `runtime` and returns their results in no particular order.
+/// Runs all `futures` concurrently and returns their results in no particular order.
 pub(crate) async fn run_concurrently<T: Send + 'static>(
-    runtime: &dyn Runtime,
     futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
 ) -> Vec<T> {
+    let runtime = runtime::of_test();
     let (sender, results) = mpsc::channel();
     let spawn = |future| {
         let sender = sender.clone();

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use super::concurrency::run_concurrently;
 use super::{Capability, FixtureResult, Subject, TestFailure, TestResult};
 use crate::model::Timestamp;
-use crate::runtime::{InlineRuntime, Runtime};
 use crate::store::{PendingEventStore, Stores, WebhookStores};
 use crate::token::Lookup;
 use crate::webhook::Event;
@@ -35,12 +34,6 @@ pub trait StoreFactory: Send + Sync {
     fn unsupported(&self) -> &[Capability] {
         &[]
     }
-
-    /// Returns the runtime for concurrent calls. By default the suite polls them in turn on its own thread. An executor
-    /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), detects more races.
-    fn runtime(&self) -> Arc<dyn Runtime> {
-        Arc::new(InlineRuntime)
-    }
 }
 
 /// A [`PendingEventStore`] under test.
@@ -60,7 +53,6 @@ pub(crate) struct StoreFixture {
     /// The stores of webhooks.
     pub(crate) webhooks: WebhookStores,
     pending_events: Option<Arc<dyn PendingEventFixture>>,
-    runtime: Arc<dyn Runtime>,
     unsupported: Vec<Capability>,
 }
 
@@ -79,7 +71,6 @@ impl StoreFixture {
             stores,
             webhooks,
             pending_events: factory.create_pending_events().await?,
-            runtime: factory.runtime(),
             unsupported: factory.unsupported().to_vec(),
         })
     }
@@ -110,7 +101,7 @@ impl StoreFixture {
         &self,
         futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
     ) -> Vec<T> {
-        run_concurrently(&*self.runtime, futures).await
+        run_concurrently(futures).await
     }
 }
 

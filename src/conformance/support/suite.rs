@@ -18,7 +18,7 @@ use crate::host::{Access, Host, RequestInfo};
 use crate::lock::lock;
 use crate::model::*;
 use crate::operation::Operation;
-use crate::runtime::{Clock, ManualClock, Runtime};
+use crate::runtime::{Clock, ManualClock};
 use crate::scope::Scope;
 use crate::store::Stores;
 use crate::test_util::TestApi;
@@ -36,7 +36,6 @@ pub(crate) struct Suite {
     inner: Arc<SuiteInner>,
     /// See [`BoardFactory::expected_differences`].
     expected_differences: Vec<(String, String)>,
-    runtime: Arc<dyn Runtime>,
     texts: AtomicU32,
 }
 
@@ -68,7 +67,6 @@ impl Suite {
                 .iter()
                 .map(|(rule, reason)| ((*rule).into(), (*reason).into()))
                 .collect(),
-            runtime: factory.runtime(),
             texts: AtomicU32::new(0),
         })
     }
@@ -101,7 +99,7 @@ impl Suite {
         &self,
         futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
     ) -> Vec<T> {
-        run_concurrently(&*self.runtime, futures).await
+        run_concurrently(futures).await
     }
 
     /// Runs `calls` concurrently. Expects that one of them succeeds and that the others return

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use forum_api::host::{Board, Host};
 use forum_api::operation::Operation;
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
-use forum_api::runtime::{Clock, ManualClock, TokioRuntime};
+use forum_api::runtime::{Clock, ManualClock};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::{Intervention, StoreInterceptor, TestResponse};
@@ -64,11 +64,11 @@ impl Server {
     }
 
     pub(crate) fn on(surface: Surface) -> Self {
-        Self::within(Environment::new(TokioRuntime).surface(surface), settings())
+        Self::within(Environment::default().surface(surface), settings())
     }
 
     pub(crate) fn with(settings: ApiSettings) -> Self {
-        Self::within(Environment::new(TokioRuntime), settings)
+        Self::within(Environment::default(), settings)
     }
 
     pub(crate) fn within(environment: Environment, settings: ApiSettings) -> Self {
@@ -81,7 +81,7 @@ impl Server {
     pub(crate) fn with_token_loading() -> (Self, StoreInterceptor) {
         let board = FullBoard::new();
         let interceptor = StoreInterceptor::default();
-        let environment = Environment::new(TokioRuntime);
+        let environment = Environment::default();
         let stores = interceptor.stores(&Stores::in_memory());
         board.load_tokens(stores.tokens.clone());
         let server = Self::over(environment, settings(), stores, &board, board.clone());
@@ -106,7 +106,7 @@ impl Server {
         });
         let failing = interceptor.stores(&stores);
         let over = |stores| {
-            let environment = Environment::new(TokioRuntime);
+            let environment = Environment::default();
             Self::over(environment, settings.clone(), stores, &board, board.clone())
         };
         (over(stores), over(failing))
@@ -137,7 +137,7 @@ impl Server {
         let environment = environment.clock(clock.clone());
         let host = Host::new(board.clone(), commands);
         let builder = ForumApi::builder(host, stores.clone())
-            .environment(environment)
+            .environment(&environment)
             .settings(settings);
         let api = operations
             .into_iter()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::runtime::TokioRuntime;
+use forum_api::Environment;
 use forum_api::test_util::Intervention;
 use forum_api::webhook::DeliveryState::Delivered;
 use forum_api::worker::{Worker, WorkerSettings};
@@ -190,7 +190,7 @@ fn build_rejects_each_setting_out_of_bounds() {
         change(&mut settings);
         let owners = fixture.owners;
         let transport = fixture.transport;
-        let worker = Worker::builder(fixture.stores, owners, transport, TokioRuntime);
+        let worker = Worker::builder(fixture.stores, owners, transport, &Environment::default());
         let error = worker.settings(settings).build().unwrap_err();
         assert_eq!(error.setting(), setting);
     }

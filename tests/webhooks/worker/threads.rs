@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use forum_api::Environment;
 use forum_api::runtime::{Clock as _, SystemClock, TokioRuntime};
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{DeliveryFilter, WebhookStores};
@@ -71,10 +72,15 @@ fn worker(stores: &WebhookStores) -> (WorkerHandle, FakeTransport) {
     let owners = Arc::new(FakeAuthorizer::new(TokioRuntime));
     let mut settings = WorkerSettings::default();
     settings.max_in_flight = 16;
-    let worker = Worker::builder(stores.clone(), owners, transport.clone(), TokioRuntime)
-        .settings(settings)
-        .build()
-        .unwrap();
+    let worker = Worker::builder(
+        stores.clone(),
+        owners,
+        transport.clone(),
+        &Environment::default(),
+    )
+    .settings(settings)
+    .build()
+    .unwrap();
     (worker.start(), transport)
 }
 

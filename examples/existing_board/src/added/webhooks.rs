@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use forum_api::audit::AuditActor;
 use forum_api::host::{BackendError, OrInternal};
+use forum_api::store::WebhookStores;
 use forum_api::webhook::{HttpTransport, HttpTransportSettings, TopicSet, WebhookSecret};
-use forum_api::webhook_admin::{NewEndpoint, WebhookAdminError};
-use forum_api::worker::WorkerHandle;
+use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin, WebhookAdminError};
+use forum_api::worker::{Worker, WorkerHandle};
 
+use super::environment;
 use crate::before::Club;
 
 /// Permits receivers in private networks, for this example. A public board must not permit them.
@@ -18,8 +20,8 @@ pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
     let mut settings = HttpTransportSettings::default();
     settings.allow_private_addresses = ALLOW_PRIVATE;
     let transport = HttpTransport::new(settings).or_internal()?;
-    let worker = super::wiring(club)
-        .worker(Arc::new(club.clone()), transport)
+    let stores = WebhookStores::in_postgres(&club.pool);
+    let worker = Worker::builder(stores, Arc::new(club.clone()), transport, &environment())
         .build()
         .or_internal()?;
     Ok(worker.start())
@@ -31,8 +33,7 @@ pub async fn register(
     member: i64,
     url: String,
 ) -> Result<WebhookSecret, WebhookAdminError> {
-    let admin = super::wiring(club)
-        .webhook_admin()
+    let admin = WebhookAdmin::new(WebhookStores::in_postgres(&club.pool), &environment())
         .allow_private_addresses(ALLOW_PRIVATE);
     let endpoint = NewEndpoint {
         url,

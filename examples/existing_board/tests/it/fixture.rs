@@ -10,12 +10,11 @@ use forum_api::conformance::{
 use forum_api::host::Host;
 use forum_api::model::{ForumId, NewThread, PostId, ThreadId, UserId};
 use forum_api::operation::Operation;
-use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
+use forum_api::runtime::ManualClock;
 use forum_api::store::{OutboxStore, Stores, WebhookStores};
 use forum_test_support::postgres;
 use tokio_postgres::types::ToSql;
 
-use crate::added::wiring;
 use crate::before::{Club, connect};
 
 pub use forum_test_support::postgres::run_with_postgres;
@@ -69,10 +68,6 @@ impl BoardFactory for ClubFactory {
             Versions,
         ]
     }
-
-    fn runtime(&self) -> Arc<dyn Runtime> {
-        Arc::new(TokioRuntime)
-    }
 }
 
 struct ClubFixture(Club, CreateOperations);
@@ -123,7 +118,7 @@ impl BoardFixture for ClubFixture {
     }
 
     fn stores(&self) -> FixtureResult<Stores> {
-        Ok(wiring(&self.0).stores)
+        Ok(Stores::in_postgres(&self.0.pool))
     }
 
     async fn write_thread(

@@ -60,7 +60,7 @@ impl Site {
         let issued = issue_token(
             &tokens,
             &OsRandom,
-            added::wiring(&club).environment.scopes(),
+            added::environment().scopes(),
             request,
             now,
         )

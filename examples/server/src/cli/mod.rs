@@ -9,7 +9,6 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::runtime::TokioRuntime;
 use forum_api::{ApiSettings, Environment, openapi_document};
 use serde_json::json;
 
@@ -133,7 +132,7 @@ impl Cli {
                 Output::new(&script, json!({ "ok": true }))?
             }
             Some(Command::Openapi { surface }) => {
-                let environment = Environment::new(TokioRuntime).surface(surface.into());
+                let environment = Environment::default().surface(surface.into());
                 let mut settings = ApiSettings::default();
                 settings.board = SettingValues::default().describe();
                 let document = openapi_document(&settings, &environment);

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
-use forum_api::runtime::TokioRuntime;
 use forum_api::store::{DeliveryFilter, WebhookStores};
 use forum_api::webhook::{self, AttemptRecord, DeliveryState};
 use forum_api::webhook_admin::WebhookAdmin;
@@ -86,7 +86,7 @@ impl DeliveryCommand {
                 let Some(endpoint) = endpoint else {
                     return Output::nothing();
                 };
-                let retried = WebhookAdmin::new(webhooks, TokioRuntime)
+                let retried = WebhookAdmin::new(webhooks, &Environment::default())
                     .retry_dead(&endpoint, &audit::actor())
                     .await;
                 let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
@@ -99,7 +99,7 @@ impl DeliveryCommand {
             }
             Self::Purge { state, older_than } => purge(webhooks, state, older_than).await,
             Self::Remove { id } => {
-                let admin = WebhookAdmin::new(webhooks, TokioRuntime);
+                let admin = WebhookAdmin::new(webhooks, &Environment::default());
                 let removed = admin.remove_delivery(&id, &audit::actor()).await;
                 if removed.map_err(refusal)? {
                     Output::message(format_args!("Removed delivery {id}."))
@@ -151,7 +151,7 @@ async fn purge(
     state: DeliveryState,
     older_than: Duration,
 ) -> BoardResult<Output> {
-    let admin = WebhookAdmin::new(webhooks, TokioRuntime);
+    let admin = WebhookAdmin::new(webhooks, &Environment::default());
     let actor = audit::actor();
     let removed = admin
         .purge_deliveries(state, older_than, &actor)
@@ -204,7 +204,7 @@ async fn disabled(webhooks: &WebhookStores) -> BoardResult<Vec<EndpointId>> {
 }
 
 async fn retry(webhooks: WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
-    let admin = WebhookAdmin::new(webhooks.clone(), TokioRuntime);
+    let admin = WebhookAdmin::new(webhooks.clone(), &Environment::default());
     let retried = admin.retry_delivery(id, &audit::actor()).await;
     if retried.map_err(refusal)? {
         return Output::message(format_args!("Delivery {id} will be sent again."));

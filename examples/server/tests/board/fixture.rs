@@ -9,7 +9,7 @@ use forum_api::conformance::{
 };
 use forum_api::host::Host;
 use forum_api::model::{ForumId, PostId, ThreadId, UserId};
-use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
+use forum_api::runtime::ManualClock;
 use forum_api::store::{OutboxStore, Stores};
 
 use crate::backend::{Backend, Storage};
@@ -80,10 +80,6 @@ impl BoardFactory for Backend {
 
     fn unsupported(&self) -> &[Capability] {
         &[]
-    }
-
-    fn runtime(&self) -> Arc<dyn Runtime> {
-        Arc::new(TokioRuntime)
     }
 }
 
