@@ -26,10 +26,8 @@ use forum_server::board::demo;
 use forum_server::board::generate::{self, ContentSize, words};
 use forum_server::board::{ReferenceBoard, db::BoardDatabase};
 use http::{Request, StatusCode};
-use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tower::ServiceExt;
 
 // The allocator of the server. With that of the C library, the counts differ by 5 % between runs.
 #[cfg(target_os = "linux")]
@@ -248,18 +246,12 @@ impl Service {
     }
 
     async fn answer(&self, request: Request<Body>) -> Vec<u8> {
-        let Ok(response) = match request.uri().path() {
-            "/mcp" => self.mcp.clone().oneshot(request).await,
-            _ => self.api.clone().oneshot(request).await,
+        let response = match request.uri().path() {
+            "/mcp" => self.mcp.respond(request).await,
+            _ => self.api.respond(request).await,
         };
         let is_success = [StatusCode::OK, StatusCode::CREATED].contains(&response.status());
-        let body = response
-            .into_body()
-            .collect()
-            .await
-            .unwrap()
-            .to_bytes()
-            .to_vec();
+        let body = response.into_body().into_bytes().to_vec();
         assert!(is_success, "{}", String::from_utf8_lossy(&body));
         body
     }

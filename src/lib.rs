@@ -152,9 +152,28 @@ macro_rules! impl_for_pointers {
     };
 }
 
-/// Implements a tower service that is always ready. `$call` returns the [`ResponseFuture`] of a request.
+/// Implements a tower service that is always ready, and its method `respond`. `$call` returns the [`ResponseFuture`] of
+/// a request.
 macro_rules! impl_service {
     ($type:ident, |$service:ident, $request:ident| $call:expr) => {
+        impl $type {
+            /// Returns the response to a request, as the tower service does. Servers without tower services call it:
+            /// see the [guide](crate::guide::mounting#other-servers).
+            pub async fn respond<B>(
+                &self,
+                request: http::Request<B>,
+            ) -> http::Response<crate::ResponseBody>
+            where
+                B: http_body::Body + Send + 'static,
+                B::Data: bytes::Buf + Send,
+                B::Error: Into<crate::host::BoxError>,
+            {
+                let mut service = self.clone();
+                let Ok(response) = tower_service::Service::call(&mut service, request).await;
+                response
+            }
+        }
+
         impl<B> tower_service::Service<http::Request<B>> for $type
         where
             B: http_body::Body + Send + 'static,

@@ -13,9 +13,8 @@ use forum_server::board::access::groups::{Group, Groups};
 use forum_server::board::forums::{self, ForumInsert};
 use forum_server::board::{accounts, settings};
 use http::{Request, StatusCode};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::Full;
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 use crate::bare;
 
@@ -98,9 +97,9 @@ impl Writers {
             .header("content-type", "application/json")
             .body(Full::new(Bytes::from(body.to_string())))
             .unwrap();
-        let answer = self.api.clone().oneshot(request).await.unwrap();
+        let answer = self.api.respond(request).await;
         assert_eq!(answer.status(), StatusCode::CREATED);
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        let body = answer.into_body().into_bytes();
         serde_json::from_slice(&body).unwrap()
     }
 }

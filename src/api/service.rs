@@ -38,6 +38,29 @@ const STORE: &str = "usage";
 ///     ForumApi::builder(board, Stores::in_memory()).settings(settings).build()
 /// }
 /// ```
+///
+/// [`respond`](Self::respond) is the same call without the trait:
+///
+/// ```
+/// # use forum_api::ForumApi;
+/// async fn forums(api: &ForumApi) -> (http::StatusCode, Vec<u8>) {
+///     let request = http::Request::get("/api/v1/forums").body(String::new()).unwrap();
+///     let (head, body) = api.respond(request).await.into_parts();
+///     (head.status, body.into_bytes().into())
+/// }
+/// ```
+///
+/// The service accepts every type of request body. If no argument of a generic call names the type, the compiler reports
+/// E0283, "type annotations needed". Then name the type of the request:
+///
+/// ```
+/// # use forum_api::ForumApi;
+/// use tower::{BoxError, Service, ServiceExt};
+///
+/// fn fallible(api: ForumApi) -> impl Service<http::Request<axum::body::Body>, Error = BoxError> {
+///     ServiceExt::<http::Request<axum::body::Body>>::map_err(api, BoxError::from)
+/// }
+/// ```
 #[derive(Clone)]
 #[doc(alias = "router")]
 #[doc(alias = "rest")]

@@ -78,6 +78,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::ResponseBody;
 
     proptest! {
         #[test]
@@ -88,10 +89,12 @@ mod tests {
                 let quote = || Part::Plain(Bytes::from_static(b"\""));
                 let mut body = QuotedBody::new([quote(), Part::Quoted(bytes), quote()]);
                 let len = body.len();
+                let whole = ResponseBody::quoted(body.clone()).into_bytes();
                 let parts: Vec<_> = std::iter::from_fn(|| body.next()).collect();
                 prop_assert!(parts.iter().all(|part| part.len() <= 2 * CHUNK_LEN));
                 let sent = parts.concat();
                 prop_assert_eq!((sent.len(), body.len()), (len, 0));
+                prop_assert_eq!(&whole, &sent);
                 let text: String = serde_json::from_slice(&sent).unwrap();
                 prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document.clone());
             }

@@ -3,13 +3,13 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::Full;
 
 #[cfg(feature = "mcp")]
 use super::quoted_body::QuotedBody;
@@ -22,25 +22,39 @@ pub struct ResponseBody(Inner);
 
 #[derive(Clone, Debug)]
 enum Inner {
-    Full(Full<Bytes>),
+    Full(Bytes),
     #[cfg(feature = "mcp")]
     Quoted(QuotedBody),
 }
 
 impl Default for Inner {
     fn default() -> Self {
-        Self::Full(Full::default())
+        Self::Full(Bytes::new())
     }
 }
 
 impl ResponseBody {
     pub(crate) fn new(bytes: Bytes) -> Self {
-        Self(Inner::Full(Full::new(bytes)))
+        Self(Inner::Full(bytes))
     }
 
     #[cfg(feature = "mcp")]
     pub(crate) fn quoted(body: QuotedBody) -> Self {
         Self(Inner::Quoted(body))
+    }
+
+    /// Returns the whole body, for a server whose responses are not those of the crate `http`. Does not return the
+    /// frames that were read before.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        match self.0 {
+            Inner::Full(bytes) => bytes,
+            #[cfg(feature = "mcp")]
+            Inner::Quoted(mut body) => {
+                let parts: Vec<_> = std::iter::from_fn(|| body.next()).collect();
+                parts.concat().into()
+            }
+        }
     }
 }
 
@@ -50,29 +64,27 @@ impl Body for ResponseBody {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
+        _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut self.0 {
-            Inner::Full(body) => Pin::new(body).poll_frame(context),
+        let part = match &mut self.0 {
+            Inner::Full(bytes) => Some(mem::take(bytes)).filter(|bytes| !bytes.is_empty()),
             #[cfg(feature = "mcp")]
-            Inner::Quoted(body) => Poll::Ready(body.next().map(|part| Ok(Frame::data(part)))),
-        }
+            Inner::Quoted(body) => body.next(),
+        };
+        Poll::Ready(part.map(|part| Ok(Frame::data(part))))
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
-            Inner::Full(body) => body.is_end_stream(),
-            #[cfg(feature = "mcp")]
-            Inner::Quoted(body) => body.len() == 0,
-        }
+        self.size_hint().exact() == Some(0)
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
-            Inner::Full(body) => body.size_hint(),
+        let len = match &self.0 {
+            Inner::Full(bytes) => bytes.len(),
             #[cfg(feature = "mcp")]
-            Inner::Quoted(body) => SizeHint::with_exact(body.len() as u64),
-        }
+            Inner::Quoted(body) => body.len(),
+        };
+        SizeHint::with_exact(len as u64)
     }
 }
 

@@ -10,7 +10,6 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use http_body_util::BodyExt;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::Instrument;
@@ -121,7 +120,7 @@ impl_service!(McpServer, |service, request| {
             }
             // The client has no valid token.
             (None, _) | (_, StatusCode::UNAUTHORIZED) => response,
-            (Some((id, era)), _) => tool_response(response, &id, era).await,
+            (Some((id, era)), _) => tool_response(response, &id, era),
         }
     })
 });
@@ -368,15 +367,14 @@ fn response(status: StatusCode, body: Bytes) -> ApiResponse {
 }
 
 /// Converts a response of the API to the result of a call.
-async fn tool_response(
+fn tool_response(
     response: Response<ResponseBody>,
     id: &RawValue,
     era: Era,
 ) -> Response<ResponseBody> {
     let (mut head, body) = response.into_parts();
-    let Ok(body) = body.collect().await;
     let is_error = !head.status.is_success();
-    let body = message::tool_result(id, body.to_bytes(), is_error, era.result_fields());
+    let body = message::tool_result(id, body.into_bytes(), is_error, era.result_fields());
     for name in [LINK, LOCATION, WWW_AUTHENTICATE] {
         head.headers.remove(name);
     }

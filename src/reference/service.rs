@@ -1,14 +1,11 @@
 //! The service of the page, its style sheet and its script.
 
-use std::convert::Infallible;
 use std::future::ready;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use http::header::{ALLOW, CACHE_CONTROL, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use serde_json::Value;
-use tower_service::Service;
 
 use super::page::{self, Links};
 use crate::build_error::BuildError;
@@ -23,7 +20,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self';
 /// Value of `cache-control` for URLs that contain the hash of the content.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// [`Service`] that serves the reference page at its base path, with or without a slash at the end, and the page's
+/// [`Service`](tower_service::Service) that serves the reference page at its base path, with or without a slash at the end, and the page's
 /// style sheet and script below the base path. Accepts `GET` and `HEAD`.
 ///
 /// Cloning is cheap. Responses are not compressed. Successful responses have a strong `etag`.
@@ -105,19 +102,9 @@ impl Asset {
     }
 }
 
-impl<B> Service<Request<B>> for ReferencePage {
-    type Response = Response<ResponseBody>;
-    type Error = Infallible;
-    type Future = ResponseFuture;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        ResponseFuture::new(ready(self.0.respond(&request)))
-    }
-}
+impl_service!(ReferencePage, |page, request| {
+    ResponseFuture::new(ready(page.0.respond(&request)))
+});
 
 impl Site {
     fn respond<B>(&self, request: &Request<B>) -> Response<ResponseBody> {

@@ -37,9 +37,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method, Request};
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use serde_json::Value;
-use tower_service::Service;
 
 use crate::api::{ForumApi, ForumApiBuilder};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
@@ -187,13 +186,11 @@ impl TestApi {
 
     /// Sends a request unchanged.
     pub async fn send(&self, request: Request<Full<Bytes>>) -> TestResponse {
-        let Ok(response) = self.api.clone().call(request).await;
-        let (head, body) = response.into_parts();
-        let Ok(body) = body.collect().await;
+        let (head, body) = self.api.respond(request).await.into_parts();
         TestResponse {
             status: head.status.as_u16(),
             headers: head.headers,
-            body: body.to_bytes(),
+            body: body.into_bytes(),
         }
     }
 }

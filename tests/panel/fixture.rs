@@ -23,9 +23,8 @@ use forum_api::{Environment, async_trait};
 use http::request::Parts;
 use http::{HeaderMap, Request};
 use http_body::Body;
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use tower::ServiceExt;
 
 /// A scope of the host.
 const VOTES_WRITE: Scope = Scope::from_static("votes:write", "Vote for posts.");
@@ -266,13 +265,11 @@ impl PanelFixture {
     where
         B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
     {
-        let Ok(response) = self.panel.clone().oneshot(request).await;
-        let (head, body) = response.into_parts();
-        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        let (head, body) = self.panel.respond(request).await.into_parts();
         Response {
             status: head.status.as_u16(),
             headers: head.headers,
-            body: String::from_utf8(body).unwrap(),
+            body: String::from_utf8(body.into_bytes().into()).unwrap(),
         }
     }
 

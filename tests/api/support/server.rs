@@ -238,8 +238,7 @@ impl Server {
         B::Data: Send,
         B::Error: Into<forum_api::host::BoxError>,
     {
-        let Ok(response) = self.api.clone().oneshot(request).await;
-        read(response).await
+        read(self.api.respond(request).await).await
     }
 
     /// Opens a connection. Dropping it disconnects the client.
