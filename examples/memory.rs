@@ -1316,8 +1316,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("curl {url}/forums/{forum}/threads");
     println!("curl '{url}/search?q=tea'");
 
-    let api = ForumApi::builder(board, stores).build()?;
-    Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
+    let api = ForumApi::builder(board, stores).axum().build()?;
+    let app = axum::Router::new().fallback_service(api);
+    let service = app.into_make_service_with_connect_info::<std::net::SocketAddr>();
+    Ok(axum::serve(listener, service).await?)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
     clippy::unwrap_used
 )]
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use forum_api::host::{
@@ -85,6 +86,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         listener.local_addr()?
     );
 
-    let api = ForumApi::builder(board, stores).build()?;
-    Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
+    let api = ForumApi::builder(board, stores).axum().build()?;
+    let app = axum::Router::new().fallback_service(api);
+    let service = app.into_make_service_with_connect_info::<SocketAddr>();
+    Ok(axum::serve(listener, service).await?)
 }

@@ -33,9 +33,13 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), BoxError> {
-//!     let api = ForumApi::builder(Arc::new(MyBoard), Stores::in_memory()).build()?;
+//!     tracing_subscriber::fmt().init(); // logs each request, and the cause of each 500
+//!     let api = ForumApi::builder(Arc::new(MyBoard), Stores::in_memory()).axum().build()?;
+//!     let app = axum::Router::new().fallback_service(api);
+//!     // Guests have budgets by address.
+//!     let service = app.into_make_service_with_connect_info::<std::net::SocketAddr>();
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-//!     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
+//!     Ok(axum::serve(listener, service).await?)
 //! }
 //! ```
 //!
