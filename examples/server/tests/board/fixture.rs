@@ -31,6 +31,8 @@ const RECOUNT: &str = "
 
 /// A board without content, and its storage.
 pub struct ReferenceBoardFixture {
+    /// The board as the rules call it.
+    pub host: Host,
     board: Arc<ReferenceBoard>,
     storage: Storage,
 }
@@ -62,8 +64,10 @@ impl Storage {
     /// Creates a board that writes events.
     pub async fn fixture(self, clock: Arc<ManualClock>) -> ReferenceBoardFixture {
         self.add_endpoint().await;
+        let board = Arc::new(self.board(clock, Language::English));
         ReferenceBoardFixture {
-            board: Arc::new(self.board(clock, Language::English)),
+            host: board.clone().into(),
+            board,
             storage: self,
         }
     }
@@ -86,7 +90,7 @@ impl BoardFactory for Backend {
 #[async_trait]
 impl conformance::BoardFixture for ReferenceBoardFixture {
     fn board(&self) -> Host {
-        self.board.clone().into()
+        self.host.clone()
     }
 
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
