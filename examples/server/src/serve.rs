@@ -200,13 +200,13 @@ impl Server {
         };
         tokio::select! {
             _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
-            () = self.board.flush_last_used_periodically() => {}
+            () = self.board.flush_last_seen_periodically() => {}
             () = self.api.flush_usage_periodically() => {}
         }
         if let Err(error) = self.api.flush_usage().await {
             tracing::error!(%error, "failed to record usage; counts lost");
         }
-        self.board.flush_last_used().await;
+        self.board.flush_last_seen().await;
         self.database.close().await;
         tracing::info!("server stopped");
         Ok(())

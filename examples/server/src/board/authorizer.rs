@@ -15,7 +15,7 @@ use super::access::actor::{Actor, ActorRow};
 use super::access::board_rules::BoardRules;
 use super::access::groups::Group;
 use super::accounts::sessions::{self, Hash};
-use super::accounts::{Login, last_used};
+use super::accounts::{Login, last_seen};
 
 #[async_trait]
 impl Authorizer for ReferenceBoard {
@@ -112,22 +112,27 @@ impl ReferenceBoard {
         else {
             return Ok(None);
         };
-        if last_used::is_due(used_at, now, last_used::SESSION_RESOLUTION) {
-            self.last_used.record_session_use(session, now);
+        if last_seen::is_due(used_at, now, sessions::USE_RESOLUTION) {
+            let recorded = self.database.write_background(move |tx| {
+                Box::pin(async move { Ok(sessions::record_use(tx, &session, now).await?) })
+            });
+            if let Err(error) = recorded.await {
+                tracing::error!(?error, "failed to record the use of a session");
+            }
         }
         Ok(Some(account))
     }
 
     /// Writes the collected times to the database.
-    pub async fn flush_last_used(&self) {
-        self.last_used.flush(&self.database).await;
+    pub async fn flush_last_seen(&self) {
+        self.last_seen.flush(&self.database).await;
     }
 
     /// Writes the collected times every ten seconds. Never returns.
-    pub async fn flush_last_used_periodically(&self) {
+    pub async fn flush_last_seen_periodically(&self) {
         loop {
-            tokio::time::sleep(last_used::INTERVAL).await;
-            self.flush_last_used().await;
+            tokio::time::sleep(last_seen::INTERVAL).await;
+            self.flush_last_seen().await;
         }
     }
 
@@ -164,11 +169,11 @@ impl ReferenceBoard {
 
     fn record_last_seen(&self, actor: &Actor) {
         let now = self.clock.now();
-        let is_news = |last| last_used::is_due(last, now, last_used::SEEN_RESOLUTION);
+        let is_news = |last| last_seen::is_due(last, now, last_seen::RESOLUTION);
         if let Some(member) = actor.member
             && actor.last_seen.is_none_or(is_news)
         {
-            self.last_used.record_last_seen(member, now);
+            self.last_seen.record(member, now);
         }
     }
 }

@@ -58,7 +58,7 @@ impl host::Board for ReferenceBoard {
                 Box::pin(async move { accounts::own(connection, member).await })
             })
             .await?;
-        self.last_used.apply_to(&mut account.owner)?;
+        self.last_seen.apply_to(&mut account.owner)?;
         Ok(account)
     }
 
@@ -169,7 +169,7 @@ impl host::Board for ReferenceBoard {
                 Box::pin(async move { accounts::profile(connection, &user).await })
             })
             .await?;
-        self.last_used.apply_to(&mut profile)?;
+        self.last_seen.apply_to(&mut profile)?;
         Ok(profile)
     }
 

@@ -14,7 +14,7 @@ use forum_api::webhook::Event;
 
 use super::access::actor::Actor;
 use super::access::board_rules::BoardRulesCache;
-use super::accounts::last_used::LastUsedTimes;
+use super::accounts::last_seen::LastSeenTimes;
 use super::db::{
     BoardDatabase, DbResult, LogPosition, Query, Replicas, Statements, Transaction,
     TransactionFuture,
@@ -29,7 +29,7 @@ pub struct ReferenceBoard {
     pub(super) database: BoardDatabase,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) texts: &'static Texts,
-    pub(super) last_used: LastUsedTimes,
+    pub(super) last_seen: LastSeenTimes,
     pub(super) rules: BoardRulesCache,
     waker: WorkerWaker,
 }
@@ -54,7 +54,7 @@ impl ReferenceBoard {
             database: database.into(),
             clock,
             texts: Texts::of(language),
-            last_used: LastUsedTimes::default(),
+            last_seen: LastSeenTimes::default(),
             rules: BoardRulesCache::default(),
             waker: WorkerWaker(Arc::new(|| ())),
         }

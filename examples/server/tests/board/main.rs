@@ -9,7 +9,7 @@ mod conformance;
 mod demo;
 mod events;
 mod fixture;
-mod last_used;
+mod last_seen;
 mod migrations;
 mod model;
 mod moderation;

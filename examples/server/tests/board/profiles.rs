@@ -37,7 +37,7 @@ async fn the_last_seen_time_is_updated_every_five_minutes() {
     assert_eq!(seen().await, json!(null));
     let request_and_read = async || {
         demo.get("bob", "/me").await;
-        demo.board.flush_last_used().await;
+        demo.board.flush_last_seen().await;
         seen().await
     };
     assert_eq!(request_and_read().await, "2026-01-01T00:00:00.000Z");

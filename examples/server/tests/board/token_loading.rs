@@ -30,7 +30,7 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
     let client = api.client(Some(text));
     for (path, status, seen) in [("/search?q=tea", 429, 0), ("/forums", 200, 1)] {
         assert_eq!(client.get(path).await.status, status);
-        demo.board.flush_last_used().await;
+        demo.board.flush_last_seen().await;
         assert_eq!(demo.query_value::<i64>(SEEN).await, seen, "{path}");
     }
     demo.board
@@ -47,7 +47,7 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
     let entry = audit_entry();
     assert!(stores.tokens.revoke(&lookup, now, &entry).await.unwrap());
     assert_eq!(client.get("/forums").await.status, 401);
-    demo.board.flush_last_used().await;
+    demo.board.flush_last_seen().await;
     assert_eq!(demo.query_value::<i64>(SEEN).await, 0);
 }
 

@@ -1,6 +1,6 @@
 //! Accounts and profiles.
 
-pub mod last_used;
+pub mod last_seen;
 pub mod passwords;
 pub mod sessions;
 

@@ -7,11 +7,13 @@ use forum_api::model::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::Login;
-use super::last_used;
 use crate::board::db::{self, Connection, Transaction, bind};
 
-/// A session ends after two hours without a use. A use may be written two write intervals later, also on another node.
-const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * last_used::INTERVAL.as_secs());
+/// Time without a use after which a session ends.
+const IDLE: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Shortest time between two stored uses of a session.
+pub const USE_RESOLUTION: Duration = Duration::from_secs(60);
 
 /// Maximum duration of a session.
 const MAX_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
@@ -65,6 +67,11 @@ pub async fn begin(
         ":hash": hash, ":member": account.member, ":password": password, ":now": now,
     };
     tx.execute(insert, parameters).await.map(drop)
+}
+
+pub async fn record_use(tx: &Transaction<'_>, hash: &[u8], now: Timestamp) -> db::DbResult<()> {
+    let update = "UPDATE session SET used_at = ?2 WHERE hash = ?1";
+    tx.execute(update, bind![hash, now]).await.map(drop)
 }
 
 /// Maximum number of address prefixes that are remembered for a member.
