@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use forum_api::ApiSettings;
 use forum_api::Language;
-use forum_api::runtime::Clock;
+use forum_api::model::{Timestamp, UserId};
+use forum_api::runtime::{Clock, SeededRandom};
+use forum_api::scope::Surface;
 use forum_api::test_util::audit_entry;
-use forum_api::token::PlainToken;
+use forum_api::token::{PlainToken, TokenRequest, issue_token};
 
 use crate::backend::Backend;
 use crate::board::access::actor::LOAD_TOKEN;
 use crate::board::db::{BoardDatabase, named_params};
 use crate::demo::{Demo, api_of};
 use crate::postgres::run_with_postgres;
-use crate::statements::token;
 
 const SEEN: &str = "SELECT count(*) AS value FROM member WHERE last_seen_at IS NOT NULL";
 
@@ -79,4 +80,22 @@ fn the_statement_searches_indexes_of_postgres() {
             );
         }
     });
+}
+
+/// Issues a token of mod with all scopes.
+pub async fn token(database: &BoardDatabase) -> String {
+    let owner = UserId::from(2);
+    let scopes = Vec::from_iter(Surface::Full.scopes());
+    let request = TokenRequest::new(&owner, &scopes).label("test");
+    let stores = database.stores();
+    let now = Timestamp::from_millis(1_767_225_600_000);
+    let issued = issue_token(
+        &*stores.tokens,
+        &SeededRandom::default(),
+        Surface::Full,
+        request,
+        now,
+    )
+    .await;
+    issued.unwrap().0.expose_secret().to_owned()
 }
