@@ -51,6 +51,7 @@ async fn every_authentication_failure_is_the_same_401_and_only_the_log_names_its
             assert!(log.contains(&format!("reason={reason}")), "{log}");
         }
     }
+    assert!(server.board.calls().is_empty());
 }
 
 #[tokio::test]

@@ -32,22 +32,6 @@ fn fifty(server: &Server, request: &Request) -> JoinSet<TestResponse> {
     sent.collect()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn fifty_concurrent_requests_run_the_command_once() {
-    let server = Server::new().listening().await;
-    let request = reply("x").bearer(&server.token("alice").await);
-    let responses = fifty(&server, &request).join_all().await;
-    let (mut created, others): (Vec<_>, Vec<_>) = responses
-        .iter()
-        .partition(|response| response.status == 201);
-    assert!(others.iter().all(|response| message(response) == RUNNING));
-    let first = created.iter().filter(|response| !is_replay(response));
-    assert_eq!(first.count(), 1);
-    created.dedup_by_key(|response| response.body.clone());
-    assert_eq!(created.len(), 1, "all get the first response");
-    assert_eq!(server.board.calls().len(), 1);
-}
-
 #[tokio::test]
 async fn repeats_of_a_running_request_are_rejected_with_retry_after() {
     let server = Server::new().listening().await;
@@ -140,20 +124,6 @@ async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_only() {
                 "{row:?}"
             );
         }
-    }
-}
-
-#[tokio::test]
-async fn a_key_expires_after_24_hours() {
-    let server = Server::new();
-    let request = reply("x").bearer(&server.token("alice").await);
-    for (advance, replays) in [(0, false), (86_399_999, true), (1, false), (0, true)] {
-        server.clock.advance(Duration::from_millis(advance));
-        assert_eq!(
-            is_replay(&server.send(&request).await),
-            replays,
-            "{advance}"
-        );
     }
 }
 

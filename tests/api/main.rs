@@ -22,7 +22,6 @@ mod openapi;
 mod operations;
 mod paths;
 mod pipeline_order;
-mod properties;
 mod queries;
 mod rate_limits;
 mod replays;

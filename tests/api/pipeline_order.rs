@@ -90,35 +90,6 @@ async fn the_first_step_that_rejects_determines_the_response() {
     }
 }
 
-/// The board is not called before step 8, and no command is run before step 10.
-#[tokio::test]
-async fn requests_that_are_rejected_early_do_not_reach_the_board() {
-    let server = Server::new();
-    server.board.set_mode(FailureMode::Panic);
-    let alice = server.token("alice").await;
-    let vote = Request::post("/polls/staff-1/votes", r#"{"optionIds":["1"]}"#);
-    let keyed = Request::post("/threads/open-1/posts", "{}").key(" ");
-    for (request, expected) in [
-        (Request::get("/nothing"), NO_SUCH_ROUTE),
-        (Request::get("/me"), UNAUTHENTICATED),
-        (Request::get("/forums?x=1"), BAD_REQUEST),
-        (Request::get("/forums/staff/threads"), PATH_NOT_FOUND),
-        (
-            Request::post("/threads/staff-1/posts", r#"{"body":"x"}"#).bearer(&alice),
-            PATH_NOT_FOUND,
-        ),
-        (
-            Request::new("DELETE", "/threads/staff-1/posts/staff-1-1").bearer(&alice),
-            PATH_NOT_FOUND,
-        ),
-        (vote.bearer(&alice), PATH_NOT_FOUND),
-        (keyed.bearer(&alice), BAD_REQUEST),
-    ] {
-        server.expect(request.clone(), expected).await;
-    }
-    assert!(server.board.calls().is_empty());
-}
-
 /// `subscribe: true` needs the scope of `POST /subscriptions`. The check follows the decoding of the body and precedes
 /// the visibility check.
 #[tokio::test]

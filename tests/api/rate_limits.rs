@@ -4,8 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use forum_api::ApiSettings;
-use forum_api::test_util::{Intervention, TestResponse};
-use tokio::task::yield_now;
+use forum_api::test_util::TestResponse;
 
 use crate::support::server::settings;
 use crate::support::*;
@@ -23,60 +22,6 @@ fn with_guest_units(units: u32) -> Server {
     let mut settings = settings();
     settings.guest_budget.units = units;
     Server::with(settings)
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_connections_with_one_token_get_exactly_its_budget() {
-    let server = Server::with(ApiSettings::default()).listening().await;
-    let request = Request::get("/forums").bearer(&server.token("alice").await);
-    let clients = (0..64).map(|_| {
-        let server = server.clone();
-        let request = request.clone();
-        tokio::spawn(async move {
-            let mut connection = server.connection().await;
-            let mut allowed = 0;
-            for _ in 0..20 {
-                connection.ready().await.unwrap();
-                let response = connection.send_request(request.to_http()).await.unwrap();
-                allowed += usize::from(response.status() == 200);
-            }
-            allowed
-        })
-    });
-    let mut allowed = 0;
-    for client in clients.collect::<Vec<_>>() {
-        allowed += client.await.unwrap();
-    }
-    assert_eq!((allowed, server.board.calls().len()), (600, 600));
-}
-
-/// The clock advances with each request, and the stores delay half of the requests, so requests are charged in another
-/// order than they arrive.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_requests_of_a_fresh_token_share_one_window() {
-    let (server, interceptor) = Server::with_token_loading();
-    interceptor.on_call(|_, call| match call % 2 {
-        0 => Intervention::Delay(Box::pin(yield_now())),
-        _ => Intervention::Proceed,
-    });
-    for window in 0..20 {
-        let request = Request::get("/forums").bearer(&server.token("alice").await);
-        let requests = (0..32).map(|_| {
-            let server = server.clone();
-            let request = request.clone();
-            tokio::spawn(async move {
-                server.clock.advance(Duration::from_millis(1));
-                remaining_units(&server.send(&request).await)
-            })
-        });
-        let mut remaining = Vec::new();
-        for units in requests.collect::<Vec<_>>() {
-            remaining.push(units.await.unwrap());
-        }
-        remaining.sort();
-        let expected = Vec::from_iter(1_000_000 - 32..1_000_000);
-        assert_eq!(remaining, expected, "window {window}");
-    }
 }
 
 #[tokio::test]
