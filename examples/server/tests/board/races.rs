@@ -394,21 +394,6 @@ fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_autho
 }
 
 #[test]
-fn a_refused_reply_does_not_affect_concurrent_replies() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
-        let thread = nodes.thread(nodes.members[0], "One").await;
-        let requests = nodes.members.iter().enumerate().map(|(number, member)| {
-            let text = if number % 3 == 0 { " " } else { "Words" };
-            post(*member, &thread, body(text))
-        });
-        let statuses = nodes.statuses(requests.collect()).await;
-        assert_eq!(statuses, [(201, 8), (422, 4)].into());
-        nodes.assert_counters().await;
-    });
-}
-
-#[test]
 fn concurrent_posts_of_one_member_keep_to_the_flood_limits() {
     run_with_postgres(async {
         let nodes = TwoNodes::new().await;

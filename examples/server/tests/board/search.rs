@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::backend::Backend;
 use crate::board::generate::ContentSize;
 use crate::board::settings;
-use crate::demo::{Demo, body, field_values, number, posts_path, status_and_code};
+use crate::demo::{Demo, body, field_values, posts_path, status_and_code};
 
 /// Returns the first 100 hits of `query`.
 async fn hits(demo: &Demo, name: &'static str, query: &str) -> Value {
@@ -319,12 +319,6 @@ async fn count_indexed(demo: &Demo) -> i64 {
     demo.query_value(demo.for_backend(sqlite, postgres)).await
 }
 
-/// Number of characters of a title that Postgres indexes.
-const TITLE_CUT: usize = 50_000;
-
-/// Number of characters of a body that Postgres indexes.
-const BODY_CUT: usize = 100_000;
-
 /// The index contains a text up to the last word that ends within the limit. A longer first word is cut.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_is_cut_for_the_index_ends_at_a_word() {
@@ -366,56 +360,6 @@ async fn a_text_that_is_cut_for_the_index_ends_at_a_word() {
     };
     let run = move || TestRunner::default().run(&texts, check);
     tokio::task::spawn_blocking(run).await.unwrap().unwrap();
-}
-
-/// Returns words of this length together, the last of which is `last`.
-fn text_of(length: usize, word: &str, last: &str) -> String {
-    let mut text = format!("firstword {}", format!("{word} ").repeat(length));
-    text.truncate(length - last.len() - 2);
-    text + "z " + last
-}
-
-#[tokio::test]
-async fn texts_of_each_length_around_the_cut_are_stored_and_found() {
-    let demo = Demo::new().await;
-    for setting in [&settings::TITLE_MAX, &settings::BODY_MAX] {
-        demo.set(setting.key, "1000000").await;
-    }
-    demo.set(settings::POST_INTERVAL.key, "0").await;
-    let threads = demo.threads_path("General").await;
-    let count = async |word: &str| {
-        hits(&demo, "bob", &format!("q={word}")).await["items"]
-            .as_array()
-            .unwrap()
-            .len()
-    };
-    let mut texts = 0;
-    for word in ["a", "bb"] {
-        for offset in 0..4 {
-            let title = text_of(TITLE_CUT - 1 + offset, word, &format!("t{word}{offset}"));
-            let text = text_of(BODY_CUT - 1 + offset, word, &format!("b{word}{offset}"));
-            let new = json!({ "title": title, "body": text });
-            let (status, thread) = demo.post("newbie", &threads, new).await;
-            assert_eq!(status, 201, "{word} {offset}");
-            let (_, posts) = demo.get("mod", &posts_path(&thread)).await;
-            let post = &posts["items"][0];
-            demo.approve(number(&post["postId"])).await.unwrap();
-            texts += 1;
-            let path = format!(
-                "{}/{}",
-                posts_path(&thread),
-                post["postId"].as_str().unwrap()
-            );
-            let edit = json!({ "title": format!("{title} x"), "body": format!("{text} x") });
-            let edited = demo.as_member("mod").await.patch(&path, &edit).await;
-            assert_eq!(edited.status, 200, "{}", edited.json());
-            assert_eq!(count("firstword").await, texts);
-            if offset < 2 {
-                assert_eq!(count(&format!("t{word}{offset}")).await, 1);
-                assert_eq!(count(&format!("b{word}{offset}")).await, 1);
-            }
-        }
-    }
 }
 
 /// Title and body with the words that need the most bytes in the index of Postgres.
