@@ -84,22 +84,6 @@ fn an_operator_retry_depends_on_the_state() {
 }
 
 #[test]
-fn a_state_is_parsed_from_its_name() {
-    let names: Vec<_> = DeliveryState::ALL
-        .iter()
-        .map(|state| state.as_str())
-        .collect();
-    assert_eq!(
-        names.join(" "),
-        "queued retrying delivered dead gone withheld"
-    );
-    for (name, state) in names.into_iter().zip(DeliveryState::ALL) {
-        assert_eq!(DeliveryState::parse(name), Ok(*state));
-    }
-    assert!(DeliveryState::parse("Queued").is_err());
-}
-
-#[test]
 fn the_backoff_doubles_up_to_an_hour_with_jitter_of_a_fifth() {
     let custom = Backoff {
         initial: Duration::from_millis(100),

@@ -1,7 +1,6 @@
 //! Topics and topic sets.
 
 use forum_api::webhook::{Topic, TopicSet, UnknownTopicError};
-use proptest::prelude::*;
 
 fn parse(text: &str) -> Result<TopicSet, UnknownTopicError> {
     text.parse()
@@ -92,15 +91,5 @@ fn a_validated_set_has_standard_topics_and_those_of_the_host() {
             unknown,
             "{text}"
         );
-    }
-}
-
-proptest! {
-    #[test]
-    fn a_topic_set_survives_formatting(
-        names in prop::collection::vec("[*]|[ab_]{1,3}([.][ab_]{1,3}){1,2}", 1..5),
-    ) {
-        let topics = parse(&names.join(" , ")).unwrap();
-        prop_assert_eq!(parse(&topics.to_string()), Ok(topics));
     }
 }
