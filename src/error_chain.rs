@@ -278,11 +278,14 @@ mod tests {
             for _ in 0..5 {
                 errors.push(refused_by_postgres(code, routine, message).await);
             }
-            for error in wrapped(errors.try_into().unwrap()) {
-                let text = ErrorChain(&error).to_string();
+            let errors = wrapped(errors.try_into().unwrap());
+            for error in &errors {
+                let text = ErrorChain(error).to_string();
                 assert!(text.ends_with(expected), "{text}");
                 assert!(!text.contains("Samovarium"), "{text}");
             }
+            let debug = format!("BackendError(PostgresError({}))", ErrorChain(&errors[4]));
+            assert_eq!(format!("{:?}", errors[4]), debug);
         }
     }
 }

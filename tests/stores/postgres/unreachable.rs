@@ -5,7 +5,6 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::{BackendError, BoardError};
 use forum_api::model::Timestamp;
 use forum_api::store::Stores;
 use forum_api::store::postgres::{check_writable, connect};
@@ -76,56 +75,6 @@ async fn a_malformed_value_is_an_error() {
     assert!(row.try_get::<_, DeliveryState>(0).is_err());
     assert!(row.try_get::<_, Timestamp>(0).is_err());
     assert!(row.try_get::<_, SecretDigest>(1).is_err());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_error_is_one_sentence_without_values() {
-    let pool = tables().await;
-    let client = pool.get().await.unwrap();
-    let twice = "INSERT INTO forum_api_migrations VALUES (1, '', '')";
-    let error = client.execute(twice, &[]).await.unwrap_err();
-    let sentence =
-        "duplicate key value violates unique constraint \"forum_api_migrations_pkey\" (23505)";
-    assert_eq!(BackendError::from(error).to_string(), sentence);
-    let error = client.execute(twice, &[]).await.unwrap_err();
-    let BoardError::Internal(source) = BoardError::from(error) else {
-        panic!("another error");
-    };
-    assert_eq!(source.to_string(), sentence);
-    for (sql, expected) in [
-        (
-            "SELECT ('Samovarium' || current_user)::BIGINT",
-            "Postgres error 22P02, routine pg_strtoint64",
-        ),
-        (
-            "SELECT ('''Samovarium' || current_user)::TSVECTOR",
-            "Postgres error 42601, routine ",
-        ),
-        (
-            "SELECT 'Samovarium' Samovarium x",
-            "Postgres error 42601, routine scanner_yyerror",
-        ),
-        (
-            "DO $$ BEGIN RAISE 'Samovarium' USING ERRCODE = '53100', TABLE = 'Samovarium'; END $$",
-            "Postgres error 53100, routine exec_stmt_raise",
-        ),
-        (
-            "SELECT 'Samovarium' FROM missing",
-            "relation \"missing\" does not exist (42P01)",
-        ),
-    ] {
-        let error = client.batch_execute(sql).await.unwrap_err();
-        let error = BackendError::from(error);
-        let text = error.to_string();
-        assert!(
-            text.starts_with(expected) && !text.contains("varium"),
-            "{text}"
-        );
-        assert_eq!(
-            format!("{error:?}"),
-            format!("BackendError(PostgresError({text}))")
-        );
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
