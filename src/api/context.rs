@@ -35,6 +35,8 @@ pub(crate) struct RequestContext<'h> {
     pub(crate) received_at: Timestamp,
     /// Path template of the endpoint; `None` for an unknown path.
     pub(crate) route: Option<&'static str>,
+    /// Id of the operation; `None` for an unknown path, and for a path without operations.
+    pub(crate) operation: Option<&'static str>,
     /// Caching policy of a successful response.
     pub(crate) cache_policy: CachePolicy,
     /// True if a successful response has an `etag`.
@@ -64,6 +66,7 @@ impl<'h> RequestContext<'h> {
             guest_key,
             received_at,
             route: None,
+            operation: None,
             cache_policy: CachePolicy::PrivateNoCache,
             is_conditional: false,
             token: None,
@@ -120,6 +123,7 @@ impl<'h> RequestContext<'h> {
         RequestUsage {
             received_at: self.received_at,
             token: self.token,
+            operation: self.operation,
             units: self.charged_units.unwrap_or_default(),
             status,
         }

@@ -127,6 +127,7 @@ impl ApiInner {
         };
         let spec = &operation.spec;
         context.route = Some(spec.path);
+        context.operation = Some(spec.id);
         context.cache_policy = spec.cache_policy;
         context.is_conditional = spec.is_conditional();
 

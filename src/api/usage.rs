@@ -1,4 +1,4 @@
-//! Numbers of requests of each token and hour, counted in memory until they are added to the store.
+//! Numbers of requests of each hour, token and operation, counted in memory until they are added to the store.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -22,6 +22,8 @@ pub(super) struct RequestUsage {
     pub(super) received_at: Timestamp,
     /// Lookup of the token; `None` for a guest.
     pub(super) token: Option<Lookup>,
+    /// Id of the operation; `None` before routing and for a request without one.
+    pub(super) operation: Option<&'static str>,
     /// Units that were charged to the token or to the address.
     pub(super) units: u32,
     /// Status of the response; `None` if the client disconnected before the response.
@@ -32,6 +34,10 @@ impl RequestUsage {
     fn counts(&self) -> UsageCounts {
         let has_status = |status| self.status == Some(status);
         let is_unauthenticated = has_status(StatusCode::UNAUTHORIZED);
+        let is_rate_limited = has_status(StatusCode::TOO_MANY_REQUESTS);
+        let is_forbidden = has_status(StatusCode::FORBIDDEN);
+        let is_refused = is_unauthenticated || is_rate_limited || is_forbidden;
+        let is = |class: fn(&StatusCode) -> bool| self.status.as_ref().is_some_and(class);
         let units = match self.token {
             // The units were charged to the address.
             Some(_) if is_unauthenticated => 0,
@@ -40,19 +46,17 @@ impl RequestUsage {
         UsageCounts {
             requests: 1,
             units,
-            rate_limited: has_status(StatusCode::TOO_MANY_REQUESTS).into(),
+            rate_limited: is_rate_limited.into(),
             unauthenticated: is_unauthenticated.into(),
-            forbidden: has_status(StatusCode::FORBIDDEN).into(),
-            errors: self
-                .status
-                .is_some_and(|status| status.is_server_error())
-                .into(),
+            forbidden: is_forbidden.into(),
+            rejected: (!is_refused && is(StatusCode::is_client_error)).into(),
+            errors: is(StatusCode::is_server_error).into(),
         }
     }
 }
 
-/// Beginning of the hour, and the token.
-type Key = (Timestamp, Option<Lookup>);
+/// Beginning of the hour, the token, and the operation.
+type Key = (Timestamp, Option<Lookup>, Option<&'static str>);
 
 pub(super) struct UsageCounters {
     counts: Mutex<BTreeMap<Key, UsageCounts>>,
@@ -80,7 +84,8 @@ impl TakenUsage<'_> {
 impl Drop for TakenUsage<'_> {
     fn drop(&mut self) {
         for one in self.usage.drain(..) {
-            self.counters.add((one.hour, one.token), one.counts);
+            let key = (one.hour, one.token, one.operation);
+            self.counters.add(key, one.counts);
         }
     }
 }
@@ -97,7 +102,7 @@ impl Default for UsageCounters {
 impl UsageCounters {
     pub(super) fn record(&self, request: &RequestUsage) {
         let hour = TokenUsage::hour_of(request.received_at);
-        self.add((hour, request.token), request.counts());
+        self.add((hour, request.token, request.operation), request.counts());
     }
 
     /// Adds numbers. Drops those of a new key if there are too many keys.
@@ -114,11 +119,14 @@ impl UsageCounters {
     /// Removes and returns all numbers.
     pub(super) fn take(&self) -> TakenUsage<'_> {
         let taken = mem::take(&mut *lock(&self.counts));
-        let usage = taken.into_iter().map(|((hour, token), counts)| TokenUsage {
-            hour,
-            token,
-            counts,
-        });
+        let usage = taken
+            .into_iter()
+            .map(|((hour, token, operation), counts)| TokenUsage {
+                hour,
+                token,
+                operation,
+                counts,
+            });
         TakenUsage {
             counters: self,
             usage: usage.collect(),
@@ -152,6 +160,7 @@ mod tests {
         RequestUsage {
             received_at: at(minute),
             token: token(number),
+            operation: None,
             units,
             status: Some(StatusCode::from_u16(status).unwrap()),
         }
@@ -161,6 +170,7 @@ mod tests {
         TokenUsage {
             hour: at(hour * 60),
             token: token(number),
+            operation: None,
             counts,
         }
     }
@@ -179,6 +189,8 @@ mod tests {
             request(0, 1, 200, 1),
             request(59, 1, 429, 0),
             request(59, 1, 403, 5),
+            request(59, 1, 404, 1),
+            request(59, 1, 422, 1),
             request(60, 1, 401, 1),
             request(1, 2, 500, 3),
             request(2, 0, 200, 2),
@@ -204,10 +216,11 @@ mod tests {
                 0,
                 1,
                 UsageCounts {
-                    units: 6,
+                    units: 8,
                     rate_limited: 1,
                     forbidden: 1,
-                    ..requests(3)
+                    rejected: 2,
+                    ..requests(5)
                 },
             ),
             usage(

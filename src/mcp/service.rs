@@ -195,6 +195,7 @@ impl Server {
                     return Err(ApiError::NoSuchRoute);
                 };
                 context.route = Some(operation.spec.path);
+                context.operation = Some(operation.spec.id);
                 context.cache_policy = operation.spec.cache_policy;
                 if token.is_none() && operation.handler.needs_token() {
                     return Err(AuthFailure::Absent.into());

@@ -1,4 +1,4 @@
-//! Numbers of requests with a token and of guests.
+//! Numbers of requests by token and operation.
 
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -19,6 +19,8 @@ pub struct UsageCounts {
     pub unauthenticated: u64,
     /// Requests refused with 403.
     pub forbidden: u64,
+    /// Requests refused with another status from 400 to 499.
+    pub rejected: u64,
     /// Requests that failed with a status of 500 or above.
     pub errors: u64,
 }
@@ -29,9 +31,9 @@ impl UsageCounts {
         self.unauthenticated + self.forbidden + self.rate_limited
     }
 
-    /// Number of columns in the table `forum_api_usage`, without hour and token.
+    /// Number of columns in the table `forum_api_usage`, without its key.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub(crate) const COLUMNS: usize = 6;
+    pub(crate) const COLUMNS: usize = 7;
 
     /// Returns the values in the order of the columns.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -42,6 +44,7 @@ impl UsageCounts {
             self.rate_limited,
             self.unauthenticated,
             self.forbidden,
+            self.rejected,
             self.errors,
         ];
         row.map(|count| i64::try_from(count).unwrap_or(i64::MAX))
@@ -55,17 +58,20 @@ impl AddAssign for UsageCounts {
         self.rate_limited += other.rate_limited;
         self.unauthenticated += other.unauthenticated;
         self.forbidden += other.forbidden;
+        self.rejected += other.rejected;
         self.errors += other.errors;
     }
 }
 
-/// Requests with one token, or of all guests, in one hour.
+/// Requests for one operation with one token, or of all guests, in one hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenUsage {
     /// Beginning of the hour.
     pub hour: Timestamp,
     /// Lookup of the token; `None` for the requests of guests, which have no token or an unknown one.
     pub token: Option<Lookup>,
+    /// Id of the operation; `None` for requests without one, such as those for the OpenAPI document or an unknown path.
+    pub operation: Option<&'static str>,
     /// Numbers of requests.
     pub counts: UsageCounts,
 }

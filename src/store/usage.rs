@@ -7,7 +7,7 @@ use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts};
 use crate::token::Lookup;
 
-/// Stores the usage of tokens and guests by hour. The numbers are kept for 30 days.
+/// Stores the usage of tokens and guests by hour and operation. The numbers are kept for 30 days.
 ///
 /// The API service counts in memory, and adds the numbers once a minute and when the process stops. A crash loses the
 /// numbers since the last write.
@@ -17,8 +17,8 @@ use crate::token::Lookup;
 /// - Requests for the OpenAPI document and for unknown paths or methods are included.
 #[async_trait]
 pub trait UsageStore: Send + Sync + 'static {
-    /// Adds numbers of requests to the stored numbers, in one transaction. `usage` is ordered by hour and token, guests first,
-    /// and contains each pair of an hour and a token at most once.
+    /// Adds numbers of requests to the stored numbers, in one transaction. `usage` is ordered by hour, token and operation,
+    /// `None` first, and contains each combination of the three at most once.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails. The caller repeats the call. If the failed call took
@@ -48,6 +48,17 @@ pub trait UsageStore: Send + Sync + 'static {
         limit: u32,
     ) -> BackendResult<Vec<(Option<Lookup>, UsageCounts)>>;
 
+    /// Returns the sums of each operation in the hours that begin at or after `since`, in descending order of requests. The
+    /// requests without an operation have the id `None`. Operations with the same number of requests are in ascending
+    /// order of their ids, `None` first.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    async fn usage_by_operation(
+        &self,
+        since: Timestamp,
+    ) -> BackendResult<Vec<(Option<String>, UsageCounts)>>;
+
     /// Removes the usage in the hours that began before `before`.
     ///
     /// # Errors
@@ -59,5 +70,6 @@ impl_for_pointers!(UsageStore {
     async fn add_token_usage(usage: &[TokenUsage]) -> BackendResult<()>;
     async fn token_usage_by_hour(since: Timestamp, token: Option<&Lookup>) -> BackendResult<Vec<(Timestamp, UsageCounts)>>;
     async fn most_used_tokens(since: Timestamp, limit: u32) -> BackendResult<Vec<(Option<Lookup>, UsageCounts)>>;
+    async fn usage_by_operation(since: Timestamp) -> BackendResult<Vec<(Option<String>, UsageCounts)>>;
     async fn sweep(before: Timestamp) -> BackendResult<()>;
 });

@@ -354,6 +354,7 @@ intercepted! {
         token_usage_by_hour(since: Timestamp, token: Option<&Lookup>) -> Vec<(Timestamp, UsageCounts)>:
             (since, token.copied()) => (*since, token.as_ref());
         most_used_tokens(since: Timestamp, limit: u32) -> Vec<(Option<Lookup>, UsageCounts)>: (since, limit) => (*since, *limit);
+        usage_by_operation(since: Timestamp) -> Vec<(Option<String>, UsageCounts)>: (since) => (*since);
         sweep(before: Timestamp) -> (): (before) => (*before);
     }
 }

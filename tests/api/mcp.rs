@@ -187,6 +187,9 @@ async fn a_tool_call_is_one_request_for_every_operation() {
                 panic!("{row:?}");
             };
             assert_eq!((requests, units), (1, row.cost.into()), "{row:?}");
+            let usage = &other.stores.usage;
+            let operations = usage.usage_by_operation(Default::default()).await.unwrap();
+            assert_eq!(operations[0].0.as_deref(), Some(row.id), "{row:?}");
         }
     }
 }

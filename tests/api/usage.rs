@@ -82,4 +82,16 @@ async fn requests_of_guests_and_unknown_paths_are_counted_together() {
         .unwrap();
     assert_eq!(hours.len(), 1);
     assert_eq!(hours[0].1, *counts);
+    let operations = usage.usage_by_operation(Default::default()).await.unwrap();
+    let of = |counts: &UsageCounts| (counts.requests, counts.refused(), counts.rejected);
+    let operations: Vec<_> = operations
+        .iter()
+        .map(|(id, counts)| (id.as_deref(), of(counts)))
+        .collect();
+    let expected = [
+        (Some("listForums"), (3, 1, 1)),
+        (None, (2, 0, 1)),
+        (Some("getMe"), (1, 1, 0)),
+    ];
+    assert_eq!(operations, expected);
 }

@@ -49,6 +49,6 @@ def fill(server: Server) -> None:
         for ago in range(24):
             for number, caller in enumerate(("", token), 1):
                 requests = (ago * 7 % 11 + 1) * number * 13
-                counts = [requests, 2 * requests, ago % 3, ago % 2 * number, number, ago // 8]
-                row = [now - ago * HOUR, caller, *counts]
-                database.execute("REPLACE INTO forum_api_usage VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+                counts = [requests, 2 * requests, ago % 3, ago % 2 * number, number, ago % 4, ago // 8]
+                row = [now - ago * HOUR, caller, "getMe", *counts]
+                database.execute(f"REPLACE INTO forum_api_usage VALUES (?{', ?' * 9})", row)

@@ -317,6 +317,7 @@ async fn the_page_of_a_token_shows_its_requests_by_hour_and_by_day() {
     let usage = |hours_ago, requests| TokenUsage {
         hour: TokenUsage::hour_of(fixture.clock.now().saturating_sub(HOUR * hours_ago)),
         token: Some(token),
+        operation: None,
         counts: UsageCounts {
             requests,
             units: 2 * requests,

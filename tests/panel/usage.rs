@@ -10,13 +10,14 @@ use crate::fixture::PanelFixture;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// Five requests, of which one is refused and one fails.
+/// Five requests, of which two are refused and one fails.
 const COUNTS: UsageCounts = UsageCounts {
     requests: 5,
     units: 9,
     rate_limited: 0,
     unauthenticated: 0,
     forbidden: 1,
+    rejected: 1,
     errors: 1,
 };
 
@@ -32,6 +33,7 @@ async fn requests_are_shown_by_period_and_token() {
         let usage = TokenUsage {
             hour: TokenUsage::hour_of(now.saturating_sub(hours_ago * HOUR)),
             token,
+            operation: token.map(|_| "getMe"),
             counts: COUNTS,
         };
         store.add_token_usage(&[usage]).await.unwrap();

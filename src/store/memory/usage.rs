@@ -1,7 +1,7 @@
 //! Usage store.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
@@ -12,16 +12,36 @@ use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
-/// Usage by hour and token, in a map.
+/// Usage by hour, token and operation, in a map.
 #[derive(Debug, Default)]
-pub(crate) struct MemoryUsageStore(Mutex<BTreeMap<(Timestamp, Option<Lookup>), UsageCounts>>);
+pub(crate) struct MemoryUsageStore(Mutex<BTreeMap<Key, UsageCounts>>);
+
+type Key = (Timestamp, Option<Lookup>, Option<&'static str>);
+
+impl MemoryUsageStore {
+    /// Sums the rows from an hour on by a part of their key, in descending order of requests.
+    fn most_used<T: Ord>(
+        &self,
+        since: Timestamp,
+        part: impl Fn(&Key) -> T,
+    ) -> Vec<(T, UsageCounts)> {
+        let mut sums = BTreeMap::<_, UsageCounts>::new();
+        for (key, counts) in lock(&self.0).iter().filter(|(key, _)| key.0 >= since) {
+            *sums.entry(part(key)).or_default() += *counts;
+        }
+        let mut sums: Vec<_> = sums.into_iter().collect();
+        sums.sort_by_key(|(_, counts)| Reverse(counts.requests));
+        sums
+    }
+}
 
 #[async_trait]
 impl UsageStore for MemoryUsageStore {
     async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let mut table = lock(&self.0);
         for one in usage {
-            *table.entry((one.hour, one.token)).or_default() += one.counts;
+            let key = (one.hour, one.token, one.operation);
+            *table.entry(key).or_default() += one.counts;
         }
         Ok(())
     }
@@ -32,7 +52,7 @@ impl UsageStore for MemoryUsageStore {
         token: Option<&Lookup>,
     ) -> BackendResult<Vec<(Timestamp, UsageCounts)>> {
         let mut hours = BTreeMap::<_, UsageCounts>::new();
-        for ((hour, one), counts) in lock(&self.0).iter() {
+        for ((hour, one, _), counts) in lock(&self.0).iter() {
             if *hour >= since && (token.is_none() || token == one.as_ref()) {
                 *hours.entry(*hour).or_default() += *counts;
             }
@@ -45,20 +65,20 @@ impl UsageStore for MemoryUsageStore {
         since: Timestamp,
         limit: u32,
     ) -> BackendResult<Vec<(Option<Lookup>, UsageCounts)>> {
-        let mut tokens = HashMap::<_, UsageCounts>::new();
-        for ((hour, token), counts) in lock(&self.0).iter() {
-            if *hour >= since {
-                *tokens.entry(*token).or_default() += *counts;
-            }
-        }
-        let mut tokens: Vec<_> = tokens.into_iter().collect();
-        tokens.sort_unstable_by_key(|(token, counts)| (Reverse(counts.requests), *token));
+        let mut tokens = self.most_used(since, |(_, token, _)| *token);
         tokens.truncate(limit as usize);
         Ok(tokens)
     }
 
+    async fn usage_by_operation(
+        &self,
+        since: Timestamp,
+    ) -> BackendResult<Vec<(Option<String>, UsageCounts)>> {
+        Ok(self.most_used(since, |(.., operation)| operation.map(str::to_owned)))
+    }
+
     async fn sweep(&self, before: Timestamp) -> BackendResult<()> {
-        lock(&self.0).retain(|(hour, _), _| *hour >= before);
+        lock(&self.0).retain(|(hour, ..), _| *hour >= before);
         Ok(())
     }
 }

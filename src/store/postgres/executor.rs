@@ -102,6 +102,10 @@ impl SqlExecutor for PostgresExecutor {
             .map(|one| one.token.as_ref())
             .map(|token| token.map_or("", Lookup::as_str))
             .collect();
+        let operations: Vec<_> = usage
+            .iter()
+            .map(|one| one.operation.unwrap_or_default())
+            .collect();
         let mut counts = [const { Vec::new() }; UsageCounts::COLUMNS];
         for one in usage {
             for (column, count) in counts.iter_mut().zip(one.counts.to_row()) {
@@ -109,7 +113,7 @@ impl SqlExecutor for PostgresExecutor {
             }
         }
         let counts = counts.iter().map(|column| column as &(dyn ToSql + Sync));
-        let key: Parameters<'_> = &[&hours, &tokens];
+        let key: Parameters<'_> = &[&hours, &tokens, &operations];
         let parameters: Vec<_> = key.iter().copied().chain(counts).collect();
         self.execute(ADD_USAGE, &parameters).await?;
         Ok(())

@@ -52,6 +52,7 @@ pub(super) fn read_usage_counts(row: &dyn Columns) -> ColumnResult<UsageCounts> 
         rate_limited: row.value("rate_limited")?,
         unauthenticated: row.value("unauthenticated")?,
         forbidden: row.value("forbidden")?,
+        rejected: row.value("rejected")?,
         errors: row.value("errors")?,
     })
 }

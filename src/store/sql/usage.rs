@@ -9,22 +9,35 @@ use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
-pub(crate) const BY_HOUR: &str = "
-    SELECT hour, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(units) AS BIGINT) AS units,
-        CAST(sum(rate_limited) AS BIGINT) AS rate_limited, CAST(sum(unauthenticated) AS BIGINT) AS unauthenticated,
-        CAST(sum(forbidden) AS BIGINT) AS forbidden, CAST(sum(errors) AS BIGINT) AS errors
-    FROM forum_api_usage WHERE hour >= ?1 GROUP BY hour ORDER BY hour";
+/// Selects the sums of the rows from hour `?1` on in groups, after the expression of their key.
+macro_rules! sums {
+    ($key:literal, $condition_and_order:literal) => {
+        concat!(
+            "SELECT ",
+            $key,
+            ", CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(units) AS BIGINT) AS units,
+            CAST(sum(rate_limited) AS BIGINT) AS rate_limited,
+            CAST(sum(unauthenticated) AS BIGINT) AS unauthenticated, CAST(sum(forbidden) AS BIGINT) AS forbidden,
+            CAST(sum(rejected) AS BIGINT) AS rejected, CAST(sum(errors) AS BIGINT) AS errors
+            FROM forum_api_usage WHERE hour >= ?1 ",
+            $condition_and_order
+        )
+    };
+}
 
-pub(crate) const OF_TOKEN: &str = "
-    SELECT hour, requests, units, rate_limited, unauthenticated, forbidden, errors
-    FROM forum_api_usage WHERE hour >= ?1 AND token = ?2 ORDER BY hour";
+pub(crate) const BY_HOUR: &str = sums!("hour", "GROUP BY hour ORDER BY hour");
 
-const BY_TOKEN: &str = "
-    SELECT nullif(token, '') AS lookup,
-        CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(units) AS BIGINT) AS units,
-        CAST(sum(rate_limited) AS BIGINT) AS rate_limited, CAST(sum(unauthenticated) AS BIGINT) AS unauthenticated,
-        CAST(sum(forbidden) AS BIGINT) AS forbidden, CAST(sum(errors) AS BIGINT) AS errors
-    FROM forum_api_usage WHERE hour >= ?1 GROUP BY token ORDER BY 2 DESC, token LIMIT ?2";
+pub(crate) const OF_TOKEN: &str = sums!("hour", "AND token = ?2 GROUP BY hour ORDER BY hour");
+
+const BY_TOKEN: &str = sums!(
+    "nullif(token, '') AS lookup",
+    "GROUP BY token ORDER BY 2 DESC, token LIMIT ?2"
+);
+
+const BY_OPERATION: &str = sums!(
+    "nullif(operation, '') AS operation_id",
+    "GROUP BY operation ORDER BY 2 DESC, operation"
+);
 
 pub(crate) const SWEEP: &str = "DELETE FROM forum_api_usage WHERE hour < ?1";
 
@@ -59,6 +72,18 @@ impl<E: SqlExecutor> UsageStore for SqlStore<E> {
         self.0
             .query(usage, |row| {
                 Ok((row.optional("lookup")?, read_usage_counts(row)?))
+            })
+            .await
+    }
+
+    async fn usage_by_operation(
+        &self,
+        since: Timestamp,
+    ) -> BackendResult<Vec<(Option<String>, UsageCounts)>> {
+        let usage = Statement::new(BY_OPERATION, [since.into()]);
+        self.0
+            .query(usage, |row| {
+                Ok((row.optional("operation_id")?, read_usage_counts(row)?))
             })
             .await
     }

@@ -330,6 +330,7 @@ async fn usage(stores: &Stores, days: u64) -> BoardResult<Output> {
             rate_limited: counts.rate_limited,
             unauthenticated: counts.unauthenticated,
             forbidden: counts.forbidden,
+            rejected: counts.rejected,
             errors: counts.errors,
         });
     }
@@ -347,15 +348,16 @@ struct UsageListing {
     rate_limited: u64,
     unauthenticated: u64,
     forbidden: u64,
+    rejected: u64,
     errors: u64,
 }
 
-impl ListItem<8> for UsageListing {
-    const HEADINGS: [&'static str; 8] = [
-        "LOOKUP", "REQUESTS", "UNITS", "429", "401", "403", "5XX", "LABEL",
+impl ListItem<9> for UsageListing {
+    const HEADINGS: [&'static str; 9] = [
+        "LOOKUP", "REQUESTS", "UNITS", "429", "401", "403", "4XX", "5XX", "LABEL",
     ];
 
-    fn cells(&self) -> [String; 8] {
+    fn cells(&self) -> [String; 9] {
         let (lookup, label) = match (&self.lookup, &self.label) {
             (None, _) => ("-", "(guests)".into()),
             (Some(lookup), None) => (lookup.as_str(), "(deleted)".into()),
@@ -368,6 +370,7 @@ impl ListItem<8> for UsageListing {
             self.rate_limited.to_string(),
             self.unauthenticated.to_string(),
             self.forbidden.to_string(),
+            self.rejected.to_string(),
             self.errors.to_string(),
             label,
         ]

@@ -47,6 +47,25 @@ store_rules! {
         check_eq!(store.most_used_tokens(instant(1), 9).await?, later)
     }
 
+    /// The sums of operations are ordered by the number of requests. The rows of an hour and a token differ by operation.
+    async fn usage_is_summed_by_operation(fixture: &StoreFixture) -> TestResult {
+        let store = &fixture.stores.usage;
+        let of = |operation, usage| TokenUsage { operation: Some(operation), ..usage };
+        let all = [
+            guests(0, 8), of("getMe", guests(1, 2)), of("search", guests(1, 1)), of("getMe", usage(1, 1, 1)?),
+            of("listPosts", usage(1, 1, 4)?), guests(2, 1),
+        ];
+        store.add_token_usage(&all).await?;
+        let sum = |operation: &str, requests| (Some(operation.to_owned()), counts(requests));
+        let [posts, me, search] = [sum("listPosts", 4), sum("getMe", 3), sum("search", 1)];
+        let sums = [(None, counts(9)), posts.clone(), me.clone(), search.clone()];
+        check_eq!(store.usage_by_operation(instant(0)).await?, sums)?;
+        check_eq!(store.usage_by_operation(instant(1)).await?, [posts, me, (None, counts(1)), search])?;
+        let hour = |hour: i64, requests| (instant(hour * HOUR), counts(requests));
+        check_eq!(store.token_usage_by_hour(instant(1), None).await?, [hour(1, 8), hour(2, 1)])?;
+        check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(1)?)).await?, [hour(1, 5)])
+    }
+
     /// A sweep removes the hours before the given time.
     async fn old_hours_are_swept(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
@@ -64,6 +83,7 @@ fn counts(requests: u64) -> UsageCounts {
         rate_limited: 3 * requests,
         unauthenticated: 4 * requests,
         forbidden: 5 * requests,
+        rejected: 7 * requests,
         errors: 6 * requests,
     }
 }
@@ -72,6 +92,7 @@ fn guests(hour: i64, requests: u64) -> TokenUsage {
     TokenUsage {
         hour: instant(hour * HOUR),
         token: None,
+        operation: None,
         counts: counts(requests),
     }
 }

@@ -143,17 +143,19 @@ CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, occurre
 CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, occurred_at, id);
 CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, occurred_at, id);
 
--- The token is empty for the requests of guests.
+-- The token is empty for the requests of guests, and the operation for requests without one.
 CREATE TABLE forum_api_usage (
     hour BIGINT NOT NULL,
     token TEXT COLLATE "C" NOT NULL,
+    operation TEXT COLLATE "C" NOT NULL,
     requests BIGINT NOT NULL,
     units BIGINT NOT NULL,
     rate_limited BIGINT NOT NULL,
     unauthenticated BIGINT NOT NULL,
     forbidden BIGINT NOT NULL,
+    rejected BIGINT NOT NULL,
     errors BIGINT NOT NULL,
-    PRIMARY KEY (hour, token)
+    PRIMARY KEY (hour, token, operation)
 ) WITH (fillfactor = 80);
 
 CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);

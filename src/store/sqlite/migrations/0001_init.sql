@@ -139,17 +139,19 @@ CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, occurre
 CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, occurred_at, id);
 CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, occurred_at, id);
 
--- The token is empty for the requests of guests.
+-- The token is empty for the requests of guests, and the operation for requests without one.
 CREATE TABLE forum_api_usage (
     hour INTEGER NOT NULL,
     token TEXT NOT NULL,
+    operation TEXT NOT NULL,
     requests INTEGER NOT NULL,
     units INTEGER NOT NULL,
     rate_limited INTEGER NOT NULL,
     unauthenticated INTEGER NOT NULL,
     forbidden INTEGER NOT NULL,
+    rejected INTEGER NOT NULL,
     errors INTEGER NOT NULL,
-    PRIMARY KEY (hour, token)
+    PRIMARY KEY (hour, token, operation)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX forum_api_usage_by_token ON forum_api_usage (token, hour);
