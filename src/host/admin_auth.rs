@@ -81,6 +81,12 @@ pub trait AdminAuth: Send + Sync + 'static {
     /// redirects to it. A client can change the query, so the sign-in page must not redirect to another host.
     fn sign_in_url(&self, return_to: &str) -> String;
 
+    /// Returns [`sign_in_url`](Self::sign_in_url) for a browser whose session ended while it showed a form, so that the
+    /// sign-in page can say so. The form was not executed. `return_to` is the page of the form. Default: `sign_in_url`.
+    fn session_ended_url(&self, return_to: &str) -> String {
+        self.sign_in_url(return_to)
+    }
+
     /// Returns the absolute path of the sign-out endpoint, to which the panel's sign-out button sends a `POST`.
     /// Default: `None`; the panel then shows no sign-out button.
     fn sign_out_path(&self) -> Option<&str> {
@@ -96,6 +102,7 @@ impl_for_pointers!(AdminAuth {
     async fn usernames(user_ids: &[UserId]) -> BackendResult<HashMap<UserId, String>>;
     async fn suggested_usernames(limit: u32) -> BackendResult<Vec<String>>;
     fn sign_in_url(return_to: &str) -> String;
+    fn session_ended_url(return_to: &str) -> String;
     fn sign_out_path() -> Option<&str>;
 });
 

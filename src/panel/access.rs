@@ -149,6 +149,22 @@ mod tests {
     }
 
     #[test]
+    fn without_a_host_header_the_authority_of_the_uri_is_the_host() {
+        for (origin, is_same) in [
+            ("https://board.example", true),
+            ("https://evil.example", false),
+        ] {
+            let request = Request::post("https://board.example/panel/tokens/new");
+            let (head, ()) = request
+                .header("origin", origin)
+                .body(())
+                .unwrap()
+                .into_parts();
+            assert_eq!(is_same_origin_form(&head, ""), is_same, "{origin}");
+        }
+    }
+
+    #[test]
     fn forms_of_other_origins_are_rejected() {
         for own in [
             &[][..],

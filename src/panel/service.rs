@@ -109,7 +109,10 @@ impl PanelInner {
             return Ok(asset);
         }
         let Some(session) = self.admin_auth.session(head).await? else {
-            let sign_in = self.admin_auth.sign_in_url(&self.return_path(head));
+            let sign_in = match head.method {
+                Method::POST => self.admin_auth.session_ended_url(&self.form_path(below)),
+                _ => self.admin_auth.sign_in_url(&self.return_path(head)),
+            };
             return Ok(PageResponse::see_other(&sign_in));
         };
         if !session.is_admin {
@@ -155,6 +158,20 @@ impl PanelInner {
 
     fn start_path(&self) -> String {
         format!("{}/usage", self.settings.base_path)
+    }
+
+    /// Returns the path of the page with the form that is sent to `below`: the same path, or its parent for a button.
+    fn form_path(&self, below: &str) -> String {
+        if router::find(&Method::POST, below).is_none() {
+            return self.start_path();
+        }
+        let page = match below {
+            // The list does not always contain the form.
+            "/webhooks" => "/webhooks/new",
+            _ if router::find(&Method::GET, below).is_some() => below,
+            _ => below.rsplit_once('/').map_or(below, |(parent, _)| parent),
+        };
+        format!("{}{page}", self.settings.base_path)
     }
 
     /// Returns the path for the return from the sign-in page. It always belongs to this host.

@@ -87,6 +87,20 @@ async fn a_forged_form_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_session_with_an_empty_secret_has_no_valid_form() {
+    let fixture = PanelFixture::new().await;
+    for (cookie, status) in [("admin/x", 422), ("admin/", 403)] {
+        let page = fixture.get_as(cookie, "/panel/tokens/new").await;
+        let csrf = [("csrf", page.after("name=\"csrf\" value=\""))];
+        let headers = [("cookie", cookie)];
+        let response = fixture
+            .send("POST", "/panel/tokens/new", &headers, &csrf)
+            .await;
+        assert_eq!(response.status, status, "{cookie}");
+    }
+}
+
+#[tokio::test]
 async fn guests_and_members_have_no_access_to_the_panel() {
     let fixture = PanelFixture::with_content().await;
     let before = fixture.snapshot().await;
@@ -107,8 +121,18 @@ async fn guests_and_members_have_no_access_to_the_panel() {
     }
     for path in paths("post", &fixture) {
         let guest = fixture.send("POST", &path, &[], FORM).await;
-        let sign_in = "/sign-in?back=/panel/usage";
-        assert_eq!(guest.status_and_location(), (303, sign_in));
+        let sign_in = guest.header("location").to_owned();
+        let back = sign_in.strip_prefix("/sign-in?back=").unwrap();
+        let page = back.strip_suffix("&ended").unwrap();
+        assert_eq!(guest.status, 303);
+        assert_eq!(fixture.get(page).await.status, 200, "{path}: {page}");
+        let forms = [format!("action=\"{path}\""), format!("action=\"{path}#")];
+        let shown = fixture.get(page).await;
+        let is_button = path.ends_with("/enable") || path.ends_with("/retry-dead");
+        assert!(
+            is_button || forms.iter().any(|form| shown.contains(form)),
+            "{path}: {page}"
+        );
         let member = [("cookie", "alice/1")];
         assert_not_found(fixture.send("POST", &path, &member, FORM).await, &path);
     }

@@ -47,7 +47,7 @@ pub const RESPONSE_HEADERS: &str = "server: <script>\n";
 /// URL of the endpoint, with markup.
 pub const URL: &str = "https://93.184.215.14/?a&b";
 
-/// Usernames of the members with ids from 1. A session's cookie is a username and a number.
+/// Usernames of the members with ids from 1. A session's cookie is a username and a secret.
 pub const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
 
 #[derive(Default)]
@@ -67,8 +67,10 @@ impl AdminAuth for Members {
             .headers
             .get("cookie")
             .map(|cookie| cookie.to_str().unwrap());
-        let name = cookie.and_then(|cookie| cookie.split('/').next());
-        Ok(name.and_then(|name| Some(Session::new(member(name)?, name, name == "admin", cookie?))))
+        let parts = cookie.and_then(|cookie| cookie.split_once('/'));
+        Ok(parts.and_then(|(name, secret)| {
+            Some(Session::new(member(name)?, name, name == "admin", secret))
+        }))
     }
 
     async fn verify_password(&self, _: &Session, password: &str) -> BackendResult<bool> {
@@ -100,6 +102,10 @@ impl AdminAuth for Members {
 
     fn sign_in_url(&self, back: &str) -> String {
         format!("/sign-in?back={back}")
+    }
+
+    fn session_ended_url(&self, back: &str) -> String {
+        format!("/sign-in?back={back}&ended")
     }
 
     fn sign_out_path(&self) -> Option<&str> {

@@ -9,7 +9,7 @@ use http::request::Parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::accounts;
-use super::form::SIGN_IN;
+use super::form::{SESSION_ENDED, SIGN_IN};
 use super::service::{SIGN_OUT, SignIn};
 use crate::board::access::groups::Group;
 
@@ -58,6 +58,10 @@ impl AdminAuth for SignIn {
     fn sign_in_url(&self, back: &str) -> String {
         let back = utf8_percent_encode(back, NON_ALPHANUMERIC);
         format!("{SIGN_IN}?back={back}")
+    }
+
+    fn session_ended_url(&self, back: &str) -> String {
+        format!("{}&{SESSION_ENDED}=1", self.sign_in_url(back))
     }
 
     fn sign_out_path(&self) -> Option<&str> {

@@ -10,6 +10,9 @@ use tokio::time::timeout;
 /// Path of the sign-in page.
 pub const SIGN_IN: &str = "/sign-in";
 
+/// Query parameter of the sign-in page for a browser whose session has ended.
+pub const SESSION_ENDED: &str = "ended";
+
 /// Path after signing in, if the form names none.
 pub const HOME: &str = "/panel/usage";
 
@@ -25,6 +28,8 @@ pub struct SignInForm {
     pub password: String,
     /// Path of this server to go to afterwards.
     pub back: String,
+    /// Whether the session ended while the browser showed a form.
+    pub session_ended: bool,
 }
 
 impl Default for SignInForm {
@@ -33,6 +38,7 @@ impl Default for SignInForm {
             name: String::new(),
             password: String::new(),
             back: HOME.into(),
+            session_ended: false,
         }
     }
 }
@@ -60,6 +66,7 @@ impl SignInForm {
             match name {
                 "name" => form.name = value.trim().into(),
                 "password" => form.password = value,
+                SESSION_ENDED => form.session_ended = true,
                 "back" if is_own_path(&value) => form.back = value,
                 _ => {}
             }

@@ -16,6 +16,9 @@ pub fn sign_in_page(
 ) -> Response {
     let content = html! {
         @if let Some(reason) = reason { p.alert id="reason" role="alert" { (reason) } }
+        @if form.session_ended {
+            p.notice.waiting role="status" { "Your session has ended. What you entered was not saved. Sign in to return to the page." }
+        }
         form.fields method="post" action=(SIGN_IN) {
             input type="hidden" name="back" value=(form.back);
             div.field {

@@ -12,14 +12,14 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use forum_api::host::{BackendResult, BoardError};
+use forum_api::host::{AdminAuth as _, BackendResult, BoardError};
 use forum_api::panel::is_same_origin_form;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
 use forum_api::{ApiSettings, IpNet, client_ip};
 use http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
-use http::{HeaderValue, StatusCode, Uri};
+use http::{HeaderValue, StatusCode};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::sleep;
 use tracing::Instrument;
@@ -302,8 +302,13 @@ fn within_limits(wait: BackendResult<Option<Duration>>) -> Result<(), SignInErro
     wait.map_or(Ok(()), |wait| Err(SignInError::Throttled(wait)))
 }
 
-async fn show(State(sign_in): State<SignIn>, uri: Uri) -> Response {
-    let form = SignInForm::parse(uri.query().unwrap_or_default()).unwrap_or_default();
+async fn show(State(sign_in): State<SignIn>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    let mut form = SignInForm::parse(head.uri.query().unwrap_or_default()).unwrap_or_default();
+    // A browser removes the cookie when it signs out, and sends the cookie of a session that ended otherwise.
+    if !sign_in.sessions(&head).is_empty() {
+        form.session_ended |= matches!(sign_in.session(&head).await, Ok(None));
+    }
     sign_in_page(StatusCode::OK, &sign_in.0.board_name, &form, None)
 }
 

@@ -52,11 +52,11 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
         (sent.status, to),
         (303, "/sign-in?back=%2Fpanel%2Fwebhooks")
     );
-    let form = get(&server.url(to));
-    assert!(form.status == 200 && form.body.contains("value=\"/panel/webhooks\""));
-    let policy = form.header("content-security-policy").unwrap();
+    let form_page = get(&server.url(to));
+    assert!(form_page.status == 200 && form_page.body.contains("value=\"/panel/webhooks\""));
+    let policy = form_page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
-    assert!(form.body.contains("<title>Sign in · Forum</title>"));
+    assert!(form_page.body.contains("<title>Sign in · Forum</title>"));
 
     let entered = sign_in(&server, "ADMIN", server.password());
     assert_eq!(
@@ -98,7 +98,24 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
         sign_out(&server, &cookies, &[]).header("location"),
         Some("/sign-in")
     );
-    assert_eq!(page(&server, &session, "/panel/tokens").status, 303);
+    let ended = page(&server, &session, "/panel/tokens");
+    assert_eq!(ended.status, 303);
+
+    let says_so = |page: Response| page.body.contains("Your session has ended.");
+    assert!(!says_so(form_page));
+    let sign_in_page = ended.header("location").unwrap();
+    assert!(
+        says_so(page(&server, &session, sign_in_page)),
+        "the browser kept the cookie"
+    );
+    let ended = send("POST", &server.url("/panel/tokens/new"), &[FORM], &form);
+    let sign_in_page = ended.header("location").unwrap();
+    assert_eq!(
+        sign_in_page,
+        "/sign-in?back=%2Fpanel%2Ftokens%2Fnew&ended=1"
+    );
+    let form = get(&server.url(sign_in_page));
+    assert!(form.body.contains("value=\"/panel/tokens/new\"") && says_so(form));
 }
 
 #[test]
