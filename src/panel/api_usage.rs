@@ -1,9 +1,9 @@
-//! API requests on the usage page, by interval and token.
+//! API requests on the usage page, by interval, operation and token.
 
 use maud::{Markup, html};
 
 use super::chart::ColumnChart;
-use super::components::{TableRow, breakable, empty, number_table, utc_time};
+use super::components::{TableRow, breakable, empty, number, number_table, utc_time};
 use super::intervals::{Interval, Period, intervals, total};
 use super::page_context::PageContext;
 use super::response::PanelError;
@@ -17,12 +17,10 @@ use crate::token::Lookup;
 const TOP_TOKENS: u32 = 20;
 
 /// Classes and names of the requests in the chart by hour.
-const REQUEST_SERIES: [(&str, &str); 3] = [
-    (
-        "completed",
-        "completed (other statuses) or canceled by the client",
-    ),
+const REQUEST_SERIES: [(&str, &str); 4] = [
+    ("completed", "completed or canceled by the client"),
     ("refused", "refused (401, 403, 429)"),
+    ("rejected", "refused with another 4xx"),
     ("failed", "failed (5xx)"),
 ];
 
@@ -30,7 +28,7 @@ const REQUEST_SERIES: [(&str, &str); 3] = [
 pub(super) struct Requests {
     /// The intervals of the period, which begin at full hours or days in UTC.
     pub(super) intervals: Vec<Interval<UsageCounts>>,
-    /// Requests of the period before; `None` if the stores have removed a part of them.
+    /// Requests of the period before; `None` if there were none, or the stores have removed a part of them.
     pub(super) before: Option<UsageCounts>,
 }
 
@@ -52,11 +50,11 @@ impl Requests {
                 period.interval,
                 period.intervals,
             ),
-            before: is_kept.then(|| total(&earlier)),
+            before: Some(total(&earlier)).filter(|before| is_kept && before.requests > 0),
         })
     }
 
-    /// Renders the chart and the table of tokens.
+    /// Renders the chart and the tables of operations and tokens.
     pub(super) async fn section(
         &self,
         context: &PageContext,
@@ -70,9 +68,12 @@ impl Requests {
             ));
         }
         let usage = &context.panel.stores.usage;
-        let most_used = usage
-            .most_used_tokens(period.since(context.now), TOP_TOKENS)
-            .await?;
+        let since = period.since(context.now);
+        let operations = usage.usage_by_operation(since).await?;
+        let operations = operations
+            .iter()
+            .map(|(id, counts)| usage_row("Operation", operation_name(context, id), counts));
+        let most_used = usage.most_used_tokens(since, TOP_TOKENS).await?;
         let tokens = token_rows(context, &most_used).await?;
         let rows = self
             .intervals
@@ -93,6 +94,10 @@ impl Requests {
                     summary { "API request counts by interval" }
                     (number_table(rows))
                 }
+            }
+            section aria-labelledby="requests-by-operation" {
+                h2 id="requests-by-operation" { "API requests by operation" }
+                (number_table(operations))
             }
             section aria-labelledby="requests-by-token" {
                 h2 id="requests-by-token" { "API requests by token" }
@@ -116,16 +121,19 @@ pub(super) fn requests_chart(
         .iter()
         .map(|(_, counts)| {
             let refused = counts.refused();
-            let failed = counts.errors;
-            let answered = counts.requests.saturating_sub(refused + failed);
-            [answered, refused, failed]
+            let others = refused + counts.rejected + counts.errors;
+            let completed = counts.requests.saturating_sub(others);
+            [completed, refused, counts.rejected, counts.errors]
         })
         .collect();
     let sum = total(intervals);
-    let requests = sum.requests;
-    let refused = sum.refused();
-    let failed = sum.errors;
-    let noun = if requests == 1 { "request" } else { "requests" };
+    let noun = if sum.requests == 1 {
+        "request"
+    } else {
+        "requests"
+    };
+    let [requests, refused, rejected, failed] =
+        [sum.requests, sum.refused(), sum.rejected, sum.errors].map(number);
     let most = intervals
         .iter()
         .map(|(_, counts)| counts.requests)
@@ -135,7 +143,8 @@ pub(super) fn requests_chart(
         series: REQUEST_SERIES,
         columns: &columns,
         summary: format!(
-            "{requests} {noun}{period} {refused} refused, {failed} failed · {busiest}: {most}"
+            "{requests} {noun}{period} {refused} refused, {rejected} with another 4xx, {failed} failed · {busiest}: {}",
+            number(most)
         ),
         from,
         to,
@@ -156,7 +165,7 @@ pub(super) fn hour_label(hour: Timestamp) -> Markup {
 }
 
 pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
-    let count = |count: u64| html! { (count) };
+    let count = |count: u64| html! { (number(count)) };
     vec![
         (column, label),
         ("Requests", count(counts.requests)),
@@ -164,8 +173,20 @@ pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCount
         ("401", count(counts.unauthenticated)),
         ("403", count(counts.forbidden)),
         ("429", count(counts.rate_limited)),
+        ("Other 4xx", count(counts.rejected)),
         ("5xx", count(counts.errors)),
     ]
+}
+
+fn operation_name(context: &PageContext, id: &Option<String>) -> Markup {
+    let reference = &context.panel.settings.reference_url;
+    html! {
+        @match id {
+            Some(id) if reference.is_empty() => code { (id) },
+            Some(id) => a href={ (reference) "#" (id) } { code { (id) } },
+            None => { "Other paths " small { "OpenAPI document, unknown paths" } }
+        }
+    }
 }
 
 async fn token_rows(

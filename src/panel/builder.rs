@@ -39,7 +39,7 @@ pub struct PanelSettings {
     /// Name of the board, for the head of each page and the title of the browser's tab. Default: empty.
     pub board_name: String,
     /// Tasks that the panel does not have, each with the command or the address that does it, for example
-    /// `("Members", "forum-server member")`. Each page lists them at its end. Default: none.
+    /// `("Members", "forum-server member")`. The usage page lists them at its end. Default: none.
     pub other_tasks: Vec<(String, String)>,
     /// Networks of the proxies whose `x-forwarded-for` header is trusted for the addresses in the audit log. Default: none.
     pub trusted_proxies: Vec<IpNet>,

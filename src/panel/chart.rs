@@ -2,6 +2,8 @@
 
 use maud::{Markup, html};
 
+use super::components::number;
+
 // Lengths in units of the SVG.
 const COLUMN_HEIGHT: u64 = 120;
 /// Distance between the starts of two columns.
@@ -33,7 +35,7 @@ impl<const N: usize> ColumnChart<'_, N> {
         html! {
             figure {
                 div.plot {
-                    p.scale aria-hidden="true" { @for value in [top, top / 2, 0] { span { (value) } } }
+                    p.scale aria-hidden="true" { @for value in [top, top / 2, 0] { span { (number(value)) } } }
                     svg.columns role="img" aria-label=(self.summary) viewBox={ "0 0 " (width) " " (height) }
                         preserveAspectRatio="none" {
                         @for y in [0, height / 2, height] { line.axis x1="0" x2=(width) y1=(y) y2=(y) {} }

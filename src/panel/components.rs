@@ -96,6 +96,29 @@ pub(super) fn one_line(text: &str) -> Markup {
     html! { span.one-line title=(text) { (text) } }
 }
 
+/// Formats a number with a comma between each three digits.
+pub(super) fn number(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Renders the only name, or the number of names, which unfolds to the names.
+pub(super) fn folded_names(names: &[&str], noun: &str) -> Markup {
+    match names {
+        [name] => html! { small { (name) } },
+        _ => html! {
+            details.names { summary { (names.len()) " " (noun) } small { (names.join(", ")) } }
+        },
+    }
+}
+
 /// Renders the properties of an object: names and values.
 pub(super) fn properties<'a>(rows: impl IntoIterator<Item = (&'a str, Markup)>) -> Markup {
     html! { dl { @for (name, value) in rows { div { dt { (name) } dd { (value) } } } } }
@@ -222,5 +245,11 @@ mod tests {
             assert_eq!(relative_time(at, now), expected);
         }
         assert_eq!(utc_time(now), "2026-01-01 00:00:00 UTC");
+    }
+
+    #[test]
+    fn numbers_are_grouped_by_three_digits() {
+        let numbers = [0, 999, 1_000, 12_345, 1_000_000].map(number);
+        assert_eq!(numbers, ["0", "999", "1,000", "12,345", "1,000,000"]);
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use super::components::{
-    TableRow, badge, breakable, danger_section, empty, parse_position, position, properties, table,
+    TableRow, badge, breakable, danger_section, empty, one_line, parse_position, position,
+    properties, table,
 };
 use super::filter::ListFilter;
 use super::form::Form;
@@ -15,6 +16,7 @@ use super::pretty_json::pretty_json;
 use super::response::{PageResult, PanelError};
 use crate::model::{DAY, DeliveryId, EndpointId, Timestamp};
 use crate::store::{DeliveryFilter, Quarantine, ResponseFilter};
+use crate::task::join_all;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
 
 /// Deliveries per page.
@@ -40,9 +42,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let more = deliveries.len() > PAGE_SIZE as usize;
     deliveries.truncate(PAGE_SIZE as usize);
     let last = deliveries.last().filter(|_| more);
-    let rows = deliveries
-        .iter()
-        .map(|delivery| row(context, delivery, &endpoints, true));
+    let rows = rows(context, &deliveries, &endpoints, true).await?;
     let main = html! {
         p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it. A delivery is gone if the endpoint responded with 410, and withheld if the endpoint's owner is no longer allowed to see the event." }
         (quarantine_warning(context).await?)
@@ -146,13 +146,18 @@ fn filter_form(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[Endp
         };
         (response.as_str().into(), text.into())
     });
+    let [from, to] = ["from", "to"].map(|name| fields.get(name));
+    let is_open = !(from.is_empty() && to.is_empty());
     let controls = html! {
         (fields.choice("state", "State", "Any state", states))
         (fields.choice("endpoint", "Endpoint", "Any endpoint", endpoints))
         (fields.choice("topic", "Topic", "Any topic", topics))
         (fields.choice("response", "Response", "Any response", responses))
-        (time_field("from", "Queued from", fields.get("from")))
-        (time_field("to", "Queued until", fields.get("to")))
+        details.range open[is_open] {
+            summary { "Time range" }
+            (time_field("from", "Queued from", from))
+            (time_field("to", "Queued until", to))
+        }
     };
     fields.form("Deliveries", "wide", controls)
 }
@@ -218,34 +223,54 @@ fn retry_dead(context: &PageContext, id: &EndpointId, endpoints: &[Endpoint]) ->
     }
 }
 
-/// Returns a row of a table of deliveries. `endpoints` contains the endpoint of the delivery, unless it was removed.
-pub(super) fn row(
+/// Returns the rows of a table of deliveries. `endpoints` contains the endpoints of the deliveries that were not removed.
+pub(super) async fn rows(
     context: &PageContext,
-    delivery: &Delivery,
+    deliveries: &[Delivery],
     endpoints: &[Endpoint],
     with_endpoint: bool,
-) -> TableRow {
-    let progress = &delivery.progress;
-    let endpoint = endpoints.iter().find(|one| one.id == delivery.endpoint_id);
-    let path = context.url(&format!("/deliveries/{}", delivery.id));
-    let id = breakable(&delivery.id.to_string());
-    let mut row = vec![
-        ("Delivery", html! { a href=(path) { code { (id) } } }),
-        ("Topic", html! { (delivery.topic) }),
-    ];
-    if with_endpoint {
-        row.push((
-            "Endpoint",
-            breakable(&url(&delivery.endpoint_id, endpoints)),
-        ));
+) -> Result<Vec<TableRow>, PanelError> {
+    let store = &context.webhooks().deliveries;
+    let found = join_all(deliveries.iter().map(|delivery| store.find(&delivery.id))).await;
+    let rows = deliveries.iter().zip(found).map(|(delivery, found)| {
+        let attempts = found?.map(|(_, attempts)| attempts).unwrap_or_default();
+        let progress = &delivery.progress;
+        let endpoint = endpoints.iter().find(|one| one.id == delivery.endpoint_id);
+        let path = context.url(&format!("/deliveries/{}", delivery.id));
+        let name = html! { a href=(path) { (delivery.topic) } " " code { (delivery.id) } };
+        let mut row = vec![("Delivery", name)];
+        if with_endpoint {
+            let url = url(&delivery.endpoint_id, endpoints);
+            row.push(("Endpoint", one_line(&url)));
+        }
+        row.extend([
+            ("State", badge(progress.state.as_str())),
+            ("Response", response(attempts.last())),
+            ("Attempts", html! { (progress.attempts) }),
+            ("Queued", context.relative_time(delivery.created_at)),
+            ("Next attempt", next_attempt(context, delivery, endpoint)),
+        ]);
+        Ok(row)
+    });
+    rows.collect()
+}
+
+/// Renders the status and the duration of the last attempt.
+fn response(last: Option<&AttemptRecord>) -> Markup {
+    html! {
+        @if let Some(last) = last {
+            (status_text(last)) @if last.error.as_ref().is_none_or(|error| error.sent) { " · " (last.duration_ms) "\u{a0}ms" }
+        } @else { "none" }
     }
-    row.extend([
-        ("State", badge(progress.state.as_str())),
-        ("Attempts", html! { (progress.attempts) }),
-        ("Queued", context.relative_time(delivery.created_at)),
-        ("Next attempt", next_attempt(context, delivery, endpoint)),
-    ]);
-    row
+}
+
+/// Returns the status of an attempt, or the reason why it has none.
+fn status_text(attempt: &AttemptRecord) -> String {
+    match (attempt.status, &attempt.error) {
+        (Some(status), _) => status.to_string(),
+        (None, Some(error)) if !error.sent => "not sent".into(),
+        (None, _) => "no response".into(),
+    }
 }
 
 /// Returns the time of the next attempt. Deliveries of a disabled endpoint wait until it is enabled.
@@ -358,11 +383,7 @@ fn attempt_item(context: &PageContext, attempt: &AttemptRecord, is_open: bool) -
         Some(200..=299) => "delivered",
         _ => "dead",
     };
-    let status = match (attempt.status, &attempt.error) {
-        (Some(status), _) => status.to_string(),
-        (None, Some(error)) if !error.sent => "not sent".into(),
-        (None, _) => "no response".into(),
-    };
+    let status = status_text(attempt);
     let parts = [
         ("Request headers", &attempt.request_headers),
         ("Response headers", &attempt.response_headers),

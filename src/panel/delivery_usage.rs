@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::chart::ColumnChart;
-use super::components::{TableRow, badge, breakable, empty, number_table};
+use super::components::{badge, breakable, empty, number, number_table};
 use super::deliveries::url;
 use super::intervals::Period;
 use super::page_context::PageContext;
@@ -24,10 +24,14 @@ const SERIES: [(&str, &str); 3] = [
     ("dead", "dead, gone or withheld"),
 ];
 
+/// Number of endpoints on the page. The page shows the endpoints with the most failed deliveries.
+const TOP_ENDPOINTS: usize = 10;
+
 /// Deliveries that were first queued in a period.
 pub(super) struct Deliveries {
     counts: Vec<DeliveryCount>,
-    /// Failed deliveries of the period before; `None` if the worker may have removed a part of them.
+    /// Failed deliveries of the period before; `None` if it had no deliveries, or the worker may have removed a part of
+    /// them.
     pub(super) failed_before: Option<u64>,
 }
 
@@ -44,7 +48,7 @@ impl Deliveries {
             counts.into_iter().partition(|one| one.hours_ago < hours);
         Ok(Self {
             counts,
-            failed_before: has_before.then(|| failed(&before)),
+            failed_before: (has_before && !before.is_empty()).then(|| failed(&before)),
         })
     }
 
@@ -76,8 +80,9 @@ impl Deliveries {
                     (self.chart(period))
                     p.states {
                         @for state in DeliveryState::ALL {
-                            a href={ (context.url("/deliveries")) "?state=" (state.as_str()) } { (badge(state.as_str())) }
-                            " " (self.in_state(*state)) " "
+                            a href=(list(context, period, *state, None)) {
+                                (badge(state.as_str())) " " (number(in_state(self.counts.iter(), *state)))
+                            }
                         }
                     }
                 }
@@ -85,11 +90,21 @@ impl Deliveries {
             @if !self.counts.is_empty() {
                 section aria-labelledby="by-endpoint" {
                     h2 id="by-endpoint" { "Deliveries by endpoint" }
-                    (number_table(self.by_endpoint().into_iter().map(|(id, counts)| {
+                    @let sums = self.by_endpoint();
+                    @if sums.len() > TOP_ENDPOINTS { p { "The " (TOP_ENDPOINTS) " endpoints with the most failed deliveries." } }
+                    (number_table(sums.iter().take(TOP_ENDPOINTS).map(|id| {
                         let path = context.url(&format!("/webhooks/{id}"));
-                        row("Endpoint", html! { a href=(path) { (breakable(&url(id, endpoints))) } }, &counts)
+                        let mut row = vec![("Endpoint", html! { a href=(path) { (breakable(&url(id, endpoints))) } })];
+                        row.extend(DeliveryState::ALL.iter().map(|state| {
+                            let of_endpoint = self.counts.iter().filter(|one| one.endpoint_id == **id);
+                            let count = in_state(of_endpoint, *state);
+                            (state.as_str(), html! {
+                                @if count > 0 { a href=(list(context, period, *state, Some(id))) { (number(count)) } } @else { "0" }
+                            })
+                        }));
+                        row
                     })))
-                    p { a href=(context.url("/deliveries")) { "All deliveries" } }
+                    p { a href=(webhooks) { "All endpoints" } " · " a href=(context.url("/deliveries")) { "All deliveries" } }
                 }
             }
         }
@@ -105,8 +120,10 @@ impl Deliveries {
             series: SERIES,
             columns: &columns,
             summary: format!(
-                "{total} {noun} in {} · busiest interval: {most}",
-                period.name
+                "{} {noun} in {} · busiest interval: {}",
+                number(total),
+                period.name,
+                number(most)
             ),
             from: html! { (period.name) " ago" },
             to: html! { "now" },
@@ -127,14 +144,9 @@ impl Deliveries {
         intervals
     }
 
-    fn in_state(&self, state: DeliveryState) -> u64 {
-        let in_state = self.counts.iter().filter(|one| one.state == state);
-        in_state.map(|one| one.count).sum()
-    }
-
-    /// Sums deliveries by endpoint, the largest number of failed deliveries first.
-    fn by_endpoint(&self) -> Vec<(&EndpointId, Counts)> {
-        let mut sums = BTreeMap::new();
+    /// Returns the endpoints, the one with the most failed deliveries first.
+    fn by_endpoint(&self) -> Vec<&EndpointId> {
+        let mut sums = BTreeMap::<_, Counts>::new();
         for one in &self.counts {
             add(sums.entry(&one.endpoint_id).or_default(), one);
         }
@@ -142,8 +154,29 @@ impl Deliveries {
         sums.sort_by_key(|(_, [delivered, pending, failed])| {
             std::cmp::Reverse((*failed, delivered + pending))
         });
-        sums
+        sums.into_iter().map(|(id, _)| id).collect()
     }
+}
+
+/// Returns the URL of the list of the period's deliveries in a state.
+fn list(
+    context: &PageContext,
+    period: &Period,
+    state: DeliveryState,
+    endpoint: Option<&EndpointId>,
+) -> String {
+    let since = context.now.saturating_sub(period.length()).to_string();
+    let minute: String = since.chars().take("2026-01-31T12:00".len()).collect();
+    let endpoint = endpoint.map_or_else(String::new, |id| format!("&endpoint={id}"));
+    context.url(&format!(
+        "/deliveries?state={}{endpoint}&from={minute}",
+        state.as_str()
+    ))
+}
+
+fn in_state<'a>(counts: impl Iterator<Item = &'a DeliveryCount>, state: DeliveryState) -> u64 {
+    let in_state = counts.filter(|one| one.state == state);
+    in_state.map(|one| one.count).sum()
 }
 
 fn failed(counts: &[DeliveryCount]) -> u64 {
@@ -162,15 +195,6 @@ fn add([delivered, pending, failed]: &mut Counts, one: &DeliveryCount) {
         DeliveryState::Dead | DeliveryState::Gone | DeliveryState::Withheld => failed,
     };
     *sum += one.count;
-}
-
-fn row(column: &'static str, label: Markup, [delivered, pending, failed]: &Counts) -> TableRow {
-    vec![
-        (column, label),
-        ("Delivered", html! { (delivered) }),
-        ("Queued or retrying", html! { (pending) }),
-        ("Dead, gone or withheld", html! { (failed) }),
-    ]
 }
 
 #[cfg(test)]
@@ -198,13 +222,10 @@ mod tests {
             failed_before: None,
         };
         assert_eq!(deliveries.failed(), 20_000);
-        assert_eq!(deliveries.in_state(DeliveryState::Delivered), 9);
-        let endpoints: Vec<_> = deliveries
-            .by_endpoint()
-            .into_iter()
-            .map(|(id, counts)| (id.to_i64().unwrap(), counts))
-            .collect();
-        assert_eq!(endpoints, [(2, [2, 1, 20_000]), (1, [7, 0, 0])]);
+        let delivered = in_state(deliveries.counts.iter(), DeliveryState::Delivered);
+        assert_eq!(delivered, 9);
+        let [more, fewer] = [2, 1].map(EndpointId::from);
+        assert_eq!(deliveries.by_endpoint(), [&more, &fewer]);
         let [_, week, _] = &Period::ALL;
         let intervals = deliveries.by_interval(week);
         assert_eq!(intervals.len(), 28);

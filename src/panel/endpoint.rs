@@ -110,9 +110,8 @@ async fn latest_deliveries(
     };
     let latest = context.webhooks().deliveries.list(&filter).await?;
     let all = context.url(&format!("/deliveries?endpoint={}", endpoint.id));
-    let rows = latest
-        .iter()
-        .map(|delivery| deliveries::row(context, delivery, std::slice::from_ref(endpoint), false));
+    let endpoints = std::slice::from_ref(endpoint);
+    let rows = deliveries::rows(context, &latest, endpoints, false).await?;
     Ok(html! {
         section aria-labelledby="latest" {
             h2 id="latest" { "Latest deliveries" }

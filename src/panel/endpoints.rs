@@ -1,16 +1,17 @@
 //! List of webhook endpoints, the form that adds an endpoint, and the checkboxes of topics.
 
-use std::collections::HashMap;
-
 use maud::{Markup, html};
 
-use super::components::{TableRow, badge, breakable, empty, properties, secret_field, table};
+use super::components::{
+    TableRow, breakable, empty, folded_names, number, one_line, properties, secret_field, table,
+};
+use super::filter::ListFilter;
 use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::password::{PASSWORD, check_password};
 use super::response::{PageResult, PanelError};
 use crate::error_chain::ErrorChain;
-use crate::model::{DAY, UserId};
+use crate::model::DAY;
 use crate::store::EndpointStats;
 use crate::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
 use crate::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdminError};
@@ -18,6 +19,9 @@ use crate::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdminError};
 const ADD: &str = "Add an endpoint";
 
 const REFUSED: &str = "The endpoint was not added";
+
+/// Value of the field `state` for endpoints whose last attempt failed.
+pub(super) const FAILING: &str = "failing";
 
 /// Number of endpoints from which on the list does not contain the form that adds an endpoint.
 const MAX_LISTED_WITH_FORM: usize = 10;
@@ -44,9 +48,23 @@ const SECRET: TextField = TextField::text(
 
 /// `GET /webhooks`
 pub(super) async fn list(context: &PageContext) -> PageResult {
-    let endpoints = context.webhooks().endpoints.list().await?;
-    let owners = endpoints.iter().map(|endpoint| &endpoint.owner);
+    let all = context.webhooks().endpoints.list().await?;
+    let owners = all.iter().map(|endpoint| &endpoint.owner);
     let names = context.names(owners).await?;
+    let owner = |endpoint: &Endpoint| names.get(&endpoint.owner).map_or("", String::as_str);
+    let mut fields = ListFilter::new(context, "/webhooks", &["search", "state"]);
+    let state = Some(fields.get("state")).filter(|state| *state == FAILING);
+    fields.set("state", state.unwrap_or_default().to_owned());
+    let search = fields.get("search").to_ascii_lowercase();
+    let matches = |endpoint: &&Endpoint| {
+        let topics = endpoint.topics.to_string();
+        let texts = [endpoint.url.as_str(), owner(endpoint), &topics];
+        let has_text = |text: &str| text.to_ascii_lowercase().contains(&search);
+        (endpoint.failing_since.is_some() || fields.get("state").is_empty())
+            && texts.into_iter().any(has_text)
+    };
+    let mut endpoints: Vec<_> = all.iter().filter(matches).collect();
+    endpoints.sort_by_key(|endpoint| endpoint.failing_since.is_none());
     let since = context.now.saturating_sub(DAY);
     let stats = context.webhooks().deliveries.endpoint_stats(since).await;
     if let Err(error) = &stats {
@@ -60,19 +78,29 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
                 [last_delivery(context, stats), success_rate(stats)]
             },
         );
-        row(context, endpoint, &names, results)
+        row(context, endpoint, owner(endpoint), results)
     });
+    let states = std::iter::once((FAILING.to_owned(), "Failing".to_owned()));
+    let controls = html! {
+        (fields.text_field("search", "Search", &[]))
+        (fields.choice("state", "State", "All", states))
+    };
     let main = html! {
         p.lead { "The board sends a signed POST request to each endpoint when an event occurs." }
         p { a.button href=(context.url("/webhooks/new")) { "Add an endpoint" } }
-        @if endpoints.is_empty() {
+        @if all.is_empty() {
             (empty("There are no endpoints yet.", html! {
                 "Add a receiver's URL below and send it a ping."
             }))
         } @else {
-            (table(rows))
+            (fields.form("Webhooks", "", controls))
+            @if endpoints.is_empty() {
+                @if let Some(none) = fields.no_matches("No endpoints match these filters.") { (none) }
+            } @else {
+                (table(rows))
+            }
         }
-        @if endpoints.len() < MAX_LISTED_WITH_FORM {
+        @if all.len() < MAX_LISTED_WITH_FORM {
             section aria-labelledby="add" {
                 h2 id="add" { (ADD) }
                 (add_form(context, &new_form()).await?)
@@ -85,41 +113,41 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
 fn row(
     context: &PageContext,
     endpoint: &Endpoint,
-    names: &HashMap<&UserId, String>,
+    owner: &str,
     [last_delivery, success_rate]: [Markup; 2],
 ) -> TableRow {
-    let owner = names.get(&endpoint.owner).map_or("", String::as_str);
     let path = context.url(&format!("/webhooks/{}", endpoint.id));
-    let topics = endpoint.topics.to_string().replace(',', ", ");
+    let topics = endpoint.topics.to_string();
+    let topics = match topics.as_str() {
+        "*" => vec!["all topics"],
+        topics => topics.split(',').collect(),
+    };
     vec![
         (
             "Endpoint",
-            html! { a href=(path) { (breakable(&endpoint.url)) } },
+            html! { a href=(path) { (one_line(&endpoint.url)) } },
         ),
         ("State", state(context, endpoint)),
         ("Last delivery", last_delivery),
         ("Delivered (24\u{a0}h)", success_rate),
-        ("Topics", html! { small { (topics) } }),
+        ("Topics", folded_names(&topics, "topics")),
         ("Owner", breakable(owner)),
     ]
 }
 
-/// Renders the state of an endpoint. An endpoint is failing if its last attempt failed. The shown time is that of the
+/// Renders the state of an endpoint. An enabled endpoint is failing if its last attempt failed. The time is that of the
 /// first failed attempt since an attempt last succeeded or the endpoint was enabled.
 pub(super) fn state(context: &PageContext, endpoint: &Endpoint) -> Markup {
-    let (class, text) = match endpoint {
-        Endpoint { enabled: true, .. } => ("enabled", "enabled"),
-        Endpoint {
-            auto_disabled: true,
-            ..
-        } => ("failing", "disabled after failures"),
-        _ => ("disabled", "disabled"),
+    let (class, text) = match (endpoint.enabled, endpoint.failing_since) {
+        (true, None) => ("enabled", "enabled"),
+        (true, Some(_)) => ("failing", "failing"),
+        (false, _) if endpoint.auto_disabled => ("failing", "disabled after failures"),
+        (false, _) => ("disabled", "disabled"),
     };
     html! {
         span.badge.(class) { (text) }
         @if let Some(since) = endpoint.failing_since {
-            @if endpoint.enabled { " " span.badge.failing { "failing" } }
-            p { "Failing since: " (context.relative_time(since)) }
+            " " small { @if !endpoint.enabled { "failing " } "since " (context.relative_time(since)) }
         }
     }
 }
@@ -130,9 +158,8 @@ fn last_delivery(context: &PageContext, stats: Option<&EndpointStats>) -> Markup
     };
     let path = context.url(&format!("/deliveries/{}", last.id));
     html! {
-        (badge(last.state.as_str())) " "
+        a href=(path) { (context.relative_time(last.attempted_at)) } " "
         small { @match last.status { Some(status) => { "status\u{a0}" (status) } None => "no status" } }
-        p { a href=(path) { (context.relative_time(last.attempted_at)) } }
     }
 }
 
@@ -141,7 +168,9 @@ fn success_rate(stats: Option<&EndpointStats>) -> Markup {
     let (delivered, failed) = stats.map_or((0, 0), |stats| (stats.delivered, stats.failed));
     let total = delivered.saturating_add(failed);
     match delivered.saturating_mul(100).checked_div(total) {
-        Some(percent) => html! { (percent) "\u{a0}% " small { (delivered) " of " (total) } },
+        Some(percent) => {
+            html! { (percent) "\u{a0}% " small { (number(delivered)) " of " (number(total)) } }
+        }
         None => html! { "no results" },
     }
 }

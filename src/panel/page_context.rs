@@ -319,6 +319,7 @@ impl PageContext {
 fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
     let settings = &context.panel.settings;
     let area = context.area().filter(|(_, name)| *name != title);
+    let [(start, _), ..] = AREAS;
     let body = html! {
         a.skip href="#main" { "Skip to content" }
         header {
@@ -338,7 +339,7 @@ fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
             h1 { (breakable(title)) }
             (main)
         }
-        @if !settings.other_tasks.is_empty() {
+        @if context.route_path == start && !settings.other_tasks.is_empty() {
             footer.other {
                 p { "Not in this panel:" }
                 ul { @for (task, command) in &settings.other_tasks { li { (task) " " code { (command) } } } }

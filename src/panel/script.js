@@ -30,7 +30,9 @@ function showLocalTime(element) {
     const exact = element.querySelector("small") ?? element;
     const hasSeconds = /:\d\d:/.test(exact.textContent);
     const time = LOCAL_TIME.format(new Date(element.dateTime));
-    exact.textContent = hasSeconds ? time : time.replace(/:\d\d(?= )/, "");
+    const hasDate = /^\d{4}-/.test(exact.textContent);
+    const text = hasSeconds ? time : time.replace(/:\d\d(?= )/, "");
+    exact.textContent = hasDate ? text : text.replace(/^\S+ /, "");
 }
 
 /** Shows the local time in a field of a filter. The form still sends the time in UTC. */
@@ -56,6 +58,9 @@ const LOCAL_TIME = new Intl.DateTimeFormat("sv", {
     second: "2-digit",
     timeZoneName: "short",
 });
+
+// A browser may restore a page after signing out. The server then refuses it.
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 document.querySelectorAll("[data-copy]").forEach(addCopyButton);
 document.querySelectorAll("time[title]:not(.relative)").forEach(showLocalTime);

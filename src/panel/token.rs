@@ -9,6 +9,7 @@ use super::form::{Form, TextField};
 use super::intervals::{Interval, first_interval, intervals, total};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
+use super::token_form::LIKE;
 use super::tokens::{self, NO_LABEL, known_scopes, label, page_path};
 use crate::audit::AuditAction;
 use crate::model::{DAY, HOUR, Timestamp};
@@ -53,6 +54,7 @@ async fn page(
     let is_revoked = token.state(context.now) == TokenState::Revoked;
     Ok(html! {
         (properties(context, token).await?)
+        p { a href=(context.url(&format!("/tokens/new?{LIKE}={}", token.lookup))) { "Issue again with the same scopes" } }
         (usage(context, token).await?)
         section aria-labelledby="change" {
             h2 id="change" { "Rename" }

@@ -9,9 +9,9 @@ use super::page_context::PageContext;
 use super::password::{PASSWORD, check_password};
 use super::response::{PageResult, PanelError};
 use super::token as token_page;
-use super::tokens::{NO_LABEL, label, page_path};
+use super::tokens::{NO_LABEL, known_scopes, label, page_path};
 use crate::scope::{Scope, Scopes};
-use crate::token::{self, Expiry, IssueError, PlainToken, TokenRecord, TokenRequest};
+use crate::token::{self, Expiry, IssueError, Lookup, PlainToken, TokenRecord, TokenRequest};
 
 const ISSUE: &str = "Issue a token";
 
@@ -40,6 +40,9 @@ const EXPIRY: TextField = TextField::text(
 )
 .inputmode("numeric");
 
+/// Query parameter with the lookup of the token whose properties the form shows.
+pub(super) const LIKE: &str = "like";
+
 /// Name of the buttons that set the scopes.
 const SCOPE_PRESET: &str = "scope_preset";
 
@@ -64,8 +67,21 @@ const EXPIRY_PRESETS: [(&str, &str); 5] = [
 
 /// `GET /tokens/new`
 pub(super) async fn show(context: &PageContext) -> PageResult {
-    let form = issue_form(context, &Form::default()).await?;
+    let form = issue_form(context, &first_form(context).await?).await?;
     context.show(ISSUE, form)
+}
+
+/// Returns the form as it is shown at first: empty, or with the owner, the label and the scopes of the token in the query.
+async fn first_form(context: &PageContext) -> Result<Form, PanelError> {
+    let Ok(lookup) = Lookup::parse(context.query.get(LIKE)) else {
+        return Ok(Form::default());
+    };
+    let token = context.panel.stores.tokens.find(&lookup).await?;
+    let token = token.ok_or(PanelError::NotFound)?;
+    let scopes = known_scopes(context, &token).into_iter().map(str::to_owned);
+    Ok(Form::with_values("scopes", scopes)
+        .with("owner", context.name(&token.owner).await?)
+        .with("label", token.label.clone()))
 }
 
 async fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
@@ -240,7 +256,7 @@ async fn show_issued(
 fn mcp_configuration(url: &str, token: &str) -> String {
     let headers = json!({ "Authorization": format!("Bearer {token}") });
     let server = json!({ "type": "http", "url": url, "headers": headers });
-    json!({ "mcpServers": { "forum": server } }).to_string()
+    format!("{:#}", json!({ "mcpServers": { "forum": server } }))
 }
 
 /// Returns the path of an operation without required parameters that the scopes permit.

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 
-use super::components::{TableRow, badge, breakable, empty, parse_position, position, table};
+use super::components::{
+    TableRow, badge, breakable, empty, folded_names, parse_position, position, table,
+};
 use super::filter::ListFilter;
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
@@ -142,7 +144,7 @@ fn row(context: &PageContext, token: &TokenRecord, names: &HashMap<&UserId, Stri
     let label = label(token);
     let page = page_path(token);
     let revoke = html! {
-        a.button.danger href=(context.url(&format!("{page}/revoke"))) {
+        a.quiet href=(context.url(&format!("{page}/revoke"))) {
             "Revoke" span.visually-hidden { " " (label.unwrap_or(token.lookup.as_str())) }
         }
     };
@@ -151,11 +153,11 @@ fn row(context: &PageContext, token: &TokenRecord, names: &HashMap<&UserId, Stri
             "Token",
             html! {
                 a href=(context.url(&page)) { strong { (breakable(label.unwrap_or(NO_LABEL))) } }
-                code { (token.lookup) }
+                " " code { (token.lookup) }
             },
         ),
         ("Owner", breakable(owner)),
-        ("Scopes", html! { small { (scopes(context, token)) } }),
+        ("Scopes", folded_names(&scopes(context, token), "scopes")),
         ("Created", context.relative_time(token.created_at)),
         ("Expires", or_never(context, token.expires_at)),
         ("Last used", or_never(context, token.last_used_at)),
@@ -181,16 +183,16 @@ pub(super) fn page_path(token: &TokenRecord) -> String {
     format!("/tokens/{}", token.lookup)
 }
 
-/// Returns the scopes of a token that the API has, or `all` if these are all scopes of the API.
-fn scopes(context: &PageContext, token: &TokenRecord) -> String {
+/// Returns the scopes of a token that the API has, or `all scopes`.
+fn scopes<'a>(context: &PageContext, token: &'a TokenRecord) -> Vec<&'a str> {
     let known = context.panel.environment.scopes();
     if known
         .iter()
         .all(|scope| token.scopes.iter().any(|one| one == scope.as_str()))
     {
-        return "all".into();
+        return vec!["all scopes"];
     }
-    known_scopes(context, token).join(", ")
+    known_scopes(context, token)
 }
 
 /// Returns the scopes of a token without those that the API does not have.

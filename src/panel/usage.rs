@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 
 use super::api_usage::Requests;
-use super::components::breakable;
+use super::components::{breakable, number, utc_time};
 use super::deliveries::quarantine_warning;
 use super::delivery_usage::Deliveries;
+use super::endpoints::FAILING;
 use super::intervals::{Period, total};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
@@ -22,8 +23,10 @@ const MAX_ENDPOINTS: usize = 5;
 /// A number of the period, and the same number of the period before.
 struct Figure {
     name: &'static str,
+    /// Id of the section with the parts of the number.
+    section: &'static str,
     count: u64,
-    /// `None` if the data of the period before is incomplete.
+    /// `None` if there is no data of the period before, or it is incomplete.
     before: Option<u64>,
 }
 
@@ -34,29 +37,34 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let requests = Requests::load(context, period).await?;
     let deliveries = Deliveries::load(context, period).await?;
     let now = total(&requests.intervals);
-    let before = &requests.before;
+    let figure = |name, section, count: fn(&UsageCounts) -> u64| Figure {
+        name,
+        section,
+        count: count(&now),
+        before: requests.before.as_ref().map(count),
+    };
     let figures = [
-        Figure {
-            name: "Requests",
-            count: now.requests,
-            before: before.as_ref().map(|before| before.requests),
-        },
-        Figure {
-            name: "Refused (401, 403, 429)",
-            count: now.refused(),
-            before: before.as_ref().map(UsageCounts::refused),
-        },
-        Figure {
-            name: "Failed (5xx)",
-            count: now.errors,
-            before: before.as_ref().map(|before| before.errors),
-        },
+        figure("Requests", "requests", |counts| counts.requests),
+        figure(
+            "Refusals (401, 403, 429)",
+            "requests-by-token",
+            UsageCounts::refused,
+        ),
+        figure("Other refusals (4xx)", "requests-by-operation", |counts| {
+            counts.rejected
+        }),
+        figure("Errors (5xx)", "requests-by-operation", |counts| {
+            counts.errors
+        }),
         Figure {
             name: "Failed deliveries",
+            section: "deliveries",
             count: deliveries.failed(),
             before: deliveries.failed_before,
         },
     ];
+    let utc = utc_time(context.now);
+    let time = utc.split_once(' ').map_or("", |(_, time)| time);
     let main = html! {
         (attention(context, &endpoints).await?)
         nav.periods aria-label="Period" {
@@ -65,7 +73,8 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
                 a href={ (context.url("/usage")) "?period=" (one.value) } aria-current=[is_current.then_some("page")] { (one.name) }
             }
         }
-        dl.figures { @for figure in figures { (figure.render(period)) } }
+        p.hint { "As of " time datetime=(context.now) title=(utc) { (time) } ". New requests appear within a minute." }
+        dl.figures { @for figure in figures { (figure.render(period, now.requests > 0)) } }
         (requests.section(context, period).await?)
         (deliveries.section(context, period, &endpoints))
     };
@@ -75,24 +84,31 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
 impl Figure {
     /// Describes the difference to the period before.
     fn change(&self, period: &Period) -> String {
-        let before = format!("the {} before", period.name);
+        let before = format!("than in the {} before", period.name);
         match self.before {
-            None => format!("no complete data of {before}"),
+            None => "no data before".into(),
             Some(count) if self.count > count => {
-                format!("{} more than in {before}", self.count - count)
+                format!("{} more {before}", number(self.count - count))
             }
             Some(count) if self.count < count => {
-                format!("{} fewer than in {before}", count - self.count)
+                format!("{} fewer {before}", number(count - self.count))
             }
-            Some(_) => format!("as many as in {before}"),
+            Some(_) => "–".into(),
         }
     }
 
-    fn render(&self, period: &Period) -> Markup {
+    /// Renders the number, with a link to its section if the page has API requests.
+    fn render(&self, period: &Period, has_requests: bool) -> Markup {
+        let count = number(self.count);
         html! {
             div {
                 dt { (self.name) }
-                dd { strong { (self.count) } small { (self.change(period)) } }
+                dd {
+                    strong {
+                        @if has_requests || self.section == "deliveries" { a href={ "#" (self.section) } { (count) } } @else { (count) }
+                    }
+                    small { (self.change(period)) }
+                }
             }
         }
     }
@@ -119,7 +135,7 @@ async fn attention(context: &PageContext, endpoints: &[Endpoint]) -> Result<Mark
     let is_capped = expiring.len() >= MAX_TOKENS as usize;
     Ok(html! {
         @if failing.is_empty() {
-            p.notice { "No endpoint fails." }
+            @if !endpoints.is_empty() { p.notice { "No endpoint fails." } }
         } @else {
             div.alert {
                 p { (counted(failing.len(), "endpoint fails", "endpoints fail")) ":" }
@@ -128,7 +144,9 @@ async fn attention(context: &PageContext, endpoints: &[Endpoint]) -> Result<Mark
                         li { a href=(context.url(&format!("/webhooks/{}", endpoint.id))) { (breakable(&endpoint.url)) } }
                     }
                 }
-                @if failing.len() > MAX_ENDPOINTS { p { a href=(context.url("/webhooks")) { "All endpoints" } } }
+                @if failing.len() > MAX_ENDPOINTS {
+                    p { a href={ (context.url("/webhooks")) "?state=" (FAILING) } { "All failing endpoints" } }
+                }
             }
         }
         @if tokens > 0 {

@@ -5,7 +5,7 @@ use forum_api::scope::Surface;
 use crate::fixture::{NAMES, PanelFixture, URL};
 
 #[tokio::test]
-async fn each_change_in_the_panel_adds_an_entry() {
+async fn changes_in_the_panel_add_entries() {
     let fixture = PanelFixture::with_content().await;
     let revoke = format!("/panel/tokens/{}/revoke", fixture.token);
     fixture.post(&revoke, &[]).await;
@@ -29,6 +29,13 @@ async fn each_change_in_the_panel_adds_an_entry() {
         );
     }
     assert!(page.contains("admin") && !page.contains("<script>alert"));
+    fixture.post(&fixture.endpoint_path("/remove"), &[]).await;
+    let page = fixture.get("/panel/audit").await;
+    assert!(page.contains("<code>endpoint.added</code>"));
+    assert!(
+        !page.contains("href=\"/panel/webhooks/"),
+        "a removed endpoint has no page"
+    );
 }
 
 #[tokio::test]

@@ -227,14 +227,13 @@ async fn wrong_passwords_of_tokens_and_endpoints_have_one_limit() {
 async fn the_list_shows_the_results_of_each_endpoint() {
     let fixture = PanelFixture::with_content().await;
     let page = fixture.get("/panel/webhooks").await;
-    assert!(page.contains("enabled</span>") && !page.contains("disabled"));
-    assert!(page.contains("failing</span>") && page.contains("Failing since: "));
+    assert!(page.contains("failing</span> <small>since <time") && !page.contains("abled</span>"));
     assert!(page.contains("status\u{a0}500") && page.contains("0 of 1"));
     assert!(page.contains(&format!("href=\"{}\"", fixture.delivery_path(""))));
     fixture.queue(2).await;
     fixture.end_attempt(DeliveryState::Delivered).await;
     let page = fixture.get("/panel/webhooks").await;
-    assert!(!page.contains("failing"));
+    assert!(page.contains("enabled</span>") && !page.contains("failing</span>"));
     assert!(page.contains("50\u{a0}%") && page.contains("1 of 2"));
     fixture.interceptor.take_counts();
     fixture.get("/panel/webhooks").await;
@@ -243,6 +242,53 @@ async fn the_list_shows_the_results_of_each_endpoint() {
     fixture.clock.advance(Duration::from_secs(24 * 60 * 60));
     let page = fixture.get("/panel/webhooks").await;
     assert!(page.contains("no results") && page.contains("1 day ago"));
+}
+
+#[tokio::test]
+async fn failing_endpoints_are_listed_first_and_endpoints_are_filtered() {
+    let mut fixture = PanelFixture::with_content().await;
+    let form = [
+        ("url", "https://93.184.215.14/Other"),
+        ("topics", "poll.voted"),
+        ("topics", "post.created"),
+    ];
+    let added = fixture.post_confirmed("/panel/webhooks", &form).await;
+    let failing = fixture.endpoint.clone();
+    let other = added.after("/panel/webhooks/").to_owned();
+    let listed = async |fixture: &PanelFixture, query: &str| {
+        let page = fixture.get(&format!("/panel/webhooks{query}")).await;
+        let links = page.body.split("<a href=\"/panel/webhooks/whe_").skip(1);
+        let ids = links.map(|link| format!("whe_{}", link.split('"').next().unwrap()));
+        let is_empty = page.contains("No endpoints match these filters.");
+        let ids: Vec<_> = ids.collect();
+        assert_eq!(is_empty, ids.is_empty(), "{query}");
+        ids
+    };
+    for (query, expected) in [
+        ("", &[&failing, &other][..]),
+        ("?state=failing", &[&failing]),
+        ("?state=unknown", &[&failing, &other]),
+        ("?search=+OTHER", &[&other]),
+        ("?search=poll.voted", &[&other]),
+        ("?search=BOB", &[&failing]),
+        ("?search=admin&state=failing", &[]),
+    ] {
+        assert_eq!(
+            listed(&fixture, query).await,
+            *expected.iter().map(|id| id.to_string()).collect::<Vec<_>>(),
+            "{query}"
+        );
+    }
+    fixture.queue(1).await;
+    fixture.end_attempt(DeliveryState::Delivered).await;
+    fixture.endpoint = other.clone();
+    let ping = format!("/panel/webhooks/{other}/ping");
+    fixture.post(&ping, &[]).await;
+    fixture.end_attempt(DeliveryState::Dead).await;
+    assert_eq!(listed(&fixture, "").await, [other, failing]);
+    let page = fixture.get("/panel/webhooks").await;
+    assert!(page.contains("<small>all topics</small>"));
+    assert!(page.contains("<summary>2 topics</summary><small>poll.voted, post.created</small>"));
 }
 
 #[tokio::test]
@@ -271,7 +317,11 @@ async fn an_endpoint_that_was_disabled_after_failures_is_marked() {
     }
     fixture.run_action("/enable").await;
     let page = fixture.get("/panel/webhooks").await;
-    assert!(page.contains("enabled</span>") && !page.contains("failures"));
+    assert!(
+        page.contains("enabled</span>") && !page.contains("failures"),
+        "{}",
+        page.body
+    );
 }
 
 #[tokio::test(start_paused = true)]

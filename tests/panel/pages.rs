@@ -100,7 +100,7 @@ async fn an_empty_list_shows_the_next_step() {
 }
 
 #[tokio::test]
-async fn the_base_path_redirects_to_the_tokens_and_matches_whole_segments() {
+async fn the_base_path_redirects_to_the_usage_and_matches_whole_segments() {
     let fixture = PanelFixture::new().await;
     for path in ["/panel", "/panel/"] {
         let page = fixture.get(path).await;
@@ -225,12 +225,13 @@ async fn pages_have_the_name_of_the_board_and_of_their_object_and_a_way_back() {
             " · Control panel · Tea &lt;club&gt;</title>",
             "<h1><span class=\"long\"",
             &back,
-            "members <code>tea member</code>",
         ] {
             assert!(page.contains(shown), "{shown}: {}", page.body);
         }
     }
     let list = fixture.get("/panel/tokens").await;
     assert!(list.contains("<title>API tokens · Control panel"));
-    assert!(!list.contains("Back to the list"));
+    assert!(!list.contains("Back to the list") && !list.contains("tea member"));
+    let start = fixture.get("/panel/usage").await;
+    assert!(start.contains("members <code>tea member</code>"));
 }

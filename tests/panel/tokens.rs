@@ -137,7 +137,10 @@ async fn wrong_passwords_count_for_five_minutes_and_right_ones_do_not_count() {
     fixture.clock.advance(Duration::from_secs(200));
     wrong(1).await;
     assert_eq!(fixture.issue(&[]).await.header("retry-after"), "300");
-    fixture.clock.advance(Duration::from_secs(300));
+    // The first four slots are free again before the last one.
+    fixture.clock.advance(Duration::from_secs(200));
+    assert_eq!(fixture.issue(&[]).await.header("retry-after"), "100");
+    fixture.clock.advance(Duration::from_secs(100));
     wrong(4).await;
     fixture.clock.advance(Duration::from_secs(300));
     wrong(5).await;
@@ -341,8 +344,8 @@ async fn the_page_of_a_token_shows_its_requests_by_hour_and_by_day() {
     fixture.stores.usage.add_token_usage(&usage).await.unwrap();
     let page = fixture.get(&path).await;
     for expected in [
-        "17 requests, 4 refused, 2 failed · busiest hour: 10",
-        "117 requests, 6 refused, 3 failed · busiest day: 110",
+        "17 requests, 4 refused, 0 with another 4xx, 2 failed · busiest hour: 10",
+        "117 requests, 6 refused, 0 with another 4xx, 3 failed · busiest day: 110",
         "title=\"2025-12-31 22:00:00 UTC\">2025-12-31 22:00 UTC</time>",
         "<time datetime=\"2025-12-31T00:00:00.000Z\">2025-12-31</time>",
         "data-label=\"Units\"><div>34</div>",
@@ -350,6 +353,22 @@ async fn the_page_of_a_token_shows_its_requests_by_hour_and_by_day() {
         assert!(page.contains(expected), "{expected}: {}", page.body);
     }
     assert!(!page.contains("100000"));
+}
+
+#[tokio::test]
+async fn a_token_is_issued_again_with_the_same_scopes() {
+    let fixture = PanelFixture::new().await;
+    assert_eq!(fixture.issue(&[]).await.status, 200);
+    let path = format!("/panel/tokens/{}", fixture.tokens().await[0].lookup);
+    let page = fixture.get(&path).await;
+    let query = page.after("<p><a href=\"/panel/tokens/new");
+    let form = fixture.get(&format!("/panel/tokens/new{query}")).await;
+    assert_eq!(form.body.matches(" checked>").count(), 2);
+    for value in ["alice", "a laptop", "posts:read", "forums:read"] {
+        assert!(form.contains(&format!("value=\"{value}\"")), "{value}");
+    }
+    let unknown = fixture.get("/panel/tokens/new?like=0000000000000000").await;
+    assert_eq!(unknown.status, 404);
 }
 
 #[tokio::test]
@@ -410,6 +429,7 @@ async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their
     let mut settings = PanelSettings::default();
     settings.api_url = "https://board.example/api/v1/".into();
     settings.reference_url = "/docs".into();
+    settings.mcp_url = "https://board.example/mcp".into();
     let panel = fixture.node_builder().settings(settings);
     fixture.panel = panel.build().unwrap();
     for (scope, path) in [
@@ -423,5 +443,6 @@ async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their
             format!("curl -H 'Authorization: Bearer {token}' 'https://board.example/api/v1{path}'");
         assert!(page.contains(&command), "{command}: {}", page.body);
         assert!(page.contains("href=\"/docs\""));
+        assert!(page.contains("{\n  &quot;mcpServers&quot;: {\n    &quot;forum&quot;: {\n"));
     }
 }

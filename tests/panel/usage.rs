@@ -40,11 +40,14 @@ async fn requests_are_shown_by_period_and_token() {
     }
     let page = fixture.get("/panel/usage").await;
     for shown in [
-        "10 requests in 24 hours: 2 refused, 2 failed · busiest interval: 5",
+        "10 requests in 24 hours: 2 refused, 2 with another 4xx, 2 failed · busiest interval: 5",
         "title=\"2025-12-31 01:00:00 UTC\">2025-12-31 01:00 UTC</time>",
         "Guests",
+        "<code>getMe</code></div></td><td data-label=\"Requests\"><div>5</div>",
+        "Other paths",
+        "title=\"2026-01-01 00:00:00 UTC\">00:00:00 UTC</time>",
         &format!("<a href=\"/panel/tokens/{token}\">"),
-        "<dt>Requests</dt><dd><strong>10</strong><small>5 more than in the 24 hours before</small>",
+        "<dt>Requests</dt><dd><strong><a href=\"#requests\">10</a></strong><small>5 more than in the 24 hours before</small>",
     ] {
         assert!(page.contains(shown), "{shown}: {}", page.body);
     }
@@ -52,24 +55,37 @@ async fn requests_are_shown_by_period_and_token() {
     for (period, figure) in [
         (
             "7d",
-            "15</strong><small>10 more than in the 7 days before</small>",
+            "15</a></strong><small>10 more than in the 7 days before</small>",
         ),
-        (
-            "30d",
-            "20</strong><small>no complete data of the 30 days before</small>",
-        ),
-        ("1y", "10</strong><small>"),
+        ("30d", "20</a></strong><small>no data before</small>"),
+        ("1y", "10</a></strong><small>"),
     ] {
         let page = fixture.get(&format!("/panel/usage?period={period}")).await;
-        let figure = format!("<dt>Requests</dt><dd><strong>{figure}");
+        let figure = format!("<dt>Requests</dt><dd><strong><a href=\"#requests\">{figure}");
         assert!(page.contains(&figure), "{period}: {}", page.body);
     }
+    let yesterday = TokenUsage {
+        hour: TokenUsage::hour_of(now.saturating_sub(25 * HOUR)),
+        token: None,
+        operation: None,
+        counts: COUNTS,
+    };
+    store.add_token_usage(&[yesterday]).await.unwrap();
+    let page = fixture.get("/panel/usage").await;
+    assert!(page.contains("10</a></strong><small>–</small>"));
 }
 
 #[tokio::test]
 async fn failing_endpoints_and_expiring_tokens_are_shown_first() {
     let empty = PanelFixture::new().await.get("/panel/usage").await;
-    assert!(empty.contains("No endpoint fails.") && !empty.contains("within 7 days"));
+    assert!(!empty.contains("No endpoint fails.") && !empty.contains("within 7 days"));
+    assert_eq!(
+        empty
+            .body
+            .matches("<strong>0</strong><small>no data before")
+            .count(),
+        4
+    );
     let fixture = PanelFixture::with_content().await;
     fixture.issue(&[("expires_in_days", "7")]).await;
     fixture.issue(&[("expires_in_days", "8")]).await;
@@ -79,8 +95,26 @@ async fn failing_endpoints_and_expiring_tokens_are_shown_first() {
         "1 endpoint fails:",
         &format!("<li><a href=\"{}\">", endpoint.trim_end_matches('/')),
         "<a href=\"/panel/tokens?state=expiring\">1 token expires</a> within 7 days.",
-        "<dt>Failed deliveries</dt><dd><strong>1</strong><small>1 more than in the 24 hours before</small>",
+        "<dt>Failed deliveries</dt><dd><strong><a href=\"#deliveries\">1</a></strong><small>no data before</small>",
     ] {
         assert!(page.contains(shown), "{shown}: {}", page.body);
     }
+}
+
+#[tokio::test]
+async fn the_ten_endpoints_with_the_most_failed_deliveries_are_shown() {
+    let mut fixture = PanelFixture::with_content().await;
+    let failing = fixture.endpoint.clone();
+    let form = [("url", "https://93.184.215.14/hook"), ("topics", "*")];
+    for _ in 0..11 {
+        let added = fixture.post_confirmed("/panel/webhooks", &form).await;
+        fixture.endpoint = added.after("/panel/webhooks/").to_owned();
+        fixture.post(&fixture.endpoint_path("/ping"), &[]).await;
+    }
+    let page = fixture.get("/panel/usage").await;
+    let (_, table) = page.body.split_once("id=\"by-endpoint\"").unwrap();
+    let rows: Vec<_> = table.split("data-label=\"Endpoint\"").skip(1).collect();
+    assert_eq!(rows.len(), 10);
+    assert!(rows[0].contains(&failing), "{}", rows[0]);
+    assert!(table.contains("<a href=\"/panel/webhooks\">All endpoints</a>"));
 }
