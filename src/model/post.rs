@@ -64,10 +64,11 @@ pub struct Post {
     pub state: ContentState,
     /// Creation time.
     pub created_at: Timestamp,
-    /// Time of the last edit; null if the post was not edited or the board does not record edits.
+    /// Time of the last edit; null if the post was not edited, or if the board does not record the edit, for example one on
+    /// its own pages.
     pub edited_at: Option<Timestamp>,
-    /// The last editor; null if the post was not edited or the account no longer exists, and in a deleted post for callers
-    /// who are not moderators.
+    /// The last editor; null if the post was not edited, if the account no longer exists, if the board does not record
+    /// editors, and in a deleted post for callers who are not moderators.
     pub edited_by: Option<Author>,
     /// The source markup; null in lists with `body=html`, in events of deletions, in a deleted post for callers who are
     /// not moderators, and on boards that do not store it.

@@ -2,6 +2,8 @@
 
 use http::Method;
 
+use std::collections::BTreeMap;
+
 use super::service::{comparable, status_and_code};
 use super::*;
 use crate::operation::Operation;
@@ -14,15 +16,16 @@ board_rules! {
     /// call it.
     async fn an_operation_needs_its_scope(suite: &Suite) -> TestResult {
         let fixture = OperationsFixture::new(suite).await?;
-        for operation in &fixture.operations {
+        for call in &fixture.calls {
+            let operation = &call.operation;
             let scope = &operation.spec.scope;
             let others: Vec<_> = fixture.api.api().scopes().iter().filter(|other| other != scope).collect();
-            let client = fixture.api.as_member_with_scopes(&fixture.alice(), &others);
-            let response = fixture.send(&client, operation).await;
+            let client = fixture.api.as_member_with_scopes(&fixture.caller, &others);
+            let response = call.request(&client).await;
             let expected = (403, Some(ErrorCode::MissingScope));
             check_eq!(status_and_code(&response), expected, "{operation:?} without {scope}")?;
             if operation.handler.needs_token() {
-                let response = fixture.send(&fixture.api.as_guest(), operation).await;
+                let response = call.request(&fixture.api.as_guest()).await;
                 let expected = (401, Some(ErrorCode::Unauthenticated));
                 check_eq!(status_and_code(&response), expected, "{operation:?} of a guest")?;
             }
@@ -34,11 +37,10 @@ board_rules! {
     /// operation.
     async fn an_operation_accepts_its_example_and_charges_its_cost(suite: &Suite) -> TestResult {
         let fixture = OperationsFixture::new(suite).await?;
-        for operation in &fixture.operations {
-            let client = fixture.api.as_member(&fixture.alice());
-            let response = fixture.send(&client, operation).await;
-            check!((200..300).contains(&response.status), "{operation:?}: {}", response.json())?;
-            check_eq!(charged(&response), Some(operation.spec.cost), "the cost of {operation:?}")?;
+        for call in &fixture.calls {
+            let response = call.request(&fixture.client()).await;
+            call.check_success(&response)?;
+            check_eq!(charged(&response), Some(call.operation.spec.cost), "the cost of {:?}", call.operation)?;
         }
         Ok(())
     }
@@ -48,18 +50,13 @@ board_rules! {
         suite.require(Capability::HiddenForums)?;
         let mut fixture = OperationsFixture::new(suite).await?;
         suite.fixture.set_readers(&fixture.forum, Audience::Staff).await?;
-        let client = fixture.api.as_member(&fixture.alice());
-        let has_forum = |operation: &&Operation| operation.spec.variables.iter().any(|name| is_in_forum(name));
-        let mut hidden = Vec::new();
-        for operation in fixture.operations.iter().filter(has_forum) {
-            hidden.push(comparable(&fixture.send(&client, operation).await));
-        }
-        let api = fixture.api.clone();
-        let client = api.as_member(&fixture.alice());
-        fixture.make_absent();
-        for (operation, hidden) in fixture.operations.iter().filter(has_forum).zip(hidden) {
+        fixture.calls.retain(|call| call.variables.keys().any(|name| is_in_forum(name)));
+        let client = fixture.client();
+        for call in &fixture.calls {
+            let operation = &call.operation;
+            let hidden = comparable(&call.request(&client).await);
             check_eq!(hidden.0, 404, "{operation:?} in a hidden forum")?;
-            let absent = comparable(&fixture.send(&client, operation).await);
+            let absent = comparable(&call.with_missing_resources().request(&client).await);
             check_eq!(hidden, absent, "{operation:?} of a missing resource")?;
         }
         Ok(())
@@ -69,11 +66,13 @@ board_rules! {
     /// true`.
     async fn an_operation_takes_effect_once_for_an_idempotency_key(suite: &Suite) -> TestResult {
         let fixture = OperationsFixture::new(suite).await?;
-        let client = fixture.api.as_member(&fixture.alice());
-        let posts = fixture.operations.iter().filter(|operation| operation.spec.accepts_idempotency_key());
-        for operation in posts {
-            let send = || fixture.request(&client, operation).header("idempotency-key", operation.spec.id);
+        let client = fixture.client();
+        let posts = fixture.calls.iter().filter(|call| call.operation.spec.accepts_idempotency_key());
+        for call in posts {
+            let operation = &call.operation;
+            let send = || call.request(&client).header("idempotency-key", operation.spec.id);
             let first = send().await;
+            call.check_success(&first)?;
             let second = send().await;
             check_eq!((second.status, second.json()), (first.status, first.json()), "a repeated {operation:?}")?;
             check_eq!(second.header("idempotency-replayed"), Some("true"), "a repeated {operation:?}")?;
@@ -82,14 +81,12 @@ board_rules! {
     }
 }
 
-/// The API with the operations of the host, and a thread by alice.
+/// The API with the operations of the host, and a thread by alice. Bob calls the operations.
 struct OperationsFixture {
     api: TestApi,
-    operations: Vec<Operation>,
+    calls: Vec<OwnCall>,
     forum: ForumId,
-    alice: TestCaller,
-    /// Values of path variables.
-    variables: Vec<(&'static str, String)>,
+    caller: String,
 }
 
 impl OperationsFixture {
@@ -98,68 +95,96 @@ impl OperationsFixture {
         if operations.is_empty() {
             return Err(TestFailure::Unsupported(Capability::OwnOperations));
         }
+        let api = suite.api_with(&operations);
         let (forum, alice) = suite.forum_and_member().await?;
+        let caller = suite.member("bob").await?.id();
         let path = suite.thread(&alice, &forum).await?;
-        let mut variables = vec![
+        let mut known = vec![
             ("forumId", forum.to_string()),
             ("threadId", path.thread_id.to_string()),
             ("postId", path.post_id.to_string()),
             ("userId", alice.id().to_string()),
         ];
-        if operations
-            .iter()
-            .any(|operation| operation.spec.variables.contains(&"pollId"))
-        {
+        let names_poll = |operation: &Operation| operation.spec.variables.contains(&"pollId");
+        if operations.iter().any(names_poll) {
             let new = thread_with_poll(suite, new_poll())?;
             let thread = alice.create_thread(&forum, &new).await.expect_ok()?;
-            variables.extend(thread.poll_id.map(|poll| ("pollId", poll.to_string())));
+            known.extend(thread.poll_id.map(|poll| ("pollId", poll.to_string())));
+        }
+        let mut calls = Vec::new();
+        for operation in operations {
+            let value_of = |name: &str| {
+                let found = known.iter().find(|(known, _)| *known == name);
+                found.map_or_else(|| "1".into(), |(_, value)| value.clone())
+            };
+            let names = operation.spec.variables.iter();
+            let mut variables = names.map(|name| (*name, value_of(name))).collect();
+            let id = operation.spec.id;
+            suite
+                .fixture
+                .prepare_operation(id, &caller, &mut variables)
+                .await?;
+            calls.push(OwnCall {
+                operation,
+                variables,
+            });
         }
         Ok(Self {
-            api: suite.api_with(&operations),
-            operations,
+            api,
+            calls,
             forum,
-            alice,
-            variables,
+            caller: caller.to_string(),
         })
     }
 
-    fn alice(&self) -> String {
-        self.alice.id().to_string()
+    /// Returns a client of the caller with a new token.
+    fn client(&self) -> TestClient<'_> {
+        self.api.as_member(&self.caller)
     }
+}
 
-    /// Replaces the resources in paths with missing ones.
-    fn make_absent(&mut self) {
-        for (name, value) in &mut self.variables {
+/// A call of an operation of the host.
+#[derive(Clone)]
+struct OwnCall {
+    operation: Operation,
+    /// Values of the path variables.
+    variables: BTreeMap<&'static str, String>,
+}
+
+impl OwnCall {
+    /// Returns a copy whose path names missing resources.
+    fn with_missing_resources(&self) -> Self {
+        let mut copy = self.clone();
+        for (name, value) in &mut copy.variables {
             if is_in_forum(name) {
                 *value = "987654321".into();
             }
         }
+        copy
     }
 
-    async fn send(&self, client: &TestClient<'_>, operation: &Operation) -> TestResponse {
-        self.request(client, operation).await
-    }
-
-    fn request<'a>(&self, client: &TestClient<'a>, operation: &Operation) -> TestRequest<'a> {
-        let spec = &operation.spec;
-        let value_of = |name: &str| {
-            let variable = self
-                .variables
-                .iter()
-                .find(|(variable, _)| *variable == name);
-            variable.map_or("1", |(_, value)| value)
+    fn request<'a>(&self, client: &TestClient<'a>) -> TestRequest<'a> {
+        let spec = &self.operation.spec;
+        let fill = |path: String, (name, value): (&&str, &String)| {
+            path.replace(&format!("{{{name}}}"), value)
         };
-        let path = spec
-            .variables
-            .iter()
-            .fold(spec.path.to_owned(), |path, name| {
-                path.replace(&format!("{{{name}}}"), value_of(name))
-            });
+        let path = self.variables.iter().fold(spec.path.to_owned(), fill);
         let request = client.request(spec.method.clone(), &path);
-        match operation.input().example {
+        match self.operation.input().example {
             Some(example) if spec.method != Method::GET => request.json(&example),
             _ => request,
         }
+    }
+
+    fn check_success(&self, response: &TestResponse) -> TestResult {
+        let is_success = (200..300).contains(&response.status);
+        let TestResponse { status, .. } = response;
+        check!(
+            is_success,
+            "{status} {} from {:?}",
+            response.json(),
+            self.operation
+        )
     }
 }
 

@@ -18,6 +18,18 @@ board_rules! {
         check_eq!(alice.thread_ids(&forum).await?.first(), Some(oldest))
     }
 
+    /// A thread that has no post yet is not found, and is not listed.
+    async fn a_thread_without_a_post_is_not_found(suite: &Suite) -> TestResult {
+        let (forum, alice) = suite.forum_and_member().await?;
+        let other = suite.thread(&alice, &forum).await?.thread_id;
+        let added = suite.fixture.add_thread_without_post(&forum).await?;
+        let thread = added.ok_or(TestFailure::Unsupported(Capability::ThreadsWithoutPost))?;
+        alice.get_thread(&thread).await.expect_path_not_found()?;
+        alice.first_page(&thread).await.expect_path_not_found()?;
+        alice.reply(&thread, "Some words").await.expect_path_not_found()?;
+        check_eq!(alice.thread_ids(&forum).await?, [other])
+    }
+
     /// Pages of any size have neither gaps nor overlaps. `next` is null exactly on the last page.
     async fn pages_have_no_gap_or_overlap(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;

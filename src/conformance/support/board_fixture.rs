@@ -1,5 +1,6 @@
 //! Host traits that create and fill a board under test.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -133,11 +134,32 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("stores", ())
     }
 
-    /// Returns the operations that only this board has. The suite calls them with the ids of a forum, a thread, a post, a
-    /// poll or a member for the path variables `forumId`, `threadId`, `postId`, `pollId` and `userId`, with `1` for other
-    /// variables, without query parameters, and with the example of the body. Empty by default.
+    /// Returns the operations that only this board has. Empty by default.
+    ///
+    /// The suite calls them as one member with the resources of another: for the path variables `forumId`, `threadId`,
+    /// `postId`, `pollId` and `userId` it passes the ids of a forum, of a thread, its first post and its poll by another
+    /// member, and of this member. It passes `1` for other variables, no query parameters, and the example of the body. The
+    /// call must succeed: [`prepare_operation`](Self::prepare_operation) can change what it needs.
     fn operations(&self) -> Vec<Operation> {
         Vec::new()
+    }
+
+    /// Prepares a call of the operation `id` by `caller`, for example by giving the caller a permission, or by adding the
+    /// resource that a variable of the path names. `variables` are the values of the path, which the method can replace.
+    /// Resources of the other member must stay in their forum. Changes nothing by default.
+    async fn prepare_operation(
+        &self,
+        _id: &str,
+        _caller: &UserId,
+        _variables: &mut BTreeMap<&'static str, String>,
+    ) -> FixtureResult<()> {
+        Ok(())
+    }
+
+    /// Adds a thread that has no post yet to `forum`, on a board whose threads can be without a post. Default: `None`, for
+    /// other boards.
+    async fn add_thread_without_post(&self, _forum: &ForumId) -> FixtureResult<Option<ThreadId>> {
+        Ok(None)
     }
 
     /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. By default it

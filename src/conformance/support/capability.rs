@@ -35,6 +35,10 @@ capabilities! {
     PublicPostCounts: "post counts without hidden posts",
     /// Threads. Without them `list_threads` and `get_thread` return `NotImplemented`.
     Threads: "threads",
+    /// Threads that have no post yet, which
+    /// [`BoardFixture::add_thread_without_post`](super::BoardFixture::add_thread_without_post) adds. A board for which this
+    /// method returns `None` need not list the capability.
+    ThreadsWithoutPost: "threads without a post",
     /// Posts. Without them `list_posts` returns `NotImplemented`.
     Posts: "posts",
     /// New threads through the API. Without them `create_thread` returns `NotImplemented`, and
@@ -47,6 +51,10 @@ capabilities! {
     InReplyTo: "replies to a post",
     /// Edits of posts. Without them `update_post` returns `NotImplemented`.
     Editing: "edits",
+    /// Times of edits. Without them `editedAt` is null after some or all edits.
+    EditTimes: "times of edits",
+    /// Authors of edits. Without them `editedBy` is null after some or all edits.
+    Editors: "authors of edits",
     /// Edits by moderators. Without them only the author edits a post or a poll.
     ModeratorEdits: "edits by moderators",
     /// Edits of the title of a thread. Without them a `title` in an edit is a validation error of `title`.

@@ -1,5 +1,6 @@
 //! The board in its own schema, and its fixture for the conformance suite.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -111,6 +112,28 @@ impl BoardFixture for ClubFixture {
 
     fn operations(&self) -> Vec<Operation> {
         self.1(&Arc::new(self.0.clone()))
+    }
+
+    /// Lets the caller of `accept` be the author of the post.
+    async fn prepare_operation(
+        &self,
+        id: &str,
+        caller: &UserId,
+        variables: &mut BTreeMap<&'static str, String>,
+    ) -> FixtureResult<()> {
+        match variables.get("postId") {
+            Some(post) if id == "accept" => {
+                let update = "UPDATE entry SET writer = $2 WHERE id = $1";
+                change(&self.0, update, &[&number(post)?, &number(caller)?]).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn add_thread_without_post(&self, forum: &ForumId) -> FixtureResult<Option<ThreadId>> {
+        let topic = "INSERT INTO topic (section, subject) VALUES ($1, 'Empty') RETURNING id";
+        let topic = insert(&self.0, topic, &[&number(forum)?]).await?;
+        Ok(Some(topic.into()))
     }
 
     fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
