@@ -21,8 +21,8 @@ use std::time::Duration;
 
 use forum_api::host::BoardError::{self, Conflict, Forbidden, NotFound, PathNotFound};
 use forum_api::host::{
-    Access, Authorizer, BackendResult, Board, BoardResult, Caller, InForum, MemberCaller,
-    RequestInfo, ResourceRef, VisibleForums,
+    Access, Authorizer, BackendResult, Board, BoardResult, Caller, CreateOutcome, InForum,
+    MemberCaller, RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
@@ -523,7 +523,7 @@ impl Data {
         &mut self,
         writer: &Viewer,
         target: SubscriptionTarget,
-    ) -> BoardResult<SubscribeOutcome> {
+    ) -> BoardResult<CreateOutcome<Subscription>> {
         let new = (self.new_id(), self.now);
         let owner = found(writer.author.as_ref())?.user_id.clone();
         let key = (owner, target);
@@ -532,8 +532,8 @@ impl Data {
         let subscription = self.subscription(writer, &key.1, created_at)?;
         self.subscriptions.insert(key, (number, created_at));
         Ok(match existing {
-            Some(_) => SubscribeOutcome::Existing(subscription),
-            None => SubscribeOutcome::Created(subscription),
+            Some(_) => CreateOutcome::Existing(subscription),
+            None => CreateOutcome::Created(subscription),
         })
     }
 
@@ -1153,7 +1153,7 @@ impl Board for MemoryBoard {
         &self,
         member: &MemberCaller,
         new: NewSubscription,
-    ) -> BoardResult<SubscribeOutcome> {
+    ) -> BoardResult<CreateOutcome<Subscription>> {
         let (mut data, writer) = self.write(member)?;
         let outcome = data.subscribe(&writer, new.target);
         outcome.map_err(|_| NotFound("No such forum or thread.".into()))

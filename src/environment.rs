@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::build_error::BuildError;
 use crate::runtime::{Clock, OsRandom, RandomSource, Runtime, SystemClock};
 use crate::scope::{Scope, Scopes, Surface};
-use crate::webhook::{EventKind, Topic};
+use crate::webhook::{EventKind, Topic, event_kinds};
 #[cfg(feature = "webhooks")]
 use crate::webhook::{PlaintextCipher, SecretCipher};
 
@@ -42,6 +42,7 @@ pub struct Environment {
     own_events: Vec<EventKind>,
     /// Ids of operations of the specification.
     pub(crate) omitted_operations: Vec<String>,
+    omitted_topics: Vec<Topic>,
     pub(crate) public_origin: String,
     pub(crate) since_overlap: Duration,
     #[cfg(feature = "webhooks")]
@@ -60,6 +61,7 @@ impl Environment {
             own_scopes: Vec::new(),
             own_events: Vec::new(),
             omitted_operations: Vec::new(),
+            omitted_topics: Vec::new(),
             public_origin: String::new(),
             since_overlap: Duration::ZERO,
             #[cfg(feature = "webhooks")]
@@ -143,19 +145,48 @@ impl Environment {
         self
     }
 
-    /// Returns the kinds of events that the OpenAPI document describes in addition to those of the specification.
-    pub(crate) fn own_events(&self) -> &[EventKind] {
-        match self.surface {
-            Surface::Full => &self.own_events,
-            Surface::Compact => &[],
-        }
+    /// Omits topics of the specification that neither the API nor the pages of the board cause, such as those of polls on
+    /// a board without polls. Default: none.
+    ///
+    /// The OpenAPI document and the panel do not contain them, and an endpoint cannot subscribe to them.
+    ///
+    /// The builders of the API and the panel reject a topic that the specification does not have.
+    ///
+    /// ```
+    /// # #[cfg(feature = "tokio")] {
+    /// use forum_api::Environment;
+    /// use forum_api::webhook::Topic;
+    ///
+    /// let environment = Environment::default().omit_topics([Topic::POLL_VOTED, Topic::POLL_UPDATED]);
+    /// # drop(environment);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn omit_topics(mut self, topics: impl IntoIterator<Item = Topic>) -> Self {
+        self.omitted_topics.extend(topics);
+        self
     }
 
-    /// Returns the topics of the host.
+    /// Returns the kinds of events that the OpenAPI document describes.
+    pub(crate) fn events(&self) -> Vec<EventKind> {
+        let mut kinds = event_kinds();
+        kinds.retain(|kind| !self.omitted_topics.contains(&kind.topic));
+        if self.surface == Surface::Full {
+            kinds.extend_from_slice(&self.own_events);
+        }
+        kinds
+    }
+
+    /// Returns the topics to which an endpoint can subscribe.
     #[cfg(feature = "webhooks")]
-    pub(crate) fn own_topics(&self) -> Vec<Topic> {
-        let topics = self.own_events.iter().map(|kind| &kind.topic);
-        topics.cloned().collect()
+    pub(crate) fn topics(&self) -> Vec<Topic> {
+        let own = self.own_events.iter().map(|kind| &kind.topic);
+        let standard = Topic::STANDARD.iter();
+        standard
+            .filter(|topic| !self.omitted_topics.contains(topic))
+            .chain(own)
+            .cloned()
+            .collect()
     }
 
     /// Omits operations of the specification that the board does not have, by their ids, such as `getPoll`. Default: none.
@@ -249,7 +280,7 @@ impl Environment {
     }
 
     /// Rejects a public origin that is neither empty nor an origin, repeated scopes and topics, more than 64 scopes, and
-    /// unknown ids of omitted operations.
+    /// unknown operations and topics that are omitted.
     pub(crate) fn validate(&self) -> Result<(), BuildError> {
         let is_valid = self.public_origin.is_empty() || is_origin(&self.public_origin);
         let expected =
@@ -266,6 +297,9 @@ impl Environment {
             BuildError::require(is_new, "topic", "topics with different names")?;
             topics.push(event.topic.clone());
         }
+        let is_standard = |topic: &Topic| Topic::STANDARD.contains(topic);
+        let is_valid = self.omitted_topics.iter().all(is_standard);
+        BuildError::require(is_valid, "omit_topics", "topics of the specification")?;
         let is_unknown = |id: &&String| !Scope::operations().any(|(known, _)| known == **id);
         match self.omitted_operations.iter().find(is_unknown) {
             Some(id) => {
@@ -305,6 +339,7 @@ impl fmt::Debug for Environment {
             .field("own_scopes", &self.own_scopes)
             .field("own_events", &self.own_events)
             .field("omitted_operations", &self.omitted_operations)
+            .field("omitted_topics", &self.omitted_topics)
             .field("public_origin", &self.public_origin)
             .field("since_overlap", &self.since_overlap)
             .finish_non_exhaustive()

@@ -7,15 +7,14 @@
 
 use std::collections::HashMap;
 
-use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::host::{BoardResult, InForum, MemberCaller, ResourceRef};
 use crate::model::{
     CursorPage, Forum, ForumId, ForumList, Me, Member, Message, MessageSummary, OwnAccount, Page,
-    Poll, Post, Rating, SearchHit, SubscribeOutcome, Subscription, SubscriptionTarget,
-    SubscriptionTargetKind, TargetId, Thread,
+    Poll, Post, Rating, SearchHit, Subscription, SubscriptionTarget, SubscriptionTargetKind,
+    TargetId, Thread, ThreadId,
 };
 use crate::operation::{
     ApiError, ApiResponse, PathParams, PathSegments, Render, RenderContext, Resource,
@@ -43,7 +42,12 @@ impl Resource for Poll {}
 
 impl Resource for SearchHit {}
 
-impl Resource for Subscription {}
+impl Resource for Subscription {
+    fn shown_thread(&self) -> Option<ThreadId> {
+        let is_thread = self.target == SubscriptionTargetKind::Thread;
+        is_thread.then(|| self.target_id.clone().into())
+    }
+}
 
 /// Path of a subscription. Its target is not checked, because a caller can unsubscribe from a target that became
 /// hidden.
@@ -155,25 +159,6 @@ impl Render for OwnAccount {
             token: presented.token.clone(),
             unread_messages: self.unread_messages.filter(|_| can_read_messages),
         }))
-    }
-}
-
-impl Render for SubscribeOutcome {
-    type Wire = Subscription;
-
-    const CAN_EXIST: bool = true;
-
-    fn render(self, context: &RenderContext<'_>) -> Result<(Subscription, ApiResponse), ApiError> {
-        let (status, subscription) = match self {
-            Self::Created(subscription) => (context.status, subscription),
-            Self::Existing(subscription) => (StatusCode::OK, subscription),
-        };
-        let (subscription, mut response) = subscription.render(context)?;
-        response.status = status;
-        if subscription.target == SubscriptionTargetKind::Thread {
-            response.shown.thread_id = Some(subscription.target_id.clone().into());
-        }
-        Ok((subscription, response))
     }
 }
 

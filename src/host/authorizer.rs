@@ -278,6 +278,9 @@ enum ForumSet {
 
 impl VisibleForums {
     /// Returns the set of all forums.
+    ///
+    /// The set contains ids that no forum has, and the library does not know which forums exist: `list_threads` and
+    /// `create_thread` return [`BoardError::PathNotFound`](super::BoardError::PathNotFound) for such an id.
     pub fn all() -> Self {
         Self(ForumSet::All)
     }

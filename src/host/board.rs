@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 
-use super::{BoardError, BoardResult, Caller, InForum, MemberCaller};
+use super::{BoardError, BoardResult, Caller, CreateOutcome, InForum, MemberCaller};
 use crate::model::{
     Forum, ForumId, List, MarkRead, Member, Message, MessageFilter, MessageId, MessageSummary,
     NewMessage, NewPost, NewRating, NewSubscription, NewThread, NewVote, OwnAccount, Page, Poll,
     PollId, PollUpdate, Post, PostFilter, PostId, PostPath, PostUpdate, Rating, SearchFilter,
-    SearchHit, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget, Thread,
-    ThreadFilter, ThreadId, UserRef,
+    SearchHit, Subscription, SubscriptionFilter, SubscriptionTarget, Thread, ThreadFilter,
+    ThreadId, UserRef,
 };
 
 /// Reference to the resource that the path of a request or a stored response names.
@@ -450,7 +450,7 @@ pub trait Board: Send + Sync + 'static {
         &self,
         member: &MemberCaller,
         new: NewSubscription,
-    ) -> BoardResult<SubscribeOutcome> {
+    ) -> BoardResult<CreateOutcome<Subscription>> {
         Err(BoardError::NotImplemented)
     }
 
@@ -518,7 +518,7 @@ macro_rules! board_methods {
             MemberCaller vote(poll_id: PollId, new: NewVote) -> InForum<Poll>;
             MemberCaller update_poll(poll_id: PollId, update: PollUpdate) -> InForum<Poll>;
             MemberCaller list_subscriptions(list: List<SubscriptionFilter>) -> Page<Subscription>;
-            MemberCaller subscribe(new: NewSubscription) -> SubscribeOutcome;
+            MemberCaller subscribe(new: NewSubscription) -> CreateOutcome<Subscription>;
             MemberCaller unsubscribe(target: SubscriptionTarget) -> ();
             Caller search(list: List<SearchFilter>) -> Page<SearchHit>;
         }

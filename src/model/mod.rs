@@ -83,8 +83,7 @@ pub use search::{SearchField, SearchFilter, SearchHit, SearchHitKind, SearchShow
 pub use search_query::{SearchQuery, SearchTerm};
 pub(crate) use serde_helpers::FORBIDDEN_CHARS;
 pub use subscription::{
-    NewSubscription, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget,
-    SubscriptionTargetKind,
+    NewSubscription, Subscription, SubscriptionFilter, SubscriptionTarget, SubscriptionTargetKind,
 };
 #[cfg(feature = "webhooks")]
 pub(crate) use text::is_invisible;

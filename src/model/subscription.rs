@@ -99,16 +99,6 @@ impl Subscription {
     }
 }
 
-/// Outcome of [`subscribe`](crate::host::Board::subscribe).
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SubscribeOutcome {
-    /// A new subscription: 201.
-    Created(Subscription),
-    /// The member was already subscribed: 200.
-    Existing(Subscription),
-}
-
 /// Filters of `GET /subscriptions`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]

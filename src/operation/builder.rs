@@ -168,7 +168,8 @@ impl OperationBuilder {
         self.build(service, function, StatusCode::OK, example)
     }
 
-    /// Builds an operation that responds with 201. `example` returns an example of the response for the document.
+    /// Builds an operation that responds with 201, or with 200 for [`CreateOutcome::Existing`](crate::host::CreateOutcome).
+    /// `example` returns an example of the response for the document.
     pub fn created<S: ?Sized, C, P, A, T: Output>(
         self,
         service: &Arc<S>,

@@ -13,8 +13,8 @@ use super::checks::can_see;
 use super::error::ApiError;
 use super::pagination;
 use super::response::ApiResponse;
-use crate::host::{Caller, HasForum, InForum, ResourceRef};
-use crate::model::{CursorPage, CursorScope, ForumId, Page};
+use crate::host::{Caller, CreateOutcome, HasForum, InForum, ResourceRef};
+use crate::model::{CursorPage, CursorScope, ForumId, Page, ThreadId};
 use crate::store::ResourceIds;
 
 /// Value that a response contains as JSON.
@@ -47,6 +47,15 @@ pub trait Resource: Serialize + JsonSchema + Send + 'static {
     fn created(&self) -> ResourceRef<'_> {
         ResourceRef::Global
     }
+
+    /// Returns the thread whose visibility is checked before a stored response is replayed.
+    #[doc(hidden)]
+    fn shown_thread(&self) -> Option<ThreadId> {
+        match self.created() {
+            ResourceRef::Thread(thread) | ResourceRef::Post(thread, _) => Some(thread.clone()),
+            _ => None,
+        }
+    }
 }
 
 /// A result that does not belong to a forum. The library does not check its visibility: the service has checked it.
@@ -62,6 +71,7 @@ pub struct NoForum<T>(pub T);
 /// | `T:` [`Resource`] `+` [`HasForum`] | 404 if the caller cannot see the forum | `T` |
 /// | [`Page<T>`](Page), with `T:` [`HasForum`]; [`Page`] of [`InForum<T>`](InForum) | removes the items that the caller cannot see | [`CursorPage<T>`](CursorPage) |
 /// | [`NoForum<T>`](NoForum), [`NoForum`] of a [`Page<T>`](Page) | none | `T`, [`CursorPage<T>`](CursorPage) |
+/// | [`CreateOutcome`] of a result for one resource | that of the result | that of the result |
 /// | `()` | none | none: the response is a 204 |
 ///
 /// A resource that is in none of these types is not a result, so that an operation cannot omit the visibility check by
@@ -133,18 +143,14 @@ impl RenderContext<'_> {
         forum: Option<ForumId>,
         resource: W,
     ) -> (W, ApiResponse) {
-        let mut shown = ResourceIds {
+        let shown = ResourceIds {
             forum_id: forum,
-            ..ResourceIds::default()
+            thread_id: resource.shown_thread(),
+            post_id: match resource.created() {
+                ResourceRef::Post(_, post) => Some(post.clone()),
+                _ => None,
+            },
         };
-        match resource.created() {
-            ResourceRef::Thread(thread) => shown.thread_id = Some(thread.clone()),
-            ResourceRef::Post(thread, post) => {
-                shown.thread_id = Some(thread.clone());
-                shown.post_id = Some(post.clone());
-            }
-            _ => {}
-        }
         let location = resource.location();
         let (body, response) = self.respond(resource);
         let response = ApiResponse {
@@ -293,6 +299,30 @@ impl<T: Resource> Render for NoForum<Page<T>> {
 
     fn render(self, context: &RenderContext<'_>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
         context.page(self.0)
+    }
+}
+
+impl<T: Render> Render for CreateOutcome<T> {
+    type Wire = T::Wire;
+
+    const IS_IN_FORUM: bool = T::IS_IN_FORUM;
+
+    const CAN_EXIST: bool = true;
+
+    fn render(self, context: &RenderContext<'_>) -> Result<(T::Wire, ApiResponse), ApiError> {
+        let (is_new, result) = match self {
+            Self::Created(result) => (true, result),
+            Self::Existing(result) => (false, result),
+        };
+        let (body, mut response) = result.render(context)?;
+        if !is_new {
+            response.status = StatusCode::OK;
+        }
+        Ok((body, response))
+    }
+
+    fn location(body: &T::Wire) -> Option<String> {
+        T::location(body)
     }
 }
 

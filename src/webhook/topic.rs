@@ -122,13 +122,13 @@ impl TopicSet {
         self.all && public || self.named.contains(topic)
     }
 
-    /// Returns the set if each of its topics is a [standard topic](Topic::STANDARD) or one of the host's `own` topics.
+    /// Returns the set if each of its topics is one of the board's `topics`.
     ///
     /// # Errors
-    /// [`UnknownTopicError`] with the first topic that is neither.
-    pub fn validated(self, own: &[Topic]) -> Result<Self, UnknownTopicError> {
-        let is_known = |topic: &&Topic| Topic::STANDARD.contains(topic) || own.contains(topic);
-        match self.named.iter().find(|topic| !is_known(topic)) {
+    /// [`UnknownTopicError`] with the first topic that is not.
+    #[cfg(feature = "webhooks")]
+    pub(crate) fn validated(self, topics: &[Topic]) -> Result<Self, UnknownTopicError> {
+        match self.named.iter().find(|topic| !topics.contains(topic)) {
             Some(unknown) => Err(UnknownTopicError::new(unknown.as_str())),
             None => Ok(self),
         }

@@ -97,8 +97,7 @@ impl WebhookAdmin {
     /// Returns all topics to which an endpoint can subscribe.
     #[cfg(feature = "panel")]
     pub(crate) fn known_topics(&self) -> impl Iterator<Item = crate::webhook::Topic> {
-        let topics = crate::webhook::Topic::STANDARD.iter().cloned();
-        topics.chain(self.environment.own_topics())
+        self.environment.topics().into_iter()
     }
 
     #[cfg(feature = "panel")]
@@ -204,7 +203,7 @@ impl WebhookAdmin {
         new: NewEndpoint,
         actor: &AuditActor,
     ) -> Result<EndpointWithSecret, WebhookAdminError> {
-        let topics = new.topics.validated(&self.environment.own_topics())?;
+        let topics = new.topics.validated(&self.environment.topics())?;
         let url = self.checked_url(new.url).await?;
         self.check_key().await?;
         let random = &*self.environment.random;
@@ -360,7 +359,7 @@ impl WebhookAdmin {
             owner_name,
         } = update;
         let topics = topics
-            .map(|topics| topics.validated(&self.environment.own_topics()))
+            .map(|topics| topics.validated(&self.environment.topics()))
             .transpose()?;
         self.find(id).await?;
         let url = match url {

@@ -15,6 +15,7 @@ use forum_api::operation::{
 };
 use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
+use forum_api::webhook::Topic;
 use forum_api::{Environment, ForumApi};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -552,9 +553,11 @@ async fn the_compact_surface_has_no_operation_of_a_host() {
 }
 
 #[tokio::test]
-async fn an_omitted_operation_is_an_unknown_route() {
+async fn an_omitted_operation_is_an_unknown_route_and_an_omitted_topic_is_unknown() {
     let omitted = ["getPoll", "vote", "updatePoll", "deletePost"];
-    let environment = Environment::default().omit_operations(omitted);
+    let environment = Environment::default()
+        .omit_operations(omitted)
+        .omit_topics([Topic::POLL_VOTED]);
     let server = Server::within(environment, settings());
     let alice = server.token("alice").await;
     let post = "/threads/open-1/posts/open-1-1";
@@ -585,6 +588,8 @@ async fn an_omitted_operation_is_an_unknown_route() {
     assert!(!scopes.contains_key("polls:write") && scopes.contains_key("posts:write"));
     let tags = document["tags"].as_array().unwrap();
     assert!(!tags.iter().any(|tag| tag["name"] == "polls"), "{tags:?}");
+    let webhooks = document["webhooks"].as_object().unwrap();
+    assert!(!webhooks.contains_key("poll.voted") && webhooks.contains_key("poll.updated"));
 }
 
 #[tokio::test]
@@ -612,7 +617,11 @@ async fn an_operation_of_a_host_can_replace_an_omitted_one() {
 }
 
 #[test]
-fn build_rejects_an_unknown_omitted_operation() {
+fn build_rejects_an_unknown_omitted_operation_or_topic() {
+    let environment = Environment::default().omit_topics([Topic::PING]);
+    let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
+    let error = api.environment(&environment).build().unwrap_err();
+    assert_eq!(error.setting(), "omit_topics");
     let environment = Environment::default().omit_operations(["getPolls"]);
     let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
     let error = api.environment(&environment).build().unwrap_err();

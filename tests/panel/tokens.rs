@@ -7,6 +7,7 @@ use forum_api::panel::PanelSettings;
 use forum_api::runtime::Clock;
 use forum_api::store::{TokenUsage, UsageCounts};
 use forum_api::token::{Lookup, PlainToken, TokenState};
+use forum_api::webhook::Topic;
 
 use crate::fixture::{PASSWORD, PanelFixture, Response};
 
@@ -34,19 +35,24 @@ async fn a_token_is_shown_once_in_a_read_only_field() {
 }
 
 #[tokio::test]
-async fn the_scopes_of_omitted_operations_are_not_offered() {
+async fn omitted_scopes_and_topics_are_not_offered() {
     let mut fixture = PanelFixture::new().await;
     let page = fixture.get("/panel/tokens/new").await;
     assert!(page.contains("polls:write") && page.contains("search:read"));
+    let topics = fixture.get("/panel/webhooks/new").await;
+    assert!(topics.contains("poll.voted") && topics.contains("post.created"));
     assert!(page.contains("list=\"usernames\"") && page.contains("<option value=\"alice\">"));
     let environment = Environment::default()
         .clock(fixture.clock.clone())
-        .omit_operations(["vote", "updatePoll"]);
+        .omit_operations(["vote", "updatePoll"])
+        .omit_topics([Topic::POLL_VOTED]);
     fixture.panel = fixture.node_builder_in(environment).build().unwrap();
     let page = fixture.get("/panel/tokens/new").await;
     assert!(!page.contains("polls:write") && page.contains("search:read"));
     let issued = fixture.issue(&[("scopes", "polls:write")]).await;
     assert_eq!(issued.status, 422);
+    let topics = fixture.get("/panel/webhooks/new").await;
+    assert!(!topics.contains("poll.voted") && topics.contains("post.created"));
 }
 
 #[tokio::test]

@@ -75,7 +75,7 @@ fn topics(topics: &str) -> EndpointUpdate {
 }
 
 #[tokio::test]
-async fn a_host_may_have_its_own_topics() {
+async fn a_host_may_have_its_own_topics_and_omit_others() {
     let webhooks = stores_in_memory().1;
     let admin = admin_without_key(&webhooks);
     let own = "garden.path.opened";
@@ -85,8 +85,12 @@ async fn a_host_may_have_its_own_topics() {
     let unknown = admin.update(&id, topics(own), &BY).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
     let topic = Topic::from_static(own);
-    let environment = Environment::default().topic(topic, "A path was opened.", &());
+    let environment = Environment::default()
+        .topic(topic, "A path was opened.", &())
+        .omit_topics([Topic::POLL_VOTED]);
     let admin = self::admin(&webhooks, environment);
+    let omitted = add_endpoint(&admin, "post.created,poll.voted").await;
+    assert!(matches!(omitted, Err(WebhookAdminError::UnknownTopic(_))));
     let changed = admin.update(&id, topics(own), &BY).await.unwrap();
     assert_eq!(changed.topics.to_string(), own);
     assert_eq!(changed, find(&webhooks, &id).await, "with its new version");

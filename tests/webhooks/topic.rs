@@ -69,27 +69,3 @@ fn a_topic_set_is_parsed_and_formatted() {
         assert_eq!(result, expected, "{text}");
     }
 }
-
-#[test]
-fn a_validated_set_has_standard_topics_and_those_of_the_host() {
-    let own = [Topic::from_static("badge.given")];
-    let standard = Topic::STANDARD
-        .iter()
-        .map(Topic::to_string)
-        .collect::<Vec<_>>()
-        .join(",");
-    for (text, own, unknown) in [
-        ("*", &own[..], None),
-        (&standard, &[], None),
-        ("badge.given,*", &own, None),
-        ("badge.given", &[], Some("badge.given")),
-        ("post.created,post.eaten", &own, Some("post.eaten")),
-    ] {
-        let error = parse(text).unwrap().validated(own).err();
-        assert_eq!(
-            error.as_ref().map(UnknownTopicError::name),
-            unknown,
-            "{text}"
-        );
-    }
-}

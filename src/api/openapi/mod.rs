@@ -41,7 +41,7 @@ pub(super) fn render(
     let mut components = Components::new(surface, &scopes, extra_types, &settings.error_messages);
     let paths = paths(operations, &mut components);
     let headers = responses::headers_in(&[&paths, &components.responses]);
-    let webhooks = webhooks::webhooks(environment.own_events(), &mut components.schemas);
+    let webhooks = webhooks::webhooks(&environment.events(), &mut components.schemas);
     components.responses.extend(webhooks::responses());
     let mut parameters = webhooks::parameters();
     parameters.extend(operation::shared_parameters());

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::schemas::Schemas;
 use crate::operation::Tag;
 use crate::webhook::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP};
-use crate::webhook::{EventKind, Topic, event_kinds};
+use crate::webhook::{EventKind, Topic};
 
 /// Tag of all webhooks, with its description.
 pub(super) const TAG: Tag = Tag::new("webhooks", DESCRIPTION);
@@ -45,10 +45,8 @@ const RESPONSES: &[ReceiverResponse] = &[
     ("default", "DeliveryFailed", "Any other response is a failure. The board makes up to six attempts in total."),
 ];
 
-/// Returns a webhook for each topic: those of the library, and those of the host.
-pub(super) fn webhooks(own: &[EventKind], schemas: &mut Schemas) -> Map<String, Value> {
-    let mut kinds = event_kinds();
-    kinds.extend_from_slice(own);
+/// Returns a webhook for each kind of event.
+pub(super) fn webhooks(kinds: &[EventKind], schemas: &mut Schemas) -> Map<String, Value> {
     // A body must not get the name of a schema that it refers to.
     let schema = |kind: &EventKind| (kind.schema)(&kind.topic, &mut schemas.outputs);
     let bodies: Vec<_> = kinds.iter().map(schema).collect();

@@ -1,18 +1,19 @@
 //! Subscriptions to threads and forums.
 
 use super::*;
+use crate::host::CreateOutcome;
 
 board_rules! {
     mod subscriptions;
 
-    /// The first `subscribe` creates a subscription. Later ones return it as `SubscribeOutcome::Existing`.
+    /// The first `subscribe` creates a subscription. Later ones return it as `CreateOutcome::Existing`.
     async fn a_repeated_subscribe_returns_the_existing_subscription(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         for target in [SubscriptionTarget::Thread(reply.thread_id), SubscriptionTarget::Forum(forum)] {
             let first = alice.subscribe(&target).await.expect_ok()?;
             let again = alice.subscribe(&target).await.expect_ok()?;
             match (&first, &again) {
-                (SubscribeOutcome::Created(first), SubscribeOutcome::Existing(again)) => check_eq!(again, first)?,
+                (CreateOutcome::Created(first), CreateOutcome::Existing(again)) => check_eq!(again, first)?,
                 _ => check!(false, "{first:?} is `Created`, and {again:?} is `Existing`")?,
             }
         }

@@ -1,6 +1,6 @@
 //! The forums of a call's result.
 
-use crate::host::InForum;
+use crate::host::{CreateOutcome, InForum};
 use crate::model::*;
 
 /// The successful result of a call of the board.
@@ -36,8 +36,8 @@ forum_scoped! {
     SearchHit: |hit| vec![&hit.forum_id];
     Post: |_post| Vec::new(), Self::redact;
     Poll: |_poll| Vec::new();
-    SubscribeOutcome: |outcome| match outcome {
-        SubscribeOutcome::Created(item) | SubscribeOutcome::Existing(item) => vec![&item.forum_id],
+    CreateOutcome<Subscription>: |outcome| match outcome {
+        CreateOutcome::Created(item) | CreateOutcome::Existing(item) => vec![&item.forum_id],
     };
     MessageSummary: |_message| Vec::new();
     Message: |_message| Vec::new();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{CallResult, Capability, ForumScoped, TestFailure, TestResult};
 use crate::host::{
-    Access, Authorizer, Board, BoardError, BoardResult, Caller, InForum, MemberCaller, RequestInfo,
-    ResourceRef,
+    Access, Authorizer, Board, BoardError, BoardResult, Caller, CreateOutcome, InForum,
+    MemberCaller, RequestInfo, ResourceRef,
 };
 use crate::lock::lock;
 use crate::model::*;
@@ -163,7 +163,7 @@ calls! {
     write send_message(new: NewMessage) of ResourceRef::Global => Message, Messages;
     write vote(poll: PollId, new: NewVote) of ResourceRef::Poll(poll) => InForum<Poll>, Polls;
     write update_poll(poll: PollId, update: PollUpdate) of ResourceRef::Poll(poll) => InForum<Poll>, Polls;
-    write subscribe(target: SubscriptionTarget) of ResourceRef::Global => SubscribeOutcome, Subscriptions;
+    write subscribe(target: SubscriptionTarget) of ResourceRef::Global => CreateOutcome<Subscription>, Subscriptions;
     write unsubscribe(target: SubscriptionTarget) of ResourceRef::Global => (), Subscriptions;
 }
 

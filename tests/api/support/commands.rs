@@ -1,7 +1,9 @@
 //! The methods of the test board.
 
 use forum_api::async_trait;
-use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
+use forum_api::host::{
+    Board, BoardError, BoardResult, Caller, CreateOutcome, InForum, MemberCaller, ResourceRef,
+};
 use forum_api::model::*;
 
 use super::FullBoard;
@@ -158,7 +160,7 @@ commands! { board:
         Ok(page(list.limit, list.after.as_ref(), shown.len(), subscription))
     }
 
-    subscribe(member: &MemberCaller, new: NewSubscription) -> SubscribeOutcome {
+    subscribe(member: &MemberCaller, new: NewSubscription) -> CreateOutcome<Subscription> {
         let target = new.target;
         let bounds: &[_] = match target {
             SubscriptionTarget::Thread(_) => &[THREADS],
@@ -167,8 +169,8 @@ commands! { board:
         board.find(member.access(), &target.id().to_string(), bounds).map_err(|_| not_found("target"))?;
         let subscription = fixtures::subscription(&target);
         Ok(match target {
-            SubscriptionTarget::Thread(_) => SubscribeOutcome::Existing(subscription),
-            SubscriptionTarget::Forum(_) => SubscribeOutcome::Created(subscription),
+            SubscriptionTarget::Thread(_) => CreateOutcome::Existing(subscription),
+            SubscriptionTarget::Forum(_) => CreateOutcome::Created(subscription),
         })
     }
 

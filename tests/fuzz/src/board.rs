@@ -7,8 +7,8 @@ use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use forum_api::host::{
-    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, InForum,
-    MemberCaller, RequestInfo, ResourceRef, VisibleForums,
+    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, CreateOutcome,
+    InForum, MemberCaller, RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
 use forum_api::scope::Surface;

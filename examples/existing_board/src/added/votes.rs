@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forum_api::host::{BoardResult, InForum, MemberCaller, OrInternal};
+use forum_api::host::{BoardResult, CreateOutcome, InForum, MemberCaller, OrInternal};
 use forum_api::model::{PostId, PostPath};
 use forum_api::operation::{Operation, Resource, Tag};
 use forum_api::runtime::OsRandom;
@@ -79,7 +79,7 @@ async fn vote(
     club: &Club,
     member: &MemberCaller,
     post: PostPath,
-) -> BoardResult<InForum<PostVotes>> {
+) -> BoardResult<CreateOutcome<InForum<PostVotes>>> {
     let mut client = club.pool.get().await?;
     let transaction = client.transaction().await?;
     let entry = post.post_id.to_i64()?;
@@ -87,7 +87,8 @@ async fn vote(
     let row = transaction.query_one(VOTE, &[&entry, &voter]).await?;
     let (section, vote_count): (i64, _) = (row.get("section"), row.get("vote_count"));
     let votes = InForum::new(section.into(), PostVotes { vote_count });
-    if row.get("is_new") {
+    let is_new = row.get("is_new");
+    if is_new {
         let meta = EventMeta::new(&OsRandom, member.request().received_at()).or_internal()?;
         let data = PostVoted {
             post_id: post.post_id,
@@ -97,5 +98,9 @@ async fn vote(
         events::insert(&transaction, &event).await?;
     }
     transaction.commit().await?;
-    Ok(votes)
+    Ok(if is_new {
+        CreateOutcome::Created(votes)
+    } else {
+        CreateOutcome::Existing(votes)
+    })
 }

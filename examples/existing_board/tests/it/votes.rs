@@ -14,11 +14,11 @@ fn a_vote_is_counted_once_and_has_an_event() {
         let site = Site::new(Duration::ZERO).await;
         let posts = site.list_posts(TOPIC).await.json();
         let entry = posts["items"][0]["postId"].as_str().unwrap();
-        for _ in 0..2 {
+        for status in [201, 200] {
             let voted = site.vote(TOPIC, entry).await;
             assert_eq!(
                 (voted.status.as_u16(), voted.json()),
-                (201, json!({ "voteCount": 1 }))
+                (status, json!({ "voteCount": 1 }))
             );
         }
         let [event] = &*site.pending_events().await else {

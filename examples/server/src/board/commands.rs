@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use forum_api::async_trait;
-use forum_api::host::{self, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
+use forum_api::host::{
+    self, BoardResult, Caller, CreateOutcome, InForum, MemberCaller, ResourceRef,
+};
 use forum_api::model::{
     Forum, ForumId, List, MarkRead, Member, Message, MessageFilter, MessageId, MessageSummary,
     NewMessage, NewPost, NewRating, NewSubscription, NewThread, NewVote, OwnAccount, Page, Poll,
     PollId, PollUpdate, Post, PostFilter, PostPath, PostUpdate, Rating, SearchFilter, SearchHit,
-    SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget, Thread, ThreadFilter,
-    ThreadId, UserRef,
+    Subscription, SubscriptionFilter, SubscriptionTarget, Thread, ThreadFilter, ThreadId, UserRef,
 };
 
 use super::access::actor::Actor;
@@ -288,7 +289,7 @@ impl host::Board for ReferenceBoard {
         &self,
         by: &MemberCaller,
         new: NewSubscription,
-    ) -> BoardResult<SubscribeOutcome> {
+    ) -> BoardResult<CreateOutcome<Subscription>> {
         self.act(by, LockTarget::Nothing, move |command| {
             Box::pin(subscriptions::subscribe(command, new.target))
         })

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, CreateOutcome};
 use forum_api::model::{
-    List, Page, PageKey, SubscribeOutcome, Subscription, SubscriptionFilter, SubscriptionTarget,
+    List, Page, PageKey, Subscription, SubscriptionFilter, SubscriptionTarget,
     SubscriptionTargetKind, Timestamp,
 };
 
@@ -63,16 +63,16 @@ pub async fn list(
 pub async fn subscribe(
     (tx, events, actor, texts): Command<'_>,
     subscription_target: SubscriptionTarget,
-) -> BoardResult<SubscribeOutcome> {
+) -> BoardResult<CreateOutcome<Subscription>> {
     let absent = || BoardError::not_found(texts.unknown_target);
     let key = key(&subscription_target).ok_or_else(absent)?;
     let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
     let is_new = add(tx, actor, forum, key, events.now).await?;
     let subscription = load(tx, actor, key).await?;
     Ok(if is_new {
-        SubscribeOutcome::Created(subscription)
+        CreateOutcome::Created(subscription)
     } else {
-        SubscribeOutcome::Existing(subscription)
+        CreateOutcome::Existing(subscription)
     })
 }
 

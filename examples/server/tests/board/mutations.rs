@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use forum_api::conformance::{
     BoardFactory, BoardFixture, Capability, FixtureResult, TestFailure, run, run_all,
 };
-use forum_api::host::{Board, BoardResult, Caller, Host, InForum, MemberCaller, ResourceRef};
+use forum_api::host::{
+    Board, BoardResult, Caller, CreateOutcome, Host, InForum, MemberCaller, ResourceRef,
+};
 use forum_api::model::*;
 use forum_api::runtime::ManualClock;
 use forum_api::{async_trait, board_methods};
