@@ -136,7 +136,7 @@ impl<'h> RequestContext<'h> {
             route = self.route,
             cost = self.charged_units
         );
-        tracing::info!("client disconnected");
+        tracing::info!(route = self.route, "client disconnected");
     }
 
     /// Logs the end of the request. Records all fields in one call, because each call makes a subscriber look up the
@@ -147,15 +147,23 @@ impl<'h> RequestContext<'h> {
         code: Option<&'static str>,
         elapsed: Duration,
     ) {
+        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         record_all!(
             Span::current(),
             route = self.route,
             cost = self.charged_units,
             status = status.as_u16(),
             code = code,
-            elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            elapsed_ms,
         );
-        tracing::info!("request completed");
+        // A program without spans, such as one with the crate `log`, reads these fields of the event.
+        tracing::info!(
+            method = %recorder::method_label(&self.head.method),
+            route = self.route,
+            status = status.as_u16(),
+            elapsed_ms,
+            "request completed"
+        );
     }
 }
 

@@ -42,9 +42,12 @@ fn each_request_is_a_line_with_every_field() {
     let mut spans = lines
         .iter()
         .filter(|line| line["fields"]["message"] == "request completed")
-        .map(|line| &line["span"]);
+        .map(|line| (&line["span"], &line["fields"]));
     for (_, expected) in expected {
-        let span = spans.next().unwrap();
+        let (span, event) = spans.next().unwrap();
+        for field in ["method", "route", "status", "elapsed_ms"] {
+            assert_eq!(event[field], span[field], "{field}");
+        }
         let fields = ["route", "status", "code", "cost", "token"].map(|field| &span[field]);
         assert_eq!(json!(fields), expected, "{span}");
         assert_eq!(span["method"], "GET");
