@@ -159,7 +159,7 @@ fn last_delivery(context: &PageContext, stats: Option<&EndpointStats>) -> Markup
     let path = context.url(&format!("/deliveries/{}", last.id));
     html! {
         a href=(path) { (context.relative_time(last.attempted_at)) } " "
-        small { @match last.status { Some(status) => { "status\u{a0}" (status) } None => "no status" } }
+        small { @match last.status { Some(status) => (status), None => "no response" } }
     }
 }
 

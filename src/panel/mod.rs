@@ -53,8 +53,9 @@
 //!
 //! # Access and errors
 //!
-//! The panel redirects a visitor without a session to the host's sign-in page. A member who is not an administrator
-//! gets 404 for each page. The style sheet and the script are public.
+//! The panel redirects a visitor without a session to the host's sign-in page, and a form whose session has ended to
+//! [`session_ended_url`](crate::host::AdminAuth::session_ended_url), with the page of the form as the way back. A member
+//! who is not an administrator gets 404 for each page. The style sheet and the script are public.
 //!
 //! Each change is a `POST`, with a CSRF token that is bound to the session, and from the same origin according to
 //! `origin`, `referer` and `sec-fetch-site`. A form has at most 1 MiB and 1000 fields. A write that has begun completes,
@@ -81,8 +82,18 @@
 //! - Issuing a token requires the administrator's password; revoking one does not. The new token is shown once, with a
 //!   `curl` command if [`PanelSettings`] has the URL of the API and a scope permits a request without required parameters.
 //!
+//! - A token can be issued again: its page links to the form with its owner, label and scopes.
+//!
+//! # Usage
+//!
+//! - Refusals are responses with 401, 403 and 429, other refusals those with another 4xx, errors those with 5xx.
+//! - A number of the period is compared with the period before if the stores have data of the whole period before.
+//! - Requests are counted by operation; those for the OpenAPI document and for unknown paths have none.
+//!
 //! # Webhooks and deliveries
 //!
+//! - Failing endpoints are listed first. The search finds the endpoints whose URL, topics or owner's username contain the
+//!   text, in any case of ASCII letters. The state `failing` selects endpoints whose last finished attempt failed.
 //! - `/webhooks/new` has the form that adds an endpoint. `/webhooks` also has it while there are fewer than ten endpoints.
 //! - Adding an endpoint, and changing its URL or owner, require the administrator's password, because an endpoint receives
 //!   what its owner may see. Wrong passwords count to the same limit as those of tokens.
@@ -90,7 +101,7 @@
 //!   is the share of `delivered` deliveries among those that were queued in the last 24 hours and are `delivered`,
 //!   `retrying`, `dead` or `gone`.
 //! - An enabled endpoint is marked as "failing" if its last finished attempt failed, and an endpoint that the worker
-//!   disabled as "disabled after failures".
+//!   disabled as "disabled after failures". The response of a delivery is the status and the duration of its last attempt.
 //! - After a ping, the panel waits for the result of its first attempt, for at most 2 seconds and at most half of the
 //!   request timeout.
 //! - The times of the filter of deliveries are dates (`2026-01-31`) or dates with times (`2026-01-31T12:00`) in UTC; both

@@ -50,9 +50,11 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             "requests-by-token",
             UsageCounts::refused,
         ),
-        figure("Other refusals (4xx)", "requests-by-operation", |counts| {
-            counts.rejected
-        }),
+        figure(
+            "Other refusals (other 4xx)",
+            "requests-by-operation",
+            |counts| counts.rejected,
+        ),
         figure("Errors (5xx)", "requests-by-operation", |counts| {
             counts.errors
         }),

@@ -27,6 +27,8 @@ def run(page: Page, server: Server) -> None:
     page.get_by_text("API request counts by interval", exact=True).click()
     expect(page.locator("details[open] tbody tr")).to_have_count(24)
     check_page(page, "usage-requests-tables")
+    operations = page.get_by_role("region", name="API requests by operation")
+    expect(operations.get_by_role("link", name="getMe")).to_have_attribute("href", "/docs#getMe")
     tokens = page.get_by_role("region", name="API requests by token")
     expect(tokens.get_by_role("cell", name="Guests")).to_be_visible()
 
