@@ -149,7 +149,7 @@ pub(super) async fn resolve_caller(
 /// Rejects callers who may not see the board while it is offline.
 pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
     if caller.access().deny_offline {
-        return Err(ApiError::BoardOffline);
+        return Err(ApiError::BoardOffline(caller.access().offline_for));
     }
     Ok(())
 }

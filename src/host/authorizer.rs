@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Debug};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -212,6 +213,7 @@ impl_for_pointers!(Authorizer {
 pub struct Access {
     pub(crate) visible_forums: VisibleForums,
     pub(crate) deny_offline: bool,
+    pub(crate) offline_for: Option<Duration>,
     pub(crate) extension: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -221,6 +223,7 @@ impl Access {
         Self {
             visible_forums,
             deny_offline: false,
+            offline_for: None,
             extension: None,
         }
     }
@@ -232,6 +235,16 @@ impl Access {
     pub fn deny_offline(self, deny_offline: bool) -> Self {
         Self {
             deny_offline,
+            ..self
+        }
+    }
+
+    /// Sets the time until the board is expected to be online again, for the header `retry-after` of 503 `board_offline`. It
+    /// has no effect without [`deny_offline`](Self::deny_offline). Default: `None`, and the response has no such header.
+    #[must_use]
+    pub fn offline_for(self, offline_for: Option<Duration>) -> Self {
+        Self {
+            offline_for,
             ..self
         }
     }

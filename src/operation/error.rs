@@ -31,7 +31,8 @@ pub(crate) enum ApiError {
     /// The budget is exhausted. Holds the time until the window ends.
     RateLimited(Duration),
     NotImplemented,
-    BoardOffline,
+    /// The board is offline. Holds the time until it is expected to be online.
+    BoardOffline(Option<Duration>),
     Internal(#[source] BoxError),
     /// The backend did not run the operation. Holds the time to wait before a retry.
     Overloaded(#[source] BoxError, Duration),
@@ -92,7 +93,7 @@ impl ApiError {
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited(after) | Self::Overloaded(_, after) => Some(*after),
-            Self::Board(_, _, after) => *after,
+            Self::BoardOffline(after) | Self::Board(_, _, after) => *after,
             Self::Idempotency(IdempotencyConflict::InProgress) => Some(IN_PROGRESS_RETRY_AFTER),
             _ => None,
         }
@@ -116,7 +117,7 @@ impl ApiError {
             Self::BodyNotFound => (ErrorCode::NotFound, text::NOT_FOUND),
             Self::RateLimited(_) => (ErrorCode::RateLimited, text::RATE_LIMITED),
             Self::NotImplemented => (ErrorCode::NotImplemented, text::NOT_IMPLEMENTED),
-            Self::BoardOffline => (ErrorCode::BoardOffline, text::BOARD_OFFLINE),
+            Self::BoardOffline(_) => (ErrorCode::BoardOffline, text::BOARD_OFFLINE),
             Self::Internal(_) | Self::Overloaded(..) => {
                 (ErrorCode::InternalError, text::INTERNAL_ERROR)
             }

@@ -54,6 +54,11 @@ fn panics(board: &FullBoard) {
     board.set_mode(FailureMode::Panic);
 }
 
+fn offline_for_a_minute(board: &FullBoard) {
+    *board.offline_for.lock().unwrap() = Some(Duration::from_secs(60));
+    offline(board);
+}
+
 fn offline(board: &FullBoard) {
     board.set_offline(true);
 }
@@ -121,6 +126,7 @@ fn cases() -> Vec<Case> {
         Case(Guest, |b| fail_with(b, || BoardError::NotImplemented), request("GET", "/forums"), 501, "not_implemented", NO_STORE, &[]),
         Case(Guest, offline, request("GET", "/forums"), 503, "board_offline", NO_STORE, &[]),
         Case(Alice, offline, reply(good), 503, "board_offline", NO_STORE, &[]),
+        Case(Guest, offline_for_a_minute, request("GET", "/forums"), 503, "board_offline", NO_STORE, &["retry-after"]),
         Case(Guest, no_setup, request("HEAD", "/forums"), 200, "", CACHED, &["etag"]),
         Case(Alice, no_setup, request("HEAD", "/messages/alice-1"), 200, "", NO_STORE, &[]),
         Case(Guest, no_setup, request("HEAD", "/threads/open-1/posts?limit=2"), 200, "", CACHED, &["etag", "link"]),

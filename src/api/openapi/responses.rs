@@ -224,7 +224,7 @@ fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
         }
         ErrorCode::InternalError => ApiError::internal("an example"),
         ErrorCode::NotImplemented => ApiError::NotImplemented,
-        ErrorCode::BoardOffline => ApiError::BoardOffline,
+        ErrorCode::BoardOffline => ApiError::BoardOffline(None),
         ErrorCode::Forbidden => by_board("The thread is locked."),
         ErrorCode::NotFound => ApiError::BodyNotFound,
         ErrorCode::Conflict => by_board("The post has changed since version 1."),

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use forum_api::async_trait;
 use forum_api::host::{
@@ -22,6 +23,7 @@ use super::{FailureMode, within_ten_seconds};
 pub(crate) struct FullBoard {
     mode: Mutex<FailureMode>,
     offline: AtomicBool,
+    pub(crate) offline_for: Mutex<Option<Duration>>,
     /// `true` if the access of a caller names the hidden forums instead of the visible ones.
     names_hidden_forums: AtomicBool,
     /// Visible forums of each account; "" is the guest. Other accounts have no access.
@@ -53,6 +55,7 @@ impl FullBoard {
         Arc::new(Self {
             mode: Mutex::default(),
             offline: AtomicBool::new(false),
+            offline_for: Mutex::default(),
             names_hidden_forums: AtomicBool::new(false),
             visible: Mutex::new(visible),
             deleted: Mutex::default(),
@@ -197,7 +200,7 @@ impl FullBoard {
         };
         let offline = self.offline.load(Ordering::SeqCst) && user != "admin";
         let is_moderator = IsModerator(matches!(user, "moderator" | "admin"));
-        let access = Access::new(forums);
+        let access = Access::new(forums).offline_for(*self.offline_for.lock().unwrap());
         Some(access.with_extension(is_moderator).deny_offline(offline))
     }
 }
