@@ -34,7 +34,7 @@ const SERVER_MODULES: &[&str] = &[
 /// Places with SQL.
 #[rustfmt::skip]
 const SQL: &[&str] = &[
-    "src/store/migrations.rs", "src/store/postgres/", "src/store/sqlite/", "src/store/sqlite_schema.rs", "src/store/sql/",
+    "src/store/erasure.rs", "src/store/migrations.rs", "src/store/postgres/", "src/store/sqlite/", "src/store/sqlite_schema.rs", "src/store/sql/",
     "src/webhook/event/", "src/audit.rs", "examples/existing_board", "examples/server/src/board",
 ];
 

@@ -15,6 +15,7 @@
 mod audit;
 mod deliveries;
 mod endpoints;
+mod erasure;
 mod idempotency;
 mod library_store;
 pub mod memory;
@@ -47,6 +48,7 @@ pub use deliveries::{
     ResponseFilter,
 };
 pub use endpoints::EndpointStore;
+pub use erasure::{ErasedMember, ErasureStatement};
 pub use idempotency::{
     BeginOutcome, Completion, IdempotencyNamespace, IdempotencyProgress, IdempotencyRecord,
     IdempotencyStore, IdempotentRequest, Reservation, ResourceIds, StoredResponse,

@@ -1,0 +1,249 @@
+//! Erasure of a member from the library's SQL tables.
+
+use serde_json::Value;
+
+use crate::model::UserId;
+
+/// A statement for SQLite and PostgreSQL, and its parameters `$1`, `$2` and so on, as text.
+pub type ErasureStatement = (&'static str, Vec<String>);
+
+/// A member whose account a host removes for good, with all personal data.
+///
+/// The host runs these statements in the transaction that removes the account, with any driver:
+///
+/// 1. each of [`statements`](Self::statements), which remove the member's tokens, stored responses and endpoints with their
+///    deliveries, and replace the member's data in the audit log;
+/// 2. the query [`FIND_EVENTS_SQL`](Self::FIND_EVENTS_SQL), and for each of its rows the statements of
+///    [`of_event`](Self::of_event).
+///
+/// The library caches none of these rows, so that all nodes follow from the next request on. A delivery that a worker
+/// is sending meanwhile is still sent. The host replaces names in its own entries of the audit log.
+///
+/// ```
+/// use forum_api::model::UserId;
+/// use forum_api::store::ErasedMember;
+///
+/// let member = ErasedMember::new(UserId::from(7), "mallory");
+/// let body = r#"{"data":{"post":{"author":{"userId":"7","username":"mallory"}}},"topic":"post.created"}"#;
+/// let statements = member.of_event("evt_1", body);
+/// assert!(statements[0].0.starts_with("UPDATE forum_api_events"));
+/// assert_eq!(statements[0].1[0], r#"{"data":{"post":{"author":null}},"topic":"post.created"}"#);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ErasedMember {
+    id: UserId,
+    name: String,
+    with_content: bool,
+}
+
+impl ErasedMember {
+    /// Query for the events that can contain the member. Its parameter `$1` is [`event_pattern`](Self::event_pattern), its
+    /// columns are the texts `id` and `body`.
+    pub const FIND_EVENTS_SQL: &'static str =
+        "SELECT id, body FROM forum_api_events WHERE body LIKE CAST($1 AS TEXT)";
+
+    /// Creates a member with the username that the audit log contains. The member's content stays, without author.
+    pub fn new(id: UserId, username: &str) -> Self {
+        Self {
+            id,
+            name: username.to_ascii_lowercase(),
+            with_content: false,
+        }
+    }
+
+    /// Removes also the events about content of the member, except those of its deletion, which lose its texts.
+    #[must_use]
+    pub fn with_content(self) -> Self {
+        Self {
+            with_content: true,
+            ..self
+        }
+    }
+
+    /// Returns the parameter of [`FIND_EVENTS_SQL`](Self::FIND_EVENTS_SQL).
+    pub fn event_pattern(&self) -> String {
+        format!("%{}%", self.id_in_json())
+    }
+
+    fn id_in_json(&self) -> String {
+        format!(r#""userId":"{}""#, self.id)
+    }
+
+    /// Returns the statements for all tables except the events, in order.
+    ///
+    /// Responses to other members that contain the member get an unknown outcome: a repeat of their requests gets 409.
+    pub fn statements(&self) -> Vec<ErasureStatement> {
+        let id = self.id.to_string();
+        let name = self.name.replace('\\', "\\\\").replace('_', "\\_");
+        let owner = format!("%; owner {};%", name.replace('%', "\\%"));
+        // The text of bytes is hexadecimal in PostgreSQL.
+        let hex = base16ct::lower::encode_string(self.id_in_json().as_bytes());
+        let in_response = vec![self.event_pattern(), format!("%{hex}%")];
+        let by_id = |sql| (sql, vec![id.clone()]);
+        vec![
+            (AUDIT_DETAILS, vec![id.clone(), owner]),
+            by_id("UPDATE forum_api_audit_log SET address = NULL WHERE actor = $1"),
+            by_id(OWN_RESPONSES),
+            (OTHER_RESPONSES, in_response),
+            by_id(DELIVERIES),
+            by_id("DELETE FROM forum_api_endpoints WHERE owner = $1"),
+            by_id("DELETE FROM forum_api_tokens WHERE owner = $1"),
+        ]
+    }
+
+    /// Returns the statements for an event with this id and this body.
+    pub fn of_event(&self, id: &str, body: &str) -> Vec<ErasureStatement> {
+        if !body.contains(&self.id_in_json()) {
+            return Vec::new();
+        }
+        match self.erased(body) {
+            Some(erased) => vec![
+                (UPDATE_EVENT, vec![erased, id.into()]),
+                (REMOVE_ANSWERS, vec![id.into()]),
+            ],
+            None => vec![
+                (
+                    "DELETE FROM forum_api_deliveries WHERE event = $1",
+                    vec![id.into()],
+                ),
+                (
+                    "DELETE FROM forum_api_events WHERE id = $1",
+                    vec![id.into()],
+                ),
+            ],
+        }
+    }
+
+    /// Returns the body without the member; `None` if the event is removed.
+    fn erased(&self, body: &str) -> Option<String> {
+        let mut body: Value = serde_json::from_str(body).ok()?;
+        let topic = body.get("topic").and_then(Value::as_str);
+        let is_deletion = matches!(topic, Some("post.deleted" | "thread.deleted"));
+        let data = body.get_mut("data")?;
+        let is_of = |pointer| self.is_id(data.pointer(pointer));
+        let has_own_thread = is_of("/thread/author/userId");
+        let is_own = has_own_thread || is_of("/post/author/userId");
+        // Ratings of the member are removed with the account.
+        if is_of("/member/userId") || self.with_content && is_own && !is_deletion {
+            return None;
+        }
+        if self.with_content
+            && has_own_thread
+            && let Some(title) = data.pointer_mut("/thread/title")
+        {
+            *title = "".into();
+        }
+        self.remove_from(data);
+        serde_json::to_string(&body).ok()
+    }
+
+    fn is_id(&self, value: Option<&Value>) -> bool {
+        value.and_then(Value::as_str) == Some(&*self.id.as_str())
+    }
+
+    fn remove_from(&self, value: &mut Value) {
+        match value {
+            Value::Object(fields)
+                if fields.contains_key("username") && self.is_id(fields.get("userId")) =>
+            {
+                *value = Value::Null;
+            }
+            Value::Object(fields) => fields
+                .values_mut()
+                .for_each(|value| self.remove_from(value)),
+            Value::Array(items) => items.iter_mut().for_each(|value| self.remove_from(value)),
+            _ => {}
+        }
+    }
+}
+
+/// Replaces details that contain the owner, a label, or the origin of a URL.
+const AUDIT_DETAILS: &str = r"
+    UPDATE forum_api_audit_log SET details = 'owner ' || CAST($1 AS TEXT)
+    WHERE details <> '' AND (action LIKE 'token.%' OR action LIKE 'endpoint.%') AND (
+        '; ' || lower(details) || ';' LIKE CAST($2 AS TEXT) ESCAPE '\'
+        OR target IN (
+            SELECT lookup FROM forum_api_tokens WHERE owner = CAST($1 AS TEXT)
+            UNION ALL
+            SELECT id FROM forum_api_endpoints WHERE owner = CAST($1 AS TEXT)
+            UNION ALL
+            SELECT target FROM forum_api_audit_log
+            WHERE action = 'token.issued' AND '; ' || lower(details) || ';' LIKE CAST($2 AS TEXT) ESCAPE '\'
+        )
+    )";
+
+const OWN_RESPONSES: &str = "
+    DELETE FROM forum_api_idempotency_keys
+    WHERE namespace IN (SELECT lookup FROM forum_api_tokens WHERE owner = $1)";
+
+const OTHER_RESPONSES: &str = "
+    UPDATE forum_api_idempotency_keys
+    SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
+    WHERE CAST(body AS TEXT) LIKE CAST($1 AS TEXT) OR CAST(body AS TEXT) LIKE CAST($2 AS TEXT)";
+
+/// A trigger removes the events that were fanned out to these endpoints only.
+const DELIVERIES: &str = "
+    DELETE FROM forum_api_deliveries
+    WHERE endpoint IN (SELECT id FROM forum_api_endpoints WHERE owner = $1)";
+
+const UPDATE_EVENT: &str = "UPDATE forum_api_events SET body = $1 WHERE id = $2";
+
+/// Removes what receivers have answered, because they can quote the event.
+const REMOVE_ANSWERS: &str = "
+    UPDATE forum_api_attempts SET answer = NULL, response_headers = NULL
+    WHERE delivery IN (SELECT id FROM forum_api_deliveries WHERE event = $1)";
+
+#[cfg(test)]
+mod tests {
+    use super::ErasedMember;
+    use crate::model::UserId;
+
+    /// Statements of the same tables are tested with a board on both databases.
+    #[test]
+    fn events_lose_the_member_or_are_removed() {
+        let stays = ErasedMember::new(UserId::from(7), "Mallory");
+        let goes = stays.clone().with_content();
+        let own = r#"{"userId":"7","username":"mallory"}"#;
+        let other = r#"{"userId":"77","username":"bob"}"#;
+        let event = |topic: &str, data: String| format!(r#"{{"data":{data},"topic":"{topic}"}}"#);
+        let post = |topic, thread: &str, author: &str, title| {
+            let thread = format!(r#"{{"author":{thread},"title":"{title}"}}"#);
+            event(
+                topic,
+                format!(r#"{{"post":{{"author":{author}}},"thread":{thread}}}"#),
+            )
+        };
+        let rating = |member, actor| {
+            event(
+                "member.rated",
+                format!(r#"{{"actor":{actor},"member":{member}}}"#),
+            )
+        };
+        let [created, deleted] = ["post.created", "post.deleted"];
+        let without_member = post(created, other, "null", "T");
+        for (body, expected_to_stay, expected_to_go) in [
+            (post(created, other, own, "T"), Some(without_member), None),
+            (
+                post(created, own, other, "T"),
+                Some(post(created, "null", other, "T")),
+                None,
+            ),
+            (
+                post(deleted, own, other, "T"),
+                Some(post(deleted, "null", other, "T")),
+                Some(post(deleted, "null", other, "")),
+            ),
+            (rating(own, other), None, None),
+            (
+                rating(other, own),
+                Some(rating(other, "null")),
+                Some(rating(other, "null")),
+            ),
+        ] {
+            assert_eq!(stays.erased(&body), expected_to_stay, "{body}");
+            assert_eq!(goes.erased(&body), expected_to_go, "{body}");
+        }
+        let unrelated = post(created, other, other, "T");
+        assert_eq!(goes.of_event("evt_1", &unrelated), []);
+    }
+}
