@@ -32,3 +32,4 @@ mod thread_row;
 pub mod threads;
 
 pub use reference_board::ReferenceBoard;
+pub use schema::leave_gap;

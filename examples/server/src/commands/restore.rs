@@ -16,7 +16,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{LOGS, refused};
 use crate::audit;
-use crate::board::db;
+use crate::board::{db, leave_gap};
 use crate::connect::DatabaseUrl;
 use crate::database_lock::DatabaseLock;
 use crate::keys::WebhookCipher;
@@ -92,7 +92,7 @@ impl RestoreCommand {
         let old = lock(&files.database)?;
         files.remove_copy().map_err(failed)?;
         let prepared = match self.write_copy(&files) {
-            Ok(()) => self.prepare(&files, &cipher).await,
+            Ok(()) => self.prepare(&files, &cipher, old.as_ref()).await,
             Err(error) => Err(failed(error)),
         };
         let restored = prepared.and_then(|key| files.replace().map(|()| key).map_err(failed));
@@ -161,9 +161,14 @@ impl RestoreCommand {
         io::copy(&mut backup, &mut copy).map(drop)
     }
 
-    /// Checks the copy, applies pending migrations, adds the entry to its audit log, and syncs it. Returns the id of
-    /// the key that the copy needs if the operator has no key.
-    async fn prepare(&self, files: &Files, cipher: &WebhookCipher) -> BoardResult<Option<KeyId>> {
+    /// Checks the copy, applies pending migrations, adds the entry to its audit log, advances its ids past those of the
+    /// `old` database, and syncs it. Returns the id of the key that the copy needs if the operator has no key.
+    async fn prepare(
+        &self,
+        files: &Files,
+        cipher: &WebhookCipher,
+        old: Option<&Connection>,
+    ) -> BoardResult<Option<KeyId>> {
         self.check_content(&files.copy)?;
         let location = DatabasePath::File {
             path: files.copy.clone(),
@@ -190,6 +195,9 @@ impl RestoreCommand {
             .await?;
         drop(board);
         database.close().await;
+        Connection::open(&files.copy)
+            .and_then(|copy| leave_gap(&copy, old))
+            .map_err(SqliteError::from)?;
         File::open(&files.copy)
             .and_then(|copy| copy.sync_all())
             .or_internal()?;

@@ -17,8 +17,8 @@ use crate::statements::{record_statements, take_statements};
 
 /// Tables with few rows, partial indexes, and subqueries and parameters with few rows.
 #[rustfmt::skip]
-const ALLOWED_SCANS: [&str; 19] = [
-    "access_version", "forum", "forum LEFT-JOIN", "forum_api_endpoints", "setting",
+const ALLOWED_SCANS: [&str; 20] = [
+    "access_version", "forum", "forum LEFT-JOIN", "forum_api_endpoints", "setting", "sqlite_sequence",
     "thread USING INDEX thread_long_and_hidden",
     "forum_api_events USING INDEX forum_api_events_waiting",
     "forum_api_events USING INDEX forum_api_events_quarantined",
@@ -51,7 +51,7 @@ const SEARCHES: [&str; 12] = [
     "subscription_by_target (member_id=? AND target=? AND created_at<?",
     "message_copy_by_time (owner_id=? AND folder=? AND sent_at<?",
     "message_copy_by_reading (owner_id=? AND folder=? AND <expr>=? AND sent_at<?",
-    "message_copy_in_inboxes (message_id=?",
+    "message_copy_by_message (message_id=?",
     "rating_by_subject (rater_id=? AND member_id=? AND post_id=? AND created_at>?",
     "session_by_use (used_at<?",
 ];

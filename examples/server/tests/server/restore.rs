@@ -102,6 +102,44 @@ fn a_link_in_the_place_of_a_file_of_the_server_is_not_followed() {
 }
 
 #[test]
+fn ids_that_a_backup_lacks_are_not_assigned_again() {
+    let directory = board("");
+    let add = |title| -> i64 {
+        let added = directory.run(&["forum", "add", title], "");
+        added.stdout.trim().parse().unwrap()
+    };
+    let lost = add("Lost");
+    assert_eq!(restore(&directory).status, 0);
+    assert!(add("New") > lost + 900_000);
+    let password = "a long password";
+    let server = Server::start(directory.clone(), &["--no-worker"]);
+    server.run_ok_with_input("member password admin --password-stdin", password);
+    let issue = "token issue --password-stdin --owner admin --scopes all";
+    let token = server.run_ok_with_input(issue, password).stdout;
+    let new = json!({ "title": "x", "body": "x" });
+    let thread = server
+        .post(token.trim_end(), "/forums/1/threads", &new)
+        .json();
+    for key in ["threadId", "firstPostId"] {
+        let id: i64 = thread[key].as_str().unwrap().parse().unwrap();
+        assert_eq!(id, 1_000_001, "{key}");
+    }
+    for title in ["General", "Help", "Members"] {
+        server.run_ok(&format!("forum add {title}"));
+    }
+    server.run_ok("generate --posts 1 --yes");
+    server.stop();
+    let last_post = || directory.query("SELECT CAST(max(id) AS TEXT) FROM post");
+    assert_eq!(last_post(), ["1000002"]);
+
+    // The replaced database has assigned more ids than the gap has.
+    directory.execute("UPDATE sqlite_sequence SET seq = 7000000 WHERE name = 'forum'");
+    fs::remove_file(directory.path().join("forum.db.before-restore")).unwrap();
+    assert_eq!(restore(&directory).status, 0);
+    assert_eq!(add("Newest"), 7_000_001);
+}
+
+#[test]
 fn a_backup_replaces_the_database_and_its_log() {
     let directory = board("");
     let server = Server::start(directory, &["--no-worker"]);

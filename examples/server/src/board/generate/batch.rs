@@ -43,12 +43,16 @@ struct GeneratedPost {
 }
 
 impl Batch {
-    /// Creates an empty batch whose ids follow the highest ids of the board.
+    /// Creates an empty batch whose ids follow the ids that the board has assigned.
     pub async fn begin(connection: &Connection<'_>) -> DbResult<Self> {
-        let find = "
-            SELECT
-                (SELECT coalesce(max(id), 0) FROM thread) AS last_thread,
-                (SELECT coalesce(max(id), 0) FROM post) AS last_post";
+        let find = connection.dialect(
+            "SELECT
+                (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'thread') AS last_thread,
+                (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'post') AS last_post",
+            "SELECT
+                coalesce(pg_sequence_last_value(pg_get_serial_sequence('thread', 'id')::regclass), 0) AS last_thread,
+                coalesce(pg_sequence_last_value(pg_get_serial_sequence('post', 'id')::regclass), 0) AS last_post",
+        );
         connection
             .one(find, &[], |row| {
                 Ok(Self {

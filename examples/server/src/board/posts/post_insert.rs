@@ -84,7 +84,7 @@ pub struct PostSlot {
 impl PostSlot {
     /// The id of the new post, which [`read`](Self::read) expects, in SQLite and in Postgres.
     pub const POST_ID: [&str; 2] = [
-        "(SELECT coalesce(max(id), 0) + 1 FROM post) AS new_post",
+        "(SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'post') AS new_post",
         "nextval(pg_get_serial_sequence('post', 'id')) AS new_post",
     ];
 
@@ -139,7 +139,7 @@ pub async fn thread(
             (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number,
             first_post_id, last_post_id, last_author_id)
         SELECT id, :title, :words, :author, :state, max(:at, newest_at), max(:at, newest_at), 1, post, post, :author
-        FROM forum, (SELECT coalesce(max(id), 0) + 1 AS post FROM post) AS next
+        FROM forum, (SELECT coalesce(max(seq), 0) + 1 AS post FROM sqlite_sequence WHERE name = 'post') AS next
         WHERE id = :forum
         RETURNING id, first_post_id, created_at",
         "INSERT INTO thread

@@ -91,6 +91,34 @@ pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
     }
 }
 
+/// Number of ids that a restore leaves out in each table, unless the replaced database has assigned more.
+const GAP: i64 = 1_000_000;
+
+/// Advances the ids of all tables of a restored SQLite database, so that ids of rows that the backup lacks are not
+/// assigned again: by [`GAP`], and past those that the `replaced` database has assigned, if it can be read.
+pub fn leave_gap(
+    restored: &rusqlite::Connection,
+    replaced: Option<&rusqlite::Connection>,
+) -> rusqlite::Result<()> {
+    let find = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
+    let find_last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?1";
+    let mut tables = restored.prepare(find)?;
+    for table in tables.query_map([], |row| row.get::<_, String>(0))? {
+        let table = table?;
+        let last = |connection: &rusqlite::Connection| -> rusqlite::Result<i64> {
+            connection.query_row(find_last, [&table], |row| row.get(0))
+        };
+        let assigned = replaced.and_then(|replaced| last(replaced).ok());
+        let seq = last(restored)?
+            .saturating_add(GAP)
+            .max(assigned.unwrap_or(0));
+        restored.execute("DELETE FROM sqlite_sequence WHERE name = ?1", [&table])?;
+        let insert = "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)";
+        restored.execute(insert, (&table, seq))?;
+    }
+    Ok(())
+}
+
 /// The tables of a board, in SQLite.
 #[cfg(test)]
 pub fn in_memory() -> rusqlite::Connection {
@@ -109,11 +137,11 @@ mod tests {
         for (migrations, checksum) in [
             (
                 POSTGRES,
-                "5c2d7fb453680e6871092ff90fc3c7f613a49654a86a40dd30e16b2bb83635ec",
+                "a75e3aa47a7f44c9876b3d0ba68793419f8b00452be37f404bdd1f60a84ec444",
             ),
             (
                 SQLITE,
-                "d93160bd07d018c31bd23cb79daa4eaa1b87f6b86e5b46e463909c86c0f2a401",
+                "25d624ed227a9972349c7229cd88380d248a87e2c40df01ea20e916591d67017",
             ),
         ] {
             let checksums = migrations.all.iter().map(Migration::checksum);

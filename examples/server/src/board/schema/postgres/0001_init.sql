@@ -135,8 +135,8 @@ CREATE TABLE post (
     edit_reason TEXT,
     -- Whether post.created was sent: the post was visible in a visible thread at some time.
     published BOOLEAN NOT NULL DEFAULT TRUE,
-    -- Post of the same thread to which this post replies. The column has no index: rows of posts are never deleted.
-    in_reply_to BIGINT REFERENCES post ON DELETE SET NULL,
+    -- Post of the same thread to which this post replies; its row can be removed.
+    in_reply_to BIGINT,
     body TEXT NOT NULL,
     body_html TEXT NOT NULL,
     body_words TEXT NOT NULL
@@ -259,7 +259,7 @@ CREATE TABLE message_copy (
 
 CREATE INDEX message_copy_by_time ON message_copy (owner_id, folder, sent_at, id);
 CREATE INDEX message_copy_by_reading ON message_copy (owner_id, folder, (read_at IS NULL), sent_at, id);
-CREATE INDEX message_copy_in_inboxes ON message_copy (message_id) WHERE folder = 'inbox';
+CREATE INDEX message_copy_by_message ON message_copy (message_id);
 
 CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'visible';
 

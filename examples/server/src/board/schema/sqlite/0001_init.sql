@@ -1,6 +1,7 @@
 -- Times are milliseconds since 1970, groups are names with commas between them, counts are of visible content only.
 -- Columns of words contain the words of a text, folded as a search folds them, with blanks between. Between two letters of
--- scripts without spaces, which are words, is the pair of both.
+-- scripts without spaces, which are words, is the pair of both. Ids with AUTOINCREMENT are not assigned again after the
+-- row was removed, or after a restore.
 
 CREATE TABLE setting (
     key TEXT PRIMARY KEY,
@@ -8,7 +9,7 @@ CREATE TABLE setting (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE member (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     username TEXT NOT NULL,
     title TEXT,
     avatar_url TEXT,
@@ -28,7 +29,7 @@ CREATE UNIQUE INDEX member_by_name ON member (lower(username));
 
 -- A list of groups that is null is the parent's.
 CREATE TABLE forum (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     parent_id INTEGER REFERENCES forum,
     position INTEGER NOT NULL,
     title TEXT NOT NULL,
@@ -83,7 +84,7 @@ CREATE TRIGGER access_of_gone_moderator AFTER DELETE ON forum_moderator BEGIN
 END;
 
 CREATE TABLE thread (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     forum_id INTEGER NOT NULL REFERENCES forum,
     title TEXT NOT NULL,
     author_id INTEGER REFERENCES member ON DELETE SET NULL,
@@ -107,7 +108,7 @@ CREATE TABLE thread (
 CREATE INDEX thread_by_activity ON thread (forum_id, last_activity_at DESC, id DESC);
 
 CREATE TABLE post (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     thread_id INTEGER NOT NULL REFERENCES thread ON DELETE CASCADE,
     number INTEGER NOT NULL,
     author_id INTEGER REFERENCES member ON DELETE SET NULL,
@@ -125,8 +126,8 @@ CREATE TABLE post (
     edit_reason TEXT,
     -- Whether post.created was sent: the post was visible in a visible thread at some time.
     published INTEGER NOT NULL DEFAULT TRUE,
-    -- Post of the same thread to which this post replies. The column has no index: rows of posts are never deleted.
-    in_reply_to INTEGER REFERENCES post ON DELETE SET NULL,
+    -- Post of the same thread to which this post replies; its row can be removed.
+    in_reply_to INTEGER,
     -- The texts follow the short columns, so that SQLite finds those on the first page of a long row.
     body TEXT NOT NULL,
     body_html TEXT NOT NULL,
@@ -166,7 +167,7 @@ CREATE INDEX subscription_by_target ON subscription (member_id, target, created_
 
 -- A thread's poll, written by the thread's author.
 CREATE TABLE poll (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     thread_id INTEGER NOT NULL UNIQUE REFERENCES thread ON DELETE CASCADE,
     question TEXT NOT NULL,
     max_choices INTEGER NOT NULL,
@@ -176,7 +177,6 @@ CREATE TABLE poll (
     version INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 
--- The id of a removed option is not reused, so that a late vote for it does not count for another.
 CREATE TABLE poll_option (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     poll_id INTEGER NOT NULL REFERENCES poll ON DELETE CASCADE,
@@ -207,7 +207,7 @@ CREATE TABLE vote (
 CREATE INDEX vote_by_option ON vote (option_id);
 
 CREATE TABLE rating (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
     rater_id INTEGER REFERENCES member ON DELETE SET NULL,
     post_id INTEGER REFERENCES post ON DELETE SET NULL,
@@ -229,7 +229,7 @@ CREATE TABLE member_ignore (
 
 -- Content that all copies of a message share.
 CREATE TABLE message (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     sender_id INTEGER REFERENCES member ON DELETE SET NULL,
     subject TEXT NOT NULL,
     body TEXT NOT NULL,
@@ -240,7 +240,7 @@ CREATE TABLE message (
 
 -- Copy of a message for one party. Copies in inboxes belong to the recipients.
 CREATE TABLE message_copy (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
     owner_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
     folder TEXT NOT NULL,
@@ -250,7 +250,7 @@ CREATE TABLE message_copy (
 
 CREATE INDEX message_copy_by_time ON message_copy (owner_id, folder, sent_at, id);
 CREATE INDEX message_copy_by_reading ON message_copy (owner_id, folder, (read_at IS NULL), sent_at, id);
-CREATE INDEX message_copy_in_inboxes ON message_copy (message_id) WHERE folder = 'inbox';
+CREATE INDEX message_copy_by_message ON message_copy (message_id);
 
 -- Search index: a row, with the post's id, for each post that is visible to all who see its forum, and for each visible
 -- post of a long thread that is hidden: a search excludes such threads by id. The title is in the row of the thread's
