@@ -10,7 +10,7 @@ use forum_api::store::sqlite::SqliteError;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use super::check_no_log;
+use super::{check_no_log, refused};
 use crate::database_lock::DatabaseLock;
 use crate::new_file::NewFile;
 use crate::output::Output;
@@ -42,6 +42,12 @@ impl BackupCommand {
         if !source.exists() {
             let reason = format!("the database \"{}\" does not exist", source.display());
             return Err(BoardError::not_found(reason));
+        }
+        if source.is_dir() {
+            let shown = source.display();
+            return Err(refused(&format!(
+                "cannot open the database \"{shown}\": it is a directory"
+            )));
         }
         let _lock = DatabaseLock::shared(url)?;
         let shown = self.path.display();
