@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use forum_api::Language;
 use forum_api::runtime::SystemClock;
-use forum_api::store::SchemaStatus;
 use forum_api::store::postgres::connect;
 use forum_api::store::sqlite::{Database, DatabasePath};
+use forum_api::store::{Migration, Migrations, SchemaStatus};
 use tokio::sync::Notify;
 
 use crate::board::{ReferenceBoard, db};
+use crate::demo::{Demo, body};
 use crate::postgres::{self, run_with_postgres};
 
 fn board(database: impl Into<db::BoardDatabase>) -> ReferenceBoard {
@@ -59,4 +60,69 @@ fn a_migration_does_not_wait_for_writes() {
         end.notify_one();
         writing.await.unwrap().unwrap();
     });
+}
+
+/// Migrations that a next version could have: `0001_init` is that of this version.
+const EXPAND: Migration = Migration {
+    name: "0002_expand",
+    sql: "ALTER TABLE post ADD COLUMN language TEXT;
+        CREATE TABLE reaction (post_id BIGINT NOT NULL, kind TEXT NOT NULL);
+        CREATE INDEX post_by_language ON post (language)",
+};
+
+const CONTRACT: Migration = Migration {
+    name: "0003_contract",
+    sql: "ALTER TABLE post DROP COLUMN edit_reason",
+};
+
+/// Applies the first `count` migrations of the next version.
+async fn upgrade(demo: &Demo, count: usize) {
+    let init = demo.for_backend(
+        include_str!("../../src/board/schema/sqlite/0001_init.sql"),
+        include_str!("../../src/board/schema/postgres/0001_init.sql"),
+    );
+    let name = "0001_init";
+    let all = vec![Migration { name, sql: init }, EXPAND, CONTRACT].leak();
+    let migrations = Migrations {
+        table: "board_migrations",
+        all: &all[..count],
+    };
+    let columns = ["name", "checksum"].map(|column| match column {
+        "name" => "SELECT name AS value FROM board_migrations ORDER BY step",
+        _ => "SELECT checksum AS value FROM board_migrations ORDER BY step",
+    });
+    let [names, checksums] = columns.map(|sql| demo.query_values::<String>(sql));
+    let applied: Vec<_> = names.await.into_iter().zip(checksums.await).collect();
+    demo.sql(&migrations.pending_sql(&applied).unwrap()).await;
+}
+
+#[tokio::test]
+async fn running_nodes_work_beside_the_expanded_schema_of_the_next_version() {
+    let demo = Demo::new().await;
+    demo.set("post.interval_seconds", "0").await;
+    let tea = demo.tea_posts_path().await;
+    let statuses = async || {
+        let (posted, post) = demo.post("bob", &tea, body("Sencha")).await;
+        let path = format!("{tea}/{}", post["postId"].as_str().unwrap());
+        let bob = demo.as_member("bob").await;
+        let edited = bob.patch(&path, &body("Gyokuro")).await.status;
+        let listed = demo.get("alice", &tea).await.0;
+        let searched = demo.get("guest", "/search?q=gyokuro").await.0;
+        let deleted = bob.delete(&path).await.status;
+        [posted, edited, listed, searched, deleted]
+    };
+    let all = [201, 200, 200, 200, 204];
+    assert_eq!(statuses().await, all);
+
+    upgrade(&demo, 2).await;
+    assert_eq!(statuses().await, all);
+    // A restarted node of this version does not start.
+    let status = demo.board.schema_status().await.unwrap();
+    assert_eq!(status, SchemaStatus::Newer);
+    assert!(demo.board.migrate().await.is_err());
+    assert_eq!(statuses().await, all);
+
+    // The last step needs the end of all nodes of this version.
+    upgrade(&demo, 3).await;
+    assert_eq!(statuses().await, [201, 500, 200, 200, 204]);
 }
