@@ -27,7 +27,7 @@ const SERVER_MODULES: &[&str] = &[
     "board::texts", "board::db", "board::schema", "board::access::groups", "board::access::permissions", "board::rules", "board::edit_rules", "board::settings", "board::markdown",
     "board::access", "board::accounts", "board::messages::recipients", "board::locks", "board::events",
     "board::search", "board::subscriptions", "board::thread_row", "board::posts", "board::polls", "board::threads", "board::messages", "board::ratings", "board::forums", "board::listings",
-    "board::reference_board", "board::authorizer", "board::commands", "board::copy", "board::demo", "board::generate", "board",
+    "board::reference_board", "board::authorizer", "board::commands", "board::erasure", "board::copy", "board::demo", "board::generate", "board",
     "webhooks", "connect", "server_parts", "http", "sign_in", "startup_banner", "bootstrap", "serve", "commands", "cli",
 ];
 

@@ -16,11 +16,13 @@ pub const FORUM_ADDED: AuditAction = AuditAction::from_static("forum.added");
 pub const FORUM_MODERATOR_ADDED: AuditAction = AuditAction::from_static("forum.moderator_added");
 pub const MEMBER_ADDED: AuditAction = AuditAction::from_static("member.added");
 pub const MEMBER_BANNED: AuditAction = AuditAction::from_static("member.banned");
+pub const MEMBER_ERASED: AuditAction = AuditAction::from_static("member.erased");
 pub const MEMBER_GROUPS_CHANGED: AuditAction = AuditAction::from_static("member.groups_changed");
 pub const MEMBER_PASSWORD_CHANGED: AuditAction =
     AuditAction::from_static("member.password_changed");
 pub const MEMBER_UNBANNED: AuditAction = AuditAction::from_static("member.unbanned");
 pub const POST_APPROVED: AuditAction = AuditAction::from_static("post.approved");
+pub const POST_DELETED: AuditAction = AuditAction::from_static("post.deleted");
 pub const POST_RESTORED: AuditAction = AuditAction::from_static("post.restored");
 pub const SETTING_CHANGED: AuditAction = AuditAction::from_static("setting.changed");
 pub const THREAD_LOCKED: AuditAction = AuditAction::from_static("thread.locked");

@@ -7,7 +7,7 @@ use forum_api::async_trait;
 use forum_api::host::{
     Access, Authorizer, BackendResult, BoardResult, OwnerAccess, RequestInfo, VisibleForums,
 };
-use forum_api::model::{ForumId, UserId};
+use forum_api::model::{ForumId, Timestamp, UserId};
 use forum_api::token::{Lookup, TokenRecord};
 
 use super::ReferenceBoard;
@@ -49,7 +49,8 @@ impl Authorizer for ReferenceBoard {
 
     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         let guest = self.load(None).await?;
-        Ok(guest.map_or_else(|| Access::new(VisibleForums::none()), access))
+        let no_access = || Access::new(VisibleForums::none());
+        Ok(guest.map_or_else(no_access, |guest| access(guest, self.clock.now())))
     }
 
     async fn member_access(
@@ -164,7 +165,7 @@ impl ReferenceBoard {
         if !request.is_background() {
             self.record_last_seen(&member);
         }
-        access(member)
+        access(member, self.clock.now())
     }
 
     fn record_last_seen(&self, actor: &Actor) {
@@ -179,10 +180,15 @@ impl ReferenceBoard {
 }
 
 /// The access that the library needs, with the actor for the board's own commands.
-fn access(actor: Actor) -> Access {
+fn access(actor: Actor, now: Timestamp) -> Access {
     let forums = VisibleForums::from_ids(actor.sees().map(ForumId::from));
     let locked_out = actor.offline && !actor.groups.contains(Group::Administrators);
+    let offline_for = actor
+        .offline_until
+        .filter(|until| *until > now)
+        .map(|until| until.saturating_duration_since(now));
     Access::new(forums)
         .deny_offline(locked_out)
+        .offline_for(offline_for)
         .with_extension(Arc::new(actor))
 }

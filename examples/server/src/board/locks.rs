@@ -113,9 +113,44 @@ pub async fn members(tx: &Transaction<'_>, ids: &[i64]) -> db::DbResult<()> {
     if is_exclusive(tx) || ids.is_empty() {
         return Ok(());
     }
+    tx.any(lock, bind![array(ids)]).await.map(drop)
+}
+
+/// Formats ids as an array of Postgres.
+fn array(ids: &[i64]) -> String {
     let texts: Vec<String> = ids.iter().map(i64::to_string).collect();
-    let array = format!("{{{}}}", texts.join(","));
-    tx.any(lock, bind![array]).await.map(drop)
+    format!("{{{}}}", texts.join(","))
+}
+
+/// Locks the threads of several posts, then the authors of these posts and of the visible posts in threads whose first
+/// posts are among them, and then the forums.
+pub async fn posts(tx: &Transaction<'_>, posts: &[i64]) -> db::DbResult<()> {
+    const STATEMENTS: [&str; 3] = [
+        "SELECT id FROM thread WHERE id IN (
+            SELECT thread_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
+        ) ORDER BY id FOR NO KEY UPDATE",
+        "SELECT id FROM member WHERE id IN (
+            SELECT author_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
+            UNION ALL
+            SELECT post.author_id FROM post JOIN thread ON thread.id = post.thread_id
+            WHERE thread.first_post_id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) AND post.state = 'visible'
+                AND thread.id IN (
+                    SELECT thread_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
+                )
+        ) ORDER BY id FOR NO KEY UPDATE",
+        "SELECT id FROM forum WHERE id IN (
+            SELECT forum_id FROM thread WHERE id IN (
+                SELECT thread_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
+            )
+        ) ORDER BY id FOR NO KEY UPDATE",
+    ];
+    if is_exclusive(tx) {
+        return Ok(());
+    }
+    for lock in STATEMENTS {
+        tx.any(lock, bind![array(posts)]).await?;
+    }
+    Ok(())
 }
 
 pub async fn forum(tx: &Transaction<'_>, id: i64) -> db::DbResult<()> {

@@ -11,6 +11,7 @@ pub mod copy;
 pub mod db;
 pub mod demo;
 mod edit_rules;
+mod erasure;
 mod events;
 pub mod forums;
 pub mod generate;

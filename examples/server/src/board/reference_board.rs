@@ -16,8 +16,7 @@ use super::access::actor::Actor;
 use super::access::board_rules::BoardRulesCache;
 use super::accounts::last_seen::LastSeenTimes;
 use super::db::{
-    BoardDatabase, DbResult, LogPosition, Query, Replicas, Statements, Transaction,
-    TransactionFuture,
+    BoardDatabase, LogPosition, Query, Replicas, Statements, Transaction, TransactionFuture,
 };
 use super::events::{Command, EventRecorder};
 use super::locks::LockTarget;
@@ -245,14 +244,12 @@ impl ReferenceBoard {
         entry: AuditEntry,
         change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
-        self.write(move |tx, events| {
-            Box::pin(async move {
-                let done = change(tx, events).await?;
-                record(tx, &entry).await?;
-                Ok(done)
+        let (_, done) = self
+            .write_counted(entry, |tx, events| {
+                Box::pin(async move { Ok((1, change(tx, events).await?)) })
             })
-        })
-        .await
+            .await?;
+        Ok(done)
     }
 
     /// Changes the board like [`write_audited`](Self::write_audited). Writes no entry if `change` returns `false`,
@@ -262,13 +259,33 @@ impl ReferenceBoard {
         entry: AuditEntry,
         change: impl RecordedChange<bool> + Clone + 'static,
     ) -> BoardResult<bool> {
+        let (_, changed) = self
+            .write_counted(entry, |tx, events| {
+                Box::pin(async move {
+                    let changed = change(tx, events).await?;
+                    Ok((u64::from(changed), changed))
+                })
+            })
+            .await?;
+        Ok(changed)
+    }
+
+    /// Changes the board like [`write_audited`](Self::write_audited). `change` returns the number of affected records and
+    /// another value. Adds the number to the entry in the log, and writes no entry for 0.
+    pub async fn write_counted<T: Send + 'static>(
+        &self,
+        entry: AuditEntry,
+        change: impl RecordedChange<(u64, T)> + Clone + 'static,
+    ) -> BoardResult<(u64, T)> {
         self.write(move |tx, events| {
             Box::pin(async move {
-                let changed = change(tx, events).await?;
-                if changed {
-                    record(tx, &entry).await?;
+                let (count, done) = change(tx, events).await?;
+                if count > 0 {
+                    let parameters = entry.insert_parameters(count);
+                    tx.execute_texts(AuditEntry::INSERT_SQL, &parameters)
+                        .await?;
                 }
-                Ok(changed)
+                Ok((count, done))
             })
         })
         .await
@@ -295,11 +312,6 @@ impl ReferenceBoard {
         })
         .await
     }
-}
-
-async fn record(tx: &Transaction<'_>, entry: &AuditEntry) -> DbResult<()> {
-    tx.execute_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters(1))
-        .await
 }
 
 /// A change that records its events.

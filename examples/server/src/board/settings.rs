@@ -5,6 +5,7 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 use std::time::Duration;
 
+use forum_api::model::Timestamp;
 use forum_api::{BoardDescription, async_trait};
 use serde_json::Value;
 
@@ -319,10 +320,16 @@ pub fn named(key: &str) -> Option<&'static dyn AnySetting> {
     ALL.iter().copied().find(|setting| setting.key() == key)
 }
 
-/// Takes the board offline or online. Returns `false` if the board is already in this state.
-pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> DbResult<bool> {
+/// Takes the board offline, with the time at which it is expected to be online again, or online. Returns `false` if the
+/// board is already in this state.
+pub async fn set_offline(
+    tx: &Transaction<'_>,
+    offline: bool,
+    until: Option<Timestamp>,
+) -> DbResult<bool> {
     if offline {
-        return put(tx, "board.offline", "true").await;
+        let value = until.map_or("true".into(), |until| until.to_string());
+        return put(tx, "board.offline", &value).await;
     }
     let delete = "DELETE FROM setting WHERE key = 'board.offline'";
     Ok(tx.execute(delete, &[]).await? > 0)

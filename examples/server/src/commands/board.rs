@@ -3,43 +3,49 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
+use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::ContentState;
+use forum_api::model::{ContentState, Timestamp};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::content::{self, effective_groups};
+use super::member_named;
 use crate::audit;
 use crate::board::access::groups::Groups;
 use crate::board::access::permissions::{AccessLists, TOP_FORUM};
 use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, ContentSize};
-use crate::board::posts::moderation::{self, ThreadFlag};
+use crate::board::posts::moderation::{self, PostsOfMember, ThreadFlag};
 use crate::board::{ReferenceBoard, accounts, demo, settings};
-use crate::options::amount;
-use crate::output::{Output, Table};
+use crate::options::{amount, time};
+use crate::output::{Output, Table, counted};
 use crate::prompt::Confirm;
 
 /// The whole board.
 #[derive(Debug, Subcommand)]
 pub enum BoardCommand {
     /// Take the board offline: the API returns 503 to all callers except administrators
-    Offline,
+    Offline {
+        /// Time at which the board is expected to be online again, for `retry-after` of the responses; the board stays
+        /// offline until `board online`
+        #[arg(long, value_name = "TIME", value_parser = time)]
+        until: Option<Timestamp>,
+    },
     /// Bring the board online
     Online,
 }
 
 impl BoardCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let offline = matches!(self, Self::Offline);
-        let action = if offline {
-            audit::BOARD_OFFLINE
-        } else {
-            audit::BOARD_ONLINE
+        let (offline, until, action) = match self {
+            Self::Offline { until } => (true, until, audit::BOARD_OFFLINE),
+            Self::Online => (false, None, audit::BOARD_ONLINE),
         };
-        let entry = audit::entry(action, "")?;
+        let details = until.map(|until| format!("until {until}"));
+        let entry = audit::entry(action, "")?.with_details(details.unwrap_or_default());
         let set = board.set_audited(entry, move |tx, _| {
-            Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
+            Box::pin(async move { Ok(settings::set_offline(tx, offline, until).await?) })
         });
         let (state, undo) = if offline {
             ("offline", " To undo, run `board online`.")
@@ -245,6 +251,76 @@ pub enum PostCommand {
     Approve(PostId),
     /// Restore a deleted post
     Restore(PostId),
+    /// Delete a post, or all posts of a member, as a moderator does; `post restore` restores a post
+    Delete(DeleteArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct DeleteArgs {
+    /// Post id; the id of a first post deletes the whole thread
+    #[arg(value_parser = id, required_unless_present = "by", conflicts_with = "by")]
+    id: Option<i64>,
+    /// Delete all posts of this member, and the threads that the member started
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Only posts since this time, for example 2026-01-31T18:00:00Z or 2026-01-31
+    #[arg(long, value_name = "TIME", requires = "by", value_parser = time)]
+    since: Option<Timestamp>,
+}
+
+impl DeleteArgs {
+    async fn delete(self, board: &ReferenceBoard) -> BoardResult<Output> {
+        if let Some(name) = self.by {
+            let member = member_named(board, name.clone()).await?.to_i64()?;
+            let since = self.since.map(|since| format!("; since {since}"));
+            let since = since.unwrap_or_default();
+            let entry = audit::entry(audit::POST_DELETED, "")?
+                .with_details(format_args!("by {name}{since}"));
+            let deleted = delete_posts(board, member, self.since, entry).await?;
+            return Output::message(format_args!("Deleted {} by {name:?}.", posts(deleted)));
+        }
+        let post = self.id.unwrap_or_default();
+        let is_changed = board
+            .set_audited(
+                audit::entry(audit::POST_DELETED, post)?,
+                move |tx, events| Box::pin(moderation::delete(tx, events, post)),
+            )
+            .await?;
+        Output::message_if_changed(
+            is_changed,
+            format!("Deleted post {post}. To undo, run `post restore {post}`."),
+            format!("Post {post} is already deleted."),
+        )
+    }
+}
+
+/// Formats a number of posts.
+pub fn posts(number: u64) -> String {
+    counted(number, "post", "posts")
+}
+
+/// Soft-deletes the posts of a member since a time, in several transactions. Returns their number.
+pub async fn delete_posts(
+    board: &ReferenceBoard,
+    member: i64,
+    since: Option<Timestamp>,
+    entry: AuditEntry,
+) -> BoardResult<u64> {
+    let earliest = since.unwrap_or(Timestamp::from_millis(i64::MIN));
+    let mut rest = PostsOfMember::new(member, earliest);
+    let mut all = 0;
+    loop {
+        let (deleted, next) = board
+            .write_counted(entry.clone(), move |tx, events| {
+                Box::pin(rest.delete_batch(tx, events))
+            })
+            .await?;
+        all += deleted;
+        match next {
+            Some(next) => rest = next,
+            None => return Ok(all),
+        }
+    }
 }
 
 impl PostCommand {
@@ -253,6 +329,7 @@ impl PostCommand {
             Self::List { state } => return content::list_posts(board, state).await,
             Self::Approve(PostId { id }) => (id, true, audit::POST_APPROVED, "Approved"),
             Self::Restore(PostId { id }) => (id, false, audit::POST_RESTORED, "Restored"),
+            Self::Delete(args) => return args.delete(board).await,
         };
         let entry = audit::entry(action, post)?;
         board

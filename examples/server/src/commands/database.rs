@@ -27,7 +27,7 @@ pub enum DatabaseCommand {
     /// Take the board offline or online
     #[command(subcommand)]
     Board(BoardCommand),
-    /// List, add and ban members, set groups and passwords
+    /// List, add, ban and erase members, set groups and passwords
     #[command(subcommand)]
     Member(MemberCommand),
     /// List and add forums, add moderators
@@ -36,7 +36,7 @@ pub enum DatabaseCommand {
     /// List, lock, unlock, pin and unpin threads
     #[command(subcommand)]
     Thread(ThreadCommand),
-    /// List, approve and restore posts
+    /// List, delete, approve and restore posts
     #[command(subcommand)]
     Post(PostCommand),
     /// Add, list, change and remove webhook endpoints

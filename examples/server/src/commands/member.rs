@@ -4,13 +4,15 @@ use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
 use serde_json::json;
 
+use super::board::{delete_posts, posts};
+use super::member_named;
 use crate::audit;
-use crate::board::access::groups::Groups;
+use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts::passwords;
 use crate::board::listings::{self, MemberListing};
 use crate::board::{ReferenceBoard, accounts, locks};
 use crate::output::{ListItem, Output};
-use crate::prompt;
+use crate::prompt::{self, Confirm};
 
 /// The board's members.
 #[derive(Debug, Subcommand)]
@@ -36,7 +38,23 @@ pub enum MemberCommand {
         password_stdin: bool,
     },
     /// Ban a member; their tokens and webhooks stop working
-    Ban(Name),
+    Ban {
+        #[command(flatten)]
+        member: Name,
+        /// Also delete all posts of the member, and the threads that the member started
+        #[arg(long)]
+        delete_posts: bool,
+    },
+    /// Remove the account of a person with their personal data, which cannot be undone
+    Erase {
+        #[command(flatten)]
+        member: Name,
+        /// Also remove all posts of the member, and the threads that the member started with the replies of others
+        #[arg(long)]
+        posts: bool,
+        #[command(flatten)]
+        confirm: Confirm,
+    },
     /// Lift a ban; the member's tokens work again
     Unban(Name),
     /// Set a member's groups
@@ -78,11 +96,20 @@ impl MemberCommand {
                 let hash = passwords::hash_new(password).await?;
                 (name, Change::PasswordHash(hash))
             }
-            Self::Ban(Name { name }) => (name, Change::Banned(true)),
+            Self::Ban {
+                member: Name { name },
+                delete_posts: false,
+            } => (name, Change::Banned(true)),
+            Self::Ban { member, .. } => return ban_with_posts(board, member.name).await,
+            Self::Erase {
+                member,
+                posts,
+                confirm,
+            } => return erase(board, member.name, posts, confirm).await,
             Self::Unban(Name { name }) => (name, Change::Banned(false)),
             Self::Groups { name, groups } => (name, Change::Groups(Groups::named(&groups)?)),
         };
-        change(board, name, new).await
+        Output::message(change(board, name, new).await?)
     }
 }
 
@@ -143,7 +170,65 @@ async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResul
     Output::new(id, json!({ "userId": id.to_string() }))
 }
 
-async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResult<Output> {
+/// Bans a member and soft-deletes their posts.
+async fn ban_with_posts(board: &ReferenceBoard, name: String) -> BoardResult<Output> {
+    let banned = change(board, name.clone(), Change::Banned(true)).await?;
+    let member = member_named(board, name.clone()).await?.to_i64()?;
+    let entry = audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {name}"));
+    let deleted = delete_posts(board, member, None, entry).await?;
+    Output::message(format_args!("{banned} Deleted {}.", posts(deleted)))
+}
+
+/// Text about the data of an erased member that the database does not contain.
+const ELSEWHERE: &str = "Backups, dumps, logs and receivers of webhooks still hold what they received before: see the section \
+                         Personal data of docs/operating.md.";
+
+/// Removes a member with their personal data.
+async fn erase(
+    board: &ReferenceBoard,
+    name: String,
+    with_posts: bool,
+    confirm: Confirm,
+) -> BoardResult<Output> {
+    let member = member_named(board, name.clone()).await?.to_i64()?;
+    let posts_of = if with_posts {
+        "Their posts, and the threads that they started with the replies of others, are removed."
+    } else {
+        "Their posts stay without author."
+    };
+    let checked = name.clone();
+    board
+        .read(move |connection| {
+            Box::pin(async move {
+                accounts::check_not_last_administrator(connection, member, &checked).await
+            })
+        })
+        .await?;
+    confirm.ask(&format!(
+        "This removes the account {name:?} (member {member}) with its tokens, endpoints and inbox. {posts_of}"
+    ))?;
+    if with_posts {
+        // The member writes no further posts. The deletion updates the counters and writes the events.
+        let ban = audit::entry(audit::MEMBER_BANNED, member)?;
+        board
+            .set_audited(ban, move |tx, _| {
+                Box::pin(async move { Ok(accounts::set_banned(tx, member, true).await?) })
+            })
+            .await?;
+        let entry =
+            audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {member}"));
+        delete_posts(board, member, None, entry).await?;
+    }
+    let entry = audit::entry(audit::MEMBER_ERASED, member)?;
+    board.erase(member, with_posts, entry).await?;
+    let remark = board.clear_free_space(member).await?;
+    Output::message(format_args!(
+        "Erased the member {member}. {posts_of}{remark} {ELSEWHERE}"
+    ))
+}
+
+/// Changes a member. Returns a text about the change.
+async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResult<String> {
     let (action, details, done, unchanged) = match &new {
         Change::PasswordHash(_) => (
             audit::MEMBER_PASSWORD_CHANGED,
@@ -176,24 +261,24 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
             Box::pin(async move {
                 let member = accounts::named(tx, &name).await?;
                 locks::member_and_administrators(tx, member).await?;
-                let administrators = accounts::administrators(tx).await?;
-                let changed = match new {
+                let leaves_administrators = match &new {
+                    Change::PasswordHash(_) => false,
+                    Change::Banned(banned) => *banned,
+                    Change::Groups(groups) => !groups.contains(Group::Administrators),
+                };
+                if leaves_administrators {
+                    accounts::check_not_last_administrator(tx, member, &name).await?;
+                }
+                Ok(match new {
                     Change::PasswordHash(hash) => {
                         accounts::set_password(tx, member, &hash).await?;
                         true
                     }
                     Change::Banned(banned) => accounts::set_banned(tx, member, banned).await?,
                     Change::Groups(groups) => accounts::set_groups(tx, member, groups).await?,
-                };
-                if administrators > 0 && accounts::administrators(tx).await? == 0 {
-                    let reason = format!(
-                        "{name:?} is the last administrator who can sign in; make another member administrator and set their password first"
-                    );
-                    return Err(BoardError::conflict(reason));
-                }
-                Ok(changed)
+                })
             })
         })
         .await?;
-    Output::message_if_changed(is_changed, done, unchanged)
+    Ok(if is_changed { done } else { unchanged })
 }

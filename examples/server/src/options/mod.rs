@@ -8,5 +8,5 @@ pub use arguments::{
     AdminOptions, COMMON_OPTIONS, Common, CopyTarget, DatabaseOptions, LogFormat, LogOptions,
     ServeArgs, SurfaceArg,
 };
-pub use values::{amount, days, without_password};
+pub use values::{amount, days, time, without_password};
 pub use webhooks::{RetryOptions, WebhookOptions};

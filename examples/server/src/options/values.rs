@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use forum_api::IpNet;
+use forum_api::model::Timestamp;
 use http::HeaderValue;
 
 /// Parses an address with a port, a port, or `localhost` with a port.
@@ -37,6 +38,13 @@ pub fn days(text: &str) -> Result<Duration, &'static str> {
     let days = within(text, 0..=36_500_u64);
     days.map(|days| Duration::from_secs(days * 24 * 60 * 60))
         .ok_or("expected a whole number of days from 0 to 36500")
+}
+
+/// Parses a time of RFC 3339, or a date, which is its beginning in UTC.
+pub fn time(text: &str) -> Result<Timestamp, &'static str> {
+    text.parse()
+        .or_else(|_| format!("{text}T00:00:00Z").parse())
+        .map_err(|_| "expected a time such as 2026-01-31T18:00:00Z, or a date such as 2026-01-31")
 }
 
 /// Parses a number of mebibytes.
@@ -149,7 +157,25 @@ pub fn without_password(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{listen_address, origin, without_password};
+    use super::{listen_address, origin, time, without_password};
+
+    #[test]
+    fn a_time_is_of_rfc_3339_or_a_date() {
+        for (text, expected) in [
+            ("2026-01-31", Some("2026-01-31T00:00:00.000Z")),
+            ("2026-01-31T18:00:00Z", Some("2026-01-31T18:00:00.000Z")),
+            (
+                "2026-01-31T18:00:00+01:00",
+                Some("2026-01-31T17:00:00.000Z"),
+            ),
+            ("2026-02-30", None),
+            ("yesterday", None),
+            ("", None),
+        ] {
+            let parsed = time(text).ok().map(|time| time.to_string());
+            assert_eq!(parsed.as_deref(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn an_origin_has_the_form_in_which_a_browser_sends_it() {

@@ -174,7 +174,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     async fn set_offline(&self, offline: bool) -> FixtureResult<()> {
         self.change(move |tx| {
             Box::pin(async move {
-                settings::set_offline(tx, offline).await?;
+                settings::set_offline(tx, offline, None).await?;
                 Ok(())
             })
         })

@@ -1,8 +1,13 @@
 //! Approval and edit reasons.
 
-use serde_json::json;
+use forum_api::model::Timestamp;
+use forum_api::runtime::Clock as _;
+use serde_json::{Value, json};
 
-use crate::demo::{Demo, body, field_values, number};
+use crate::board::access::groups::{Group, Groups};
+use crate::board::accounts;
+use crate::board::posts::moderation::{self, PostsOfMember};
+use crate::demo::{Demo, body, field_values, number, posts_path};
 
 /// Returns the topics of the events since the last call.
 async fn topics(demo: &Demo) -> Vec<String> {
@@ -80,4 +85,86 @@ async fn a_reason_is_stored_with_its_edit() {
             "SELECT coalesce(edit_reason, 'none') AS value FROM post WHERE edited_at IS NOT NULL";
         assert_eq!(demo.query_value::<String>(reason).await, expected);
     }
+}
+
+/// Deletes the posts of a member since a time, as an operator does. Returns the number of posts of each transaction.
+async fn delete_posts(demo: &Demo, name: &str, since: Timestamp) -> Vec<u64> {
+    let mut rest = PostsOfMember::new(demo.id(name).await, since);
+    let mut numbers = Vec::new();
+    loop {
+        let (number, next) = demo
+            .board
+            .write(move |tx, events| Box::pin(rest.delete_batch(tx, events)))
+            .await
+            .unwrap();
+        let Some(next) = next else {
+            return numbers;
+        };
+        numbers.push(number);
+        rest = next;
+    }
+}
+
+#[tokio::test]
+async fn an_operator_deletes_all_posts_of_a_member_as_a_moderator_does() {
+    let demo = Demo::new().await;
+    demo.add_endpoint().await;
+    demo.set("post.interval_seconds", "0").await;
+    demo.set("post.per_hour", "1000").await;
+    demo.change(|tx| {
+        Box::pin(async move {
+            let groups = Groups::of([Group::Members]);
+            accounts::add(tx, "spammer", groups, Timestamp::from_millis(0)).await?;
+            Ok(())
+        })
+    })
+    .await;
+    let counts = async || {
+        let forum = demo.forum("General").await;
+        let bob = demo.get("admin", "/members/@bob").await.1;
+        [
+            &forum["threadCount"],
+            &forum["postCount"],
+            &bob["postCount"],
+        ]
+        .map(Value::clone)
+    };
+    let before = counts().await;
+    let general = demo.threads_path("General").await;
+    let new = json!({ "title": "Zobrowka", "body": "Zobrowka" });
+    let (_, thread) = demo.post("spammer", &general, new).await;
+    let own = posts_path(&thread);
+    for name in ["spammer", "bob"] {
+        assert_eq!(demo.post(name, &own, body("Zobrowka")).await.0, 201);
+    }
+    let tea = demo.tea_posts_path().await;
+    for _ in 0..100 {
+        assert_eq!(demo.post("spammer", &tea, body("Zobrowka")).await.0, 201);
+    }
+    demo.advance(60);
+    let later = demo.clock.now();
+    demo.post("spammer", &tea, body("Zobrowka")).await;
+    topics(&demo).await;
+
+    assert_eq!(delete_posts(&demo, "spammer", later).await, [1]);
+    assert_eq!(topics(&demo).await, ["post.deleted"]);
+    let everything = Timestamp::from_millis(i64::MIN);
+    assert_eq!(delete_posts(&demo, "spammer", everything).await, [100, 2]);
+    let mut expected = vec!["post.deleted"; 101];
+    expected.push("thread.deleted");
+    assert_eq!(topics(&demo).await, expected);
+    assert_eq!(counts().await, before);
+    let (_, found) = demo.get("guest", "/search?q=zobrowka").await;
+    assert_eq!(found["items"], json!([]));
+    assert_eq!(demo.get("bob", &own).await.0, 404);
+
+    let first = number(&thread["firstPostId"]);
+    demo.restore(first).await.unwrap();
+    for expected in [true, false] {
+        let delete = demo
+            .board
+            .write(move |tx, events| Box::pin(moderation::delete(tx, events, first)));
+        assert_eq!(delete.await.unwrap(), expected);
+    }
+    assert_eq!(topics(&demo).await, ["thread.restored", "thread.deleted"]);
 }

@@ -41,6 +41,12 @@ fn commands_take_effect_between_two_requests_of_one_token() {
     for path in [server.api_url("/openapi.json"), server.url("/health")] {
         assert_eq!(get(&path).status, 200);
     }
+    assert_eq!(get(&server.api_url("/forums")).header("retry-after"), None);
+    server.run_ok("board offline --until 2999-01-01");
+    let offline = get(&server.api_url("/forums"));
+    assert!(offline.header_number("retry-after").unwrap() > 1_000_000_000);
+    server.run_ok("board offline --until 2001-01-01T00:00:00Z");
+    assert_eq!(get(&server.api_url("/forums")).header("retry-after"), None);
     server.run_ok("board online");
     assert_eq!(get(&server.api_url("/forums")).status, 200);
 

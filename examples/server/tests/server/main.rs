@@ -10,6 +10,7 @@ mod connections;
 mod copy;
 mod deliveries;
 mod deploy;
+mod erasure;
 mod faults;
 mod keys;
 mod kill;

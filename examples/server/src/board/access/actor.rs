@@ -21,7 +21,7 @@ const NO_POSITION: &str = "NULL";
 fn columns(position: &str) -> String {
     format!(
         "member.id AS member_id, {position} AS log_position, member.groups, member.last_seen_at,
-        EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline') AS offline,
+        (SELECT value FROM setting WHERE key = 'board.offline') AS offline,
         EXISTS (SELECT 1 FROM forum_api_endpoints WHERE enabled) AS has_endpoints,
         (SELECT value FROM setting WHERE key = 'post.body_max') AS body_max,
         (SELECT version FROM access_version) AS rules_version"
@@ -153,6 +153,8 @@ pub struct ActorRow {
     pub groups: Groups,
     pub last_seen: Option<Timestamp>,
     pub offline: bool,
+    /// The time at which the board is expected to be online again.
+    pub offline_until: Option<Timestamp>,
     /// True if a webhook endpoint is enabled.
     pub has_endpoints: bool,
     /// Maximum length of a body in characters.
@@ -206,12 +208,14 @@ impl ActorRow {
 
     fn read(row: &Row<'_>) -> DbResult<Self> {
         let groups: Option<Groups> = row.parsed("groups")?;
+        let offline = row.text("offline")?;
         Ok(Self {
             member: row.value("member_id")?,
             position: row.parsed("log_position")?,
             groups: groups.unwrap_or_default().with(Group::Guests),
             last_seen: row.value("last_seen_at")?,
-            offline: row.value("offline")?,
+            offline: offline.is_some(),
+            offline_until: offline.and_then(|until| Timestamp::parse(until).ok()),
             has_endpoints: row.value("has_endpoints")?,
             body_max: BODY_MAX.read(row.text("body_max")?),
             rules_version: row.value("rules_version")?,

@@ -127,14 +127,23 @@ pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::
     tx.execute(update, bind![member, hash]).await.map(drop)
 }
 
-/// Counts the administrators that can sign in: they have a password and are not banned.
-pub async fn administrators(connection: &Connection<'_>) -> db::DbResult<usize> {
-    let count = "
-        SELECT count(*) AS administrators FROM member
-        WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL";
-    connection
-        .one(count, &[], |row| row.count("administrators"))
-        .await
+/// Returns an error if the member is the only administrator who can sign in: the others have no password or are banned.
+pub async fn check_not_last_administrator(
+    connection: &Connection<'_>,
+    member: i64,
+    name: &str,
+) -> BoardResult<()> {
+    let find = "
+        SELECT id FROM member
+        WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL
+        ORDER BY id LIMIT 2";
+    let administrators: Vec<i64> = connection.all(find, &[], |row| row.value("id")).await?;
+    if administrators == [member] {
+        return Err(BoardError::conflict(format!(
+            "{name:?} is the last administrator who can sign in; make another member administrator and set their password first"
+        )));
+    }
+    Ok(())
 }
 
 /// Returns the hash of an administrator's password. The error is the same for an unknown member, a member without a

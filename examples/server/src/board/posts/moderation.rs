@@ -1,14 +1,14 @@
 //! Moderation of threads and posts by an operator.
 
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::ContentState;
+use forum_api::model::{ContentState, Timestamp};
 
-use super::post_events::{EDITED, REPLY_RESTORED, THREAD_RESTORED};
+use super::post_events::{EDITED, REPLY_DELETED, REPLY_RESTORED, THREAD_DELETED, THREAD_RESTORED};
 use super::post_row::PostRow;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{DbResult, Transaction, bind};
 use crate::board::events::EventRecorder;
-use crate::board::locks::LockTarget;
+use crate::board::locks::{self, LockTarget};
 
 /// Makes a post that awaits approval visible. For a first post, also makes its thread visible.
 pub async fn approve(
@@ -40,6 +40,96 @@ pub async fn restore(
             .await?;
     }
     Ok(())
+}
+
+/// Soft-deletes a post as a moderator does. For a first post, also deletes its thread. Returns `false` if the post is
+/// already deleted.
+pub async fn delete(
+    tx: &Transaction<'_>,
+    events: &mut EventRecorder,
+    post: i64,
+) -> BoardResult<bool> {
+    let item = lock_and_load(tx, post).await?;
+    delete_locked(tx, events, item, &BoardRules::load(tx).await?).await
+}
+
+/// Maximum number of posts that one transaction deletes.
+const MAX_BATCH: i64 = 100;
+
+/// Posts of a member that are not deleted. Newer posts come first, so that a reply has its own event even if the member
+/// also wrote the first post of its thread.
+#[derive(Clone, Copy, Debug)]
+pub struct PostsOfMember {
+    pub author: i64,
+    /// The earliest time of creation.
+    pub since: Timestamp,
+    /// Time of writing and id of the post after which the list continues.
+    after: (i64, i64),
+}
+
+impl PostsOfMember {
+    pub const fn new(author: i64, since: Timestamp) -> Self {
+        Self {
+            author,
+            since,
+            after: (i64::MAX, i64::MAX),
+        }
+    }
+
+    /// Soft-deletes the next posts as [`delete`] does. Returns their number, and the rest of the list; `None` at its end.
+    pub async fn delete_batch(
+        self,
+        tx: &Transaction<'_>,
+        events: &mut EventRecorder,
+    ) -> BoardResult<(u64, Option<Self>)> {
+        let find = "
+            SELECT id, written_at FROM post
+            WHERE author_id = :author AND (written_at, id) < (:time, :id) AND created_at >= :since AND state <> 'deleted'
+            ORDER BY written_at DESC, id DESC LIMIT :rows";
+        let (time, id) = self.after;
+        let parameters = bind! {
+            ":author": self.author, ":time": time, ":id": id, ":since": self.since, ":rows": MAX_BATCH,
+        };
+        let posts: Vec<(i64, i64)> = tx
+            .all(find, parameters, |row| {
+                Ok((row.value("written_at")?, row.value("id")?))
+            })
+            .await?;
+        let ids: Vec<_> = posts.iter().map(|(_, id)| *id).collect();
+        locks::posts(tx, &ids).await?;
+        let rules = BoardRules::load(tx).await?;
+        let mut deleted = 0;
+        for post in ids {
+            if let Some(item) = PostRow::load(tx, post).await? {
+                deleted += u64::from(delete_locked(tx, events, item, &rules).await?);
+            }
+        }
+        let rest = posts.last().map(|after| Self {
+            after: *after,
+            ..self
+        });
+        Ok((deleted, rest))
+    }
+}
+
+/// Deletes a post whose rows are locked.
+async fn delete_locked(
+    tx: &Transaction<'_>,
+    events: &mut EventRecorder,
+    mut item: PostRow,
+    rules: &BoardRules,
+) -> BoardResult<bool> {
+    if item.state == ContentState::Deleted {
+        return Ok(false);
+    }
+    let was_public = item.is_public();
+    item.set_state(tx, ContentState::Deleted, rules.counts(item.at.forum))
+        .await?;
+    if was_public {
+        item.record(tx, events, (THREAD_DELETED, REPLY_DELETED))
+            .await?;
+    }
+    Ok(true)
 }
 
 /// Locks and loads a post.

@@ -1,0 +1,172 @@
+//! Erasure of a member: the account, and what identifies the member in other rows.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use forum_api::audit::AuditEntry;
+use forum_api::host::{BoardError, BoardResult, OrInternal};
+use forum_api::model::UserId;
+use forum_api::store::ErasedMember;
+use rusqlite::{Connection, OpenFlags};
+use tokio::task::spawn_blocking;
+
+use super::ReferenceBoard;
+use super::db::{BoardDatabase, DbError, DbResult, Transaction, bind};
+use super::{accounts, locks};
+
+/// Time for which the cleaning of a SQLite file waits for other programs.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Removes the deleted posts of a member, and the threads that the member started.
+const POSTS: [&str; 4] = [
+    "UPDATE forum_api_idempotency_keys
+    SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
+    WHERE thread_id IN (SELECT CAST(id AS TEXT) FROM thread WHERE author_id = ?1)
+        OR post_id IN (SELECT CAST(id AS TEXT) FROM post WHERE author_id = ?1)",
+    "DELETE FROM subscription
+    WHERE target = 'thread' AND target_id IN (SELECT id FROM thread WHERE author_id = ?1)",
+    "DELETE FROM thread WHERE author_id = ?1",
+    "DELETE FROM post WHERE author_id = ?1",
+];
+
+/// Removes the account. Foreign keys remove the rows of the account, and the author of other rows.
+const ACCOUNT: [&str; 4] = [
+    "UPDATE thread SET last_author_id = NULL WHERE last_author_id = ?1",
+    "UPDATE post SET edit_reason = NULL WHERE edited_by = ?1 AND edit_reason IS NOT NULL",
+    "DELETE FROM message WHERE id IN (
+        SELECT message_id FROM message_copy WHERE owner_id = ?1
+        UNION ALL
+        SELECT id FROM message WHERE sender_id = ?1
+    ) AND NOT EXISTS (
+        SELECT 1 FROM message_copy WHERE message_id = message.id AND owner_id <> ?1
+    )",
+    "DELETE FROM member WHERE id = ?1",
+];
+
+/// Replaces the name in entries of the audit log that the commands of the server wrote.
+const AUDIT_LOG: [&str; 3] = [
+    "UPDATE forum_api_audit_log SET target = CAST($1 AS TEXT)
+    WHERE action LIKE 'member.%' AND lower(target) = lower(CAST($2 AS TEXT))",
+    "UPDATE forum_api_audit_log SET details = 'member ' || CAST($1 AS TEXT)
+    WHERE action = 'forum.moderator_added' AND lower(details) = 'member ' || lower(CAST($2 AS TEXT))",
+    "UPDATE forum_api_audit_log
+    SET details = 'by ' || CAST($1 AS TEXT) || substr(details, 4 + length(CAST($2 AS TEXT)))
+    WHERE action = 'post.deleted'
+        AND substr(lower(details) || ';', 1, 4 + length(CAST($2 AS TEXT))) = 'by ' || lower(CAST($2 AS TEXT)) || ';'",
+];
+
+impl ReferenceBoard {
+    /// Removes an account with all personal data. The posts stay without author, unless `with_posts` is set: then the
+    /// posts, which must be deleted already, are removed with the threads that the member started.
+    ///
+    /// # Errors
+    /// If the member does not exist, or is the last administrator who can sign in.
+    pub async fn erase(&self, member: i64, with_posts: bool, entry: AuditEntry) -> BoardResult<()> {
+        self.database
+            .migrate(move |tx| Box::pin(erase(tx, member, with_posts, entry)))
+            .await
+    }
+
+    /// Overwrites the space of the rows that [`erase`](Self::erase) removed, and the search index of former texts.
+    /// Returns a remark if this is left to Postgres.
+    ///
+    /// # Errors
+    /// If a SQLite file cannot be rewritten.
+    pub async fn clear_free_space(&self, member: i64) -> BoardResult<&'static str> {
+        match &self.database {
+            BoardDatabase::Sqlite(database) => {
+                let path = database
+                    .read(|connection| -> DbResult<Option<PathBuf>> {
+                        Ok(connection.path().map(PathBuf::from))
+                    })
+                    .await?;
+                let Some(path) = path.filter(|path| path.is_absolute()) else {
+                    return Ok("");
+                };
+                let cleared = spawn_blocking(move || rewrite(&path)).await.or_internal()?;
+                cleared.map_err(|error| {
+                    BoardError::internal(format!(
+                        "member {member} is erased, but the database file can still contain removed texts: {error}; stop the \
+                         server and run VACUUM with the program sqlite3"
+                    ))
+                })?;
+                Ok("")
+            }
+            BoardDatabase::Postgres(database) => {
+                let client = database.pool.get().await.or_internal()?;
+                Ok(match client.batch_execute(VACUUM).await {
+                    Ok(()) => "",
+                    Err(_) => {
+                        " Postgres removes the former versions of the rows with its next vacuum."
+                    }
+                })
+            }
+        }
+    }
+}
+
+/// Removes the former versions of rows from the tables, and their values from the statistics.
+const VACUUM: &str = "
+    VACUUM (ANALYZE) member, thread, post, post_text, rating, message, message_copy, forum_api_tokens,
+        forum_api_idempotency_keys, forum_api_events, forum_api_deliveries, forum_api_attempts, forum_api_endpoints,
+        forum_api_audit_log";
+
+async fn erase(
+    tx: &Transaction<'_>,
+    member: i64,
+    with_posts: bool,
+    entry: AuditEntry,
+) -> BoardResult<()> {
+    locks::board(tx).await?;
+    let find = "SELECT username FROM member WHERE id = ?1";
+    let name: Option<String> = tx
+        .first(find, bind![member], |row| row.value("username"))
+        .await?;
+    let absent = || BoardError::not_found(format!("unknown member \"{member}\""));
+    let name = name.ok_or_else(absent)?;
+    accounts::check_not_last_administrator(tx, member, &name).await?;
+    let mut erased = ErasedMember::new(UserId::from(member), &name);
+    if with_posts {
+        erased = erased.with_content();
+    }
+    for (statement, parameters) in erased.statements() {
+        tx.execute_texts(statement, &parameters).await?;
+    }
+    static FIND_EVENTS: LazyLock<String> =
+        LazyLock::new(|| ErasedMember::FIND_EVENTS_SQL.replace('$', "?"));
+    let events: Vec<(String, String)> = tx
+        .all(&FIND_EVENTS, bind![erased.event_pattern()], |row| {
+            Ok((row.value("id")?, row.value("body")?))
+        })
+        .await?;
+    for (event, body) in events {
+        for (statement, parameters) in erased.of_event(&event, &body) {
+            tx.execute_texts(statement, &parameters).await?;
+        }
+    }
+    let posts = if with_posts { &POSTS[..] } else { &[] };
+    for statement in posts.iter().chain(&ACCOUNT) {
+        tx.execute(statement, bind![member]).await?;
+    }
+    for statement in AUDIT_LOG {
+        tx.execute_texts(statement, &[member.to_string(), name.clone()])
+            .await?;
+    }
+    tx.execute_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters(1))
+        .await?;
+    Ok(())
+}
+
+/// Rewrites the search index and the file without the content of free pages, and empties the log.
+fn rewrite(path: &Path) -> DbResult<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.execute_batch("INSERT INTO post_text (post_text) VALUES ('optimize'); VACUUM")?;
+    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if is_busy {
+        return Err(DbError::Invalid("another program reads the database"));
+    }
+    Ok(())
+}

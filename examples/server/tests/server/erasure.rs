@@ -1,0 +1,228 @@
+//! Erasure of a member, while a server runs.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::client::{Response, get, send};
+use crate::program::{Server, ServerDirectory};
+
+/// Texts of the member that no other member has, and the name.
+const OWN: [&str; 7] = [
+    "zelda.quux",
+    "labelquux",
+    "purgedquux",
+    "hookquux",
+    "selfquux",
+    "reasonquux",
+    "192.0.2.77",
+];
+
+const POSTS: [&str; 5] = [
+    "titlequux",
+    "bodyquux",
+    "replyquux",
+    "formerquux",
+    "deletedquux",
+];
+
+/// Returns all bytes of the files of a SQLite database, or all rows of all tables in Postgres, in lower case.
+fn stored(directory: &ServerDirectory) -> String {
+    let text = if directory.is_in_postgres() {
+        let tables =
+            directory.query("SELECT tablename::TEXT FROM pg_tables WHERE schemaname = 'public'");
+        assert!(tables.len() > 25, "{tables:?}");
+        let rows = |table: &String| {
+            directory.query(&format!(
+                "SELECT CAST(item AS TEXT) FROM \"{table}\" AS item"
+            ))
+        };
+        tables.iter().flat_map(rows).collect::<String>()
+    } else {
+        let read = |name: &String| fs::read(directory.path().join(name)).unwrap();
+        let names = directory.files();
+        names
+            .iter()
+            .map(|name| String::from_utf8_lossy(&read(name)).into_owned())
+            .collect()
+    };
+    text.to_lowercase()
+}
+
+/// Asserts that each text is stored, or that none is. Bytes are hexadecimal in Postgres.
+#[track_caller]
+fn assert_stored(directory: &ServerDirectory, texts: &[&str], expected: bool) {
+    let stored = stored(directory);
+    for text in texts {
+        let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(
+            stored.contains(text) || stored.contains(&hex),
+            expected,
+            "{text}"
+        );
+    }
+}
+
+fn post_with_key(server: &Server, token: &str, path: &str, body: &Value) -> Response {
+    let bearer = format!("Bearer {token}");
+    let headers = [
+        ("authorization", &*bearer),
+        ("content-type", "application/json"),
+        ("idempotency-key", "k"),
+    ];
+    send("POST", &server.api_url(path), &headers, &body.to_string())
+}
+
+#[test]
+fn an_erased_member_leaves_no_text_name_or_address() {
+    for with_posts in [false, true] {
+        let server = Server::new(&["--no-worker"]);
+        server.remove_post_limits();
+        let directory = &server.directory;
+        let counts = || {
+            let forums = server.get(&server.token("alice"), "/forums").json();
+            ["threadCount", "postCount"].map(|key| forums["items"][1][key].clone())
+        };
+        let before = counts();
+        for command in [
+            "member add Zelda.Quux --groups members,staff",
+            "member ban zelda.quux",
+            "member unban ZELDA.quux",
+            "forum moderator 2 zelda.quux",
+            "webhook add --url https://receiver.example",
+            "webhook add --url https://hookquux.example/ --owner zelda.quux",
+        ] {
+            server.run_ok(command);
+        }
+        let issue = "token issue --password-stdin --owner zelda.quux --scopes all --label";
+        let tokens = ["purgedquux", "labelquux"].map(|label| {
+            let issued = server.run_ok_with_input(&format!("{issue} {label}"), server.password());
+            issued.stdout.trim_end().to_owned()
+        });
+        server.run_ok(&format!("token revoke {}", &tokens[0][10..26]));
+        server.run_ok("token purge --older-than 0");
+        let zelda = &tokens[1];
+        let bob = server.token("bob");
+
+        let id = server.get(zelda, "/me").json()["owner"]["userId"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let thread = json!({ "title": "titlequux", "body": "bodyquux", "subscribe": true });
+        let thread = server.post(zelda, "/forums/2/threads", &thread).json();
+        let own = format!("/threads/{}/posts", thread["threadId"].as_str().unwrap());
+        let answer = |token, path: &str, body: &str| {
+            let reply = server.post(token, path, &json!({ "body": body }));
+            format!("{path}/{}", reply.json()["postId"].as_str().unwrap())
+        };
+        let other = "/threads/1/posts";
+        let reply = answer(zelda, other, "formerquux");
+        let edit = r#"{"body":"replyquux","reason":"reasonquux"}"#;
+        assert_eq!(server.send("PATCH", zelda, &reply, edit).status, 200);
+        let deleted = answer(zelda, other, "deletedquux");
+        assert_eq!(server.send("DELETE", zelda, &deleted, "").status, 204);
+        answer(&bob, &own, "guestquux");
+        answer(&bob, other, "otherquux");
+        let to = |name: &str, text: &str| json!({ "to": [name], "subject": text, "body": text });
+        let to_self = to("@zelda.quux", "selfquux");
+        assert_eq!(
+            post_with_key(&server, zelda, "/messages", &to_self).status,
+            201
+        );
+        assert_eq!(
+            server
+                .post(zelda, "/messages", &to("@bob", "sentquux"))
+                .status,
+            201
+        );
+        let to_zelda = to("@zelda.quux", "keptquux");
+        assert_eq!(
+            post_with_key(&server, &bob, "/messages", &to_zelda).status,
+            201
+        );
+        let rating = json!({ "points": 1, "comment": "ratedquux" });
+        assert_eq!(
+            server
+                .post(zelda, "/members/@bob/reputation", &rating)
+                .status,
+            201
+        );
+        directory.execute(&format!(
+            "INSERT INTO forum_api_audit_log (id, occurred_at, actor, origin, address, action, target, details, count)
+            VALUES ('aud_x', 1, '{id}', 'panel', '192.0.2.77', 'token.revoked', 'x', '', 1)"
+        ));
+        assert_stored(directory, &OWN, true);
+        assert_stored(directory, &POSTS, true);
+
+        let posts = if with_posts { " --posts" } else { "" };
+        let erase = format!("member erase zelda.quux{posts}");
+        server.run(&erase).assert_error("Pass --yes to confirm.");
+        let erased = server.run_ok(&format!("{erase} --yes"));
+        assert!(
+            erased.stdout.contains(&format!("Erased the member {id}.")),
+            "{erased:?}"
+        );
+        assert_stored(directory, &OWN, false);
+        let stays = ["guestquux", "titlequux", "replyquux"];
+        assert_stored(directory, &stays, !with_posts);
+        assert_stored(
+            directory,
+            &["otherquux", "sentquux", "keptquux", "ratedquux"],
+            true,
+        );
+        if with_posts {
+            assert_stored(directory, &POSTS, false);
+            assert_eq!(counts(), before);
+        }
+
+        assert_eq!(server.get(zelda, "/me").status, 401);
+        for name in [&*id, "@zelda.quux"] {
+            assert_eq!(server.get(&bob, &format!("/members/{name}")).status, 404);
+        }
+        let list = get(&server.api_url(&own));
+        assert_eq!(list.status, if with_posts { 404 } else { 200 });
+        if !with_posts {
+            assert_eq!(list.json()["items"][0]["author"], Value::Null);
+            let found = get(&server.api_url("/search?q=replyquux")).json();
+            assert_eq!(found["items"][0]["author"], Value::Null);
+        }
+        let inbox = server.get(&bob, "/messages").json();
+        assert_eq!(inbox["items"][0]["sender"], Value::Null);
+        let repeated = post_with_key(&server, &bob, "/messages", &to_zelda);
+        assert_eq!(
+            (repeated.status, &*repeated.error_code()),
+            (409, "CONFLICT")
+        );
+        let audit = server.run_ok("audit list --json").json();
+        let targets: Vec<_> = audit
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| {
+                let text = |key: &str| entry[key].as_str().unwrap().to_owned();
+                (text("action"), text("target"), text("details"))
+            })
+            .collect();
+        for (action, target, details) in [
+            ("member.erased", &*id, ""),
+            ("member.unbanned", &id, ""),
+            ("forum.moderator_added", "2", &format!("member {id}")),
+        ] {
+            let entry = (action.into(), target.into(), details.into());
+            assert!(targets.contains(&entry), "{action}: {targets:?}");
+        }
+        let owner = format!("owner {id}");
+        let replaced = targets.iter().filter(|(_, _, details)| *details == owner);
+        assert_eq!(replaced.count(), 3);
+        let next = server
+            .run_ok("member add zelda.quux --groups members")
+            .stdout;
+        assert!(
+            next.trim_end().parse::<i64>().unwrap() > id.parse().unwrap(),
+            "{next}"
+        );
+        server
+            .run("member erase admin --yes")
+            .assert_error("is the last administrator");
+    }
+}
