@@ -145,4 +145,6 @@ mod usage;
 
 pub use access::is_same_origin_form;
 pub use builder::{Panel, PanelBuilder, PanelSettings};
+#[doc(hidden)]
+pub use pretty_json::pretty_json;
 pub use response::security_headers;

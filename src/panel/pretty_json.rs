@@ -4,7 +4,7 @@
 const MAX_DEPTH: usize = 20;
 
 /// Breaks a JSON text into indented lines. Keeps the order of fields and the spelling of strings and numbers.
-pub(super) fn pretty_json(text: &str) -> String {
+pub fn pretty_json(text: &str) -> String {
     let mut pretty = String::new();
     let mut depth: usize = 0;
     let mut in_string = false;

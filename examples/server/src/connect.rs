@@ -60,13 +60,21 @@ pub async fn existing(
     }
 }
 
+/// Opens the database of an existing board for a command, with pending migrations, too.
+///
+/// # Errors
+/// If the database has no board.
+pub async fn unmigrated(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
+    let parsed = DatabaseUrl::of_board(url, &DatabaseOptions::COMMAND).await?;
+    parsed.open_unmigrated(Language::English)
+}
+
 /// Applies the pending migrations to the database of an existing board. Returns their names.
 ///
 /// # Errors
 /// If the database has no board, or its schema is newer than the program, or a migration fails.
 pub async fn migrate(url: &str) -> BoardResult<Vec<String>> {
-    let parsed = DatabaseUrl::of_board(url, &DatabaseOptions::COMMAND).await?;
-    let (database, board) = parsed.open_unmigrated(Language::English)?;
+    let (database, board) = unmigrated(url).await?;
     let mut applied = board.pending_migrations().await?;
     database.migrate_library().await?;
     board.migrate().await?;
@@ -115,12 +123,13 @@ impl DatabaseUrl {
                 Ok(Self::Sqlite(file, settings()))
             }
             Some(("postgres" | "postgresql", _)) => {
-                let pool = postgres::connect(url, options.postgres_connections)?;
+                let url = named(url, options.application);
+                let pool = postgres::connect(&url, options.postgres_connections)?;
                 Ok(Self::Postgres(pool))
             }
             _ => Err(BoardError::validation(
                 "database",
-                "unsupported database URL: use sqlite:PATH, sqlite::memory: or postgres://…",
+                "unsupported database URL: use PATH, sqlite:PATH, sqlite::memory: or postgres://…",
             )),
         }
     }
@@ -256,6 +265,15 @@ impl DatabaseUrl {
         };
         Ok((database.clone(), board(database, language)))
     }
+}
+
+/// Adds the name of the program to the URL of Postgres, unless it has one.
+fn named(url: &str, application: &str) -> String {
+    if url.contains("application_name=") {
+        return url.into();
+    }
+    let separator = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{separator}application_name={application}")
 }
 
 /// Checks that the directory of a SQLite database exists.

@@ -10,6 +10,7 @@ use std::process;
 use forum_api::host::{BoardError, BoardResult};
 use rustix::fs::OFlags;
 
+use crate::options::NODE;
 use crate::own_files;
 
 /// Use of a database by this process, until this value is dropped. Databases in memory and in Postgres have no lock.
@@ -91,7 +92,7 @@ impl ServerLock {
             };
             file.set_len(0)?;
             file.rewind()?;
-            write!(file, "process {} on {address}", process::id())?;
+            write!(file, "{NODE} process {} on {address}", process::id())?;
             // A server holds the lock exclusively only up to this line.
             file.lock_shared()
         })?;
@@ -100,6 +101,16 @@ impl ServerLock {
             other,
         }))
     }
+}
+
+/// Returns the description of the server that started last, such as `forum-server/0.1.0 process 7 on 127.0.0.1:8080`, if
+/// it runs.
+pub fn running_server(database: &str) -> Option<String> {
+    let path = format!("{}.server", sqlite_path(database)?);
+    let text = fs::read_to_string(path).ok()?;
+    let process = text.split(' ').nth(2)?;
+    // The file of a killed process exists until the next server stops.
+    Path::new("/proc").join(process).exists().then_some(text)
 }
 
 /// A locked file beside a database. The last process that drops it removes the file.

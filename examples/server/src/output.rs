@@ -1,19 +1,32 @@
 //! Output of commands on stdout and stderr, and their exit status.
 
 use std::fmt::{self, Display};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
+use clap::Args;
 use clap::builder::styling::{AnsiColor, Style};
 use forum_api::host::{BoardError, BoardResult, OrInternal};
+use forum_api::model::Timestamp;
+use forum_api::runtime::{Clock, SystemClock};
+use indicatif::HumanCount;
+use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use serde_json::json;
 
-/// Maximum width of a table in columns, if it has columns that can be shortened.
-const MAX_WIDTH: usize = 120;
+use crate::options::count;
 
-/// Minimum width of a column that is shortened.
-const MIN_WIDTH: usize = 8;
+/// Number of items of a list at a terminal without `--limit`.
+const TERMINAL_LIMIT: usize = 50;
+
+/// Width of a terminal of unknown width.
+const DEFAULT_WIDTH: usize = 80;
+
+/// Minimum width of a column that can be long.
+const MIN_LONG_WIDTH: usize = 8;
+
+/// Minimum width of other columns. The first one is never shortened.
+const MIN_WIDTH: usize = 4;
 
 const BOLD: Style = Style::new().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
@@ -35,9 +48,24 @@ impl Output {
         Ok(Self { text, json })
     }
 
-    /// Returns an output that prints a table with a row for each item, or a JSON array of all items.
-    pub fn list<const N: usize, T: ListItem<N>>(all: Vec<T>) -> BoardResult<Self> {
-        Self::new(Table::of(&all), all)
+    /// Returns an output that prints a table with a row for each item, or a JSON array, up to the limit. At a terminal
+    /// a line with the number of all items follows a shortened table.
+    pub fn list<const N: usize, T: ListItem<N>>(all: Vec<T>, limit: Limit) -> BoardResult<Self> {
+        let is_terminal = io::stdout().is_terminal();
+        let default = if is_terminal {
+            TERMINAL_LIMIT
+        } else {
+            usize::MAX
+        };
+        let total = all.len();
+        let mut shown = all;
+        shown.truncate(limit.max.unwrap_or(default));
+        let mut text = Table::of(&shown).to_string();
+        if is_terminal && shown.len() < total {
+            let [count, total] = [shown.len(), total].map(|count| HumanCount(count as u64));
+            text += &format!("{count} of {total}; --limit N shows more or fewer");
+        }
+        Self::new(text, shown)
     }
 
     /// Returns an output that prints nothing, or `{"ok":true}`.
@@ -81,6 +109,57 @@ impl Output {
     }
 }
 
+/// Number of items of a list.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Limit {
+    /// Maximum number of items [default: 50 at a terminal, otherwise all]
+    #[arg(long = "limit", value_name = "N", value_parser = count)]
+    max: Option<usize>,
+}
+
+impl Limit {
+    /// Returns whether a list needs no further items. At a terminal, all of them are counted.
+    pub fn is_reached(self, count: usize) -> bool {
+        !io::stdout().is_terminal() && self.max.is_some_and(|max| count >= max)
+    }
+}
+
+/// Formats a time in a table: at a terminal relative to now, for example `3d ago`.
+pub fn time(time: Timestamp) -> String {
+    if io::stdout().is_terminal() {
+        relative(time, SystemClock.now())
+    } else {
+        time.to_string()
+    }
+}
+
+fn relative(time: Timestamp, now: Timestamp) -> String {
+    let left = time.saturating_duration_since(now).as_secs();
+    let seconds = left.max(now.saturating_duration_since(time).as_secs());
+    let amount = match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    };
+    match left {
+        0 => format!("{amount} ago"),
+        _ => format!("in {amount}"),
+    }
+}
+
+/// Returns a text of a member or an administrator for a table: quoted and escaped, unless it can be confused neither
+/// with other cells nor with an absent value.
+pub fn quoted(text: &str) -> String {
+    let quoted = format!("{text:?}");
+    let is_plain = quoted.len() == text.len() + 2
+        && !text.is_empty()
+        && text.trim() == text
+        && !text.starts_with('(')
+        && !text.contains("  ");
+    if is_plain { text.into() } else { quoted }
+}
+
 /// Returns a number and its noun, for example `2 tokens`.
 pub fn counted<N: Display + From<u8> + PartialEq>(count: N, one: &str, several: &str) -> String {
     let noun = if count == N::from(1) { one } else { several };
@@ -105,43 +184,44 @@ pub fn heading(text: impl Display) -> String {
     format!("{BOLD}{text}{BOLD:#}")
 }
 
-/// Formats a state in its colour.
-pub fn coloured_state(state: &str) -> String {
+/// Formats a state in its colour. `shown` is the state or its beginning.
+pub fn coloured_state(state: &str, shown: &str) -> String {
     let style = match state {
         "active" | "delivered" | "enabled" | "valid" => GREEN,
-        "banned" | "dead" | "disabled after failures" | "gone" | "revoked" => RED,
+        "banned" | "dead" | "disabled after failures" | "failing" | "gone" | "revoked" => RED,
         "disabled" | "expired" | "retrying" | "withheld" => YELLOW,
-        _ => return state.into(),
+        _ => return shown.into(),
     };
-    format!("{style}{state}{style:#}")
+    format!("{style}{shown}{style:#}")
 }
 
 /// An item of a list.
 pub trait ListItem<const N: usize>: Serialize {
     const HEADINGS: [&'static str; N];
 
-    /// Headings of the columns whose cells are shortened, so that the table is at most 120 columns wide.
-    const SHORTENED: &'static [&'static str] = &[];
+    /// Headings of the columns that can be long. They are the first that are shortened at a terminal.
+    const LONG: &'static [&'static str] = &[];
 
     fn cells(&self) -> [String; N];
 }
 
-/// Columns of text under headings. Cells of a column have the width of the longest one.
+/// Columns of text under headings. A column has the width of its longest cell; at a terminal, cells and headings are
+/// shortened until the table fits.
 ///
 /// `comfy-table` wraps a cell between words and measures cells with colours only with `crossterm`; `tabled` needs nine
 /// more crates.
 #[derive(Debug)]
 pub struct Table<const N: usize> {
     headings: [&'static str; N],
-    shortened: &'static [&'static str],
+    long: &'static [&'static str],
     rows: Vec<[String; N]>,
 }
 
 impl<const N: usize> Table<N> {
-    pub const fn new(headings: [&'static str; N]) -> Self {
+    pub const fn new(headings: [&'static str; N], long: &'static [&'static str]) -> Self {
         Self {
             headings,
-            shortened: &[],
+            long,
             rows: Vec::new(),
         }
     }
@@ -149,9 +229,8 @@ impl<const N: usize> Table<N> {
     /// Returns a table with one row for each item.
     pub fn of<T: ListItem<N>>(items: &[T]) -> Self {
         Self {
-            headings: T::HEADINGS,
-            shortened: T::SHORTENED,
             rows: items.iter().map(ListItem::cells).collect(),
+            ..Self::new(T::HEADINGS, T::LONG)
         }
     }
 
@@ -159,47 +238,71 @@ impl<const N: usize> Table<N> {
         self.rows.push(cells);
     }
 
-    fn widths(&self) -> [usize; N] {
+    fn widths(&self, max: usize) -> [usize; N] {
         let mut widths = self.headings.map(str::len);
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = cell.chars().count().max(*width);
             }
         }
-        while widths.iter().sum::<usize>() + 2 * N.saturating_sub(1) > MAX_WIDTH {
-            let columns = widths.iter_mut().zip(self.headings);
-            let shortened = columns.filter(|(_, heading)| self.shortened.contains(heading));
-            match shortened.map(|(width, _)| width).max() {
-                Some(widest) if *widest > MIN_WIDTH => *widest -= 1,
-                _ => break,
+        for (min, only_long) in [(MIN_LONG_WIDTH, true), (MIN_WIDTH, false)] {
+            while widths.iter().sum::<usize>() + 2 * N.saturating_sub(1) > max {
+                let columns = widths.iter_mut().zip(self.headings).skip(1);
+                let shortened =
+                    columns.filter(|(_, heading)| !only_long || self.long.contains(heading));
+                match shortened.map(|(width, _)| width).max() {
+                    Some(widest) if *widest > min => *widest -= 1,
+                    _ => break,
+                }
             }
         }
         widths
     }
+
+    /// Formats the table with lines of at most this width.
+    fn format(&self, max: usize) -> String {
+        let widths = self.widths(max);
+        let titles = widths.iter().zip(self.headings);
+        let titles = titles.map(|(width, title)| padded(title, *width, str::to_owned));
+        let mut text = format!("{}\n", heading(line(titles)));
+        for row in &self.rows {
+            let cells = widths.iter().zip(row).zip(self.headings);
+            text += &line(cells.map(|((width, cell), title)| {
+                padded(cell, *width, |shown| match title {
+                    "STATE" => coloured_state(cell, shown),
+                    _ => shown.into(),
+                })
+            }));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Formats a text that is shortened to `width`, and the space after it.
+fn padded(text: &str, width: usize, format: impl Fn(&str) -> String) -> String {
+    let shown = shortened(text, width);
+    let space = " ".repeat(width - shown.chars().count() + 2);
+    format(&shown) + &space
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    cells.collect::<String>().trim_end().into()
 }
 
 impl<const N: usize> Display for Table<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widths = self.widths();
-        let mut line = String::new();
-        for (width, title) in widths.iter().zip(self.headings) {
-            line += &format!("{title:width$}  ");
-        }
-        writeln!(f, "{}", heading(line.trim_end()))?;
-        for row in &self.rows {
-            line.clear();
-            for ((&width, cell), title) in widths.iter().zip(row).zip(self.headings) {
-                let cell = shortened(cell, width);
-                let padding = " ".repeat(width - cell.chars().count() + 2);
-                line += &match title {
-                    "STATE" => coloured_state(&cell),
-                    _ => cell,
-                };
-                line += &padding;
-            }
-            writeln!(f, "{}", line.trim_end())?;
-        }
-        Ok(())
+        let stdout = io::stdout();
+        let width = || match tcgetwinsize(&stdout).map_or(0, |size| size.ws_col) {
+            0 => DEFAULT_WIDTH,
+            columns => columns.into(),
+        };
+        let max = if stdout.is_terminal() {
+            width()
+        } else {
+            usize::MAX
+        };
+        f.write_str(&self.format(max))
     }
 }
 
@@ -257,30 +360,55 @@ fn write_line(mut stream: impl Write, line: &impl Display) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    #[derive(Serialize)]
-    struct Item([&'static str; 3]);
+    #[test]
+    fn a_table_is_shortened_to_a_width() {
+        let mut table = Table::new(["ID", "STATE", "LABEL", "SCOPES"], &["LABEL", "SCOPES"]);
+        let long = "é".repeat(300);
+        table.row(["1", "retrying", "short", "all"].map(Into::into));
+        table.row(["whe_1", "gone", &long, &long].map(Into::into));
+        for (max, expected) in [(usize::MAX, 621), (120, 120), (40, 40), (30, 30), (1, 23)] {
+            let text = anstream::adapter::strip_str(&table.format(max)).to_string();
+            let lines: Vec<_> = text.lines().collect();
+            let longest = lines.iter().map(|line| line.chars().count()).max();
+            assert_eq!(longest, Some(expected), "{text}");
+            assert!(lines[2].starts_with("whe_1  "), "{text}");
+            let shortened = if max < 621 { 2 } else { 0 };
+            assert_eq!(lines[2].matches('…').count(), shortened, "{text}");
+        }
+        assert!(
+            table
+                .format(1)
+                .contains(&coloured_state("retrying", "ret…"))
+        );
+    }
 
-    impl ListItem<3> for Item {
-        const HEADINGS: [&'static str; 3] = ["ID", "LABEL", "SCOPES"];
-        const SHORTENED: &'static [&'static str] = &["LABEL", "SCOPES"];
-
-        fn cells(&self) -> [String; 3] {
-            self.0.map(str::to_owned)
+    #[test]
+    fn a_time_at_a_terminal_is_relative() {
+        let now = Timestamp::parse("2026-01-31T12:00:00Z").unwrap();
+        for (time, expected) in [
+            ("2026-01-31T12:00:00Z", "0s ago"),
+            ("2026-01-31T11:59:01Z", "59s ago"),
+            ("2026-01-31T12:01:00Z", "in 1m"),
+            ("2026-01-31T00:00:00Z", "12h ago"),
+            ("2026-03-02T12:00:00Z", "in 30d"),
+        ] {
+            assert_eq!(relative(Timestamp::parse(time).unwrap(), now), expected);
         }
     }
 
     #[test]
-    fn the_widest_columns_of_a_table_are_shortened() {
-        let long = "é".repeat(90);
-        let items = [["1", "short", "all"], ["2", "a label", &*long.leak()]].map(Item);
-        let table = Table::of(&items).to_string();
-        let lines: Vec<_> = table.lines().skip(1).collect();
-        assert_eq!(lines[0], "1   short    all");
-        assert_eq!(lines[1].chars().count(), 103);
-        let long: &str = "é".repeat(300).leak();
-        let table = Table::of(&[Item(["1", long, long])]).to_string();
-        let line = table.lines().nth(1).unwrap();
-        assert_eq!(line.chars().count(), MAX_WIDTH);
-        assert_eq!(line.matches('…').count(), 2);
+    fn a_text_that_can_be_confused_is_quoted() {
+        for plain in ["laptop", "first steps", "<b> & 'é'", "日本"] {
+            assert_eq!(quoted(plain), plain);
+        }
+        for (text, shown) in [
+            ("", r#""""#),
+            (" a", r#"" a""#),
+            ("a  b", r#""a  b""#),
+            ("(deleted)", r#""(deleted)""#),
+            ("a\n\u{1b}\u{202e}\"", r#""a\n\u{1b}\u{202e}\"""#),
+        ] {
+            assert_eq!(quoted(text), shown);
+        }
     }
 }

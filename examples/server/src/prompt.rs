@@ -14,7 +14,7 @@ pub async fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
     if from_stdin {
         return first_line_of_stdin("a password");
     }
-    if !io::stdin().is_terminal() {
+    if !can_ask() {
         let reason = "standard input is not a terminal; pass --password-stdin and write the password to the first line of standard input";
         return Err(BoardError::validation("password", reason));
     }
@@ -31,6 +31,21 @@ pub fn first_line_of_stdin(expected: &str) -> BoardResult<String> {
         line,
         &format!("expected {expected} on the first line of standard input"),
     )
+}
+
+/// Returns whether missing values are asked for at the terminal.
+pub fn can_ask() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Returns the given value, or else asks for `what` at the terminal.
+pub fn given_or_asked(given: Option<String>, what: &str) -> BoardResult<String> {
+    if let Some(given) = given {
+        return Ok(given);
+    }
+    drop(write!(io::stderr(), "{what}: "));
+    let line = line_of_stdin()?.trim().into();
+    not_empty(line, &format!("expected {what}"))
 }
 
 fn line_of_stdin() -> BoardResult<String> {
@@ -67,7 +82,7 @@ impl Confirm {
         if self.yes {
             return Ok(());
         }
-        if !io::stdin().is_terminal() {
+        if !can_ask() {
             return Err(BoardError::conflict(format!(
                 "{what} Pass --yes to confirm."
             )));

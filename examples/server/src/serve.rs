@@ -21,7 +21,7 @@ use crate::bootstrap;
 use crate::database_lock::{DatabaseLock, ServerLock};
 use crate::http::connections::{self, Limits};
 use crate::http::listener::Listener;
-use crate::http::metrics::Metrics;
+use crate::http::metrics::{self, Metrics};
 use crate::http::paths::{API, DOCS, MCP, PANEL};
 use crate::http::readiness::Readiness;
 use crate::http::router::{Monitor, ServerRouter};
@@ -63,8 +63,8 @@ impl Server {
     async fn build(common: &Common, options: &ServeArgs) -> BoardResult<Self> {
         let metrics = Metrics::install()?;
         let shutdown =
-            Shutdown::listen(options.drain_delay, options.admin.drain_timeout).or_internal()?;
-        let listener = Listener::bind(options.listen).await?;
+            Shutdown::listen(options.drain_delay, options.drain.drain_timeout).or_internal()?;
+        let listener = Listener::bind(options.address.listen).await?;
         let operator = Listener::for_operator(options.admin).await?;
         let ServerParts {
             url,
@@ -153,6 +153,7 @@ impl Server {
             },
             client_timeout: options.client_timeout,
         };
+        metrics::set(metrics::MAX_CONNECTIONS, limits.max.all);
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             listen = %address,

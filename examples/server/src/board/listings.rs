@@ -17,11 +17,11 @@ pub struct MemberListing {
     pub post_count: i64,
 }
 
-/// Lists all members in the order in which they were added.
+/// Lists all members, the newest first.
 pub async fn members(connection: &Connection<'_>) -> DbResult<Vec<MemberListing>> {
     let list = "
         SELECT id, username, groups, banned, joined_at, last_seen_at, post_count FROM member
-        ORDER BY id";
+        ORDER BY id DESC";
     connection
         .all(list, &[], |row| {
             Ok(MemberListing {
@@ -87,7 +87,7 @@ pub struct ThreadListing {
     pub last_activity_at: Timestamp,
 }
 
-/// Lists the threads of a forum, or of all forums, by id.
+/// Lists the threads of a forum, or of all forums, the newest first.
 pub async fn threads(
     connection: &Connection<'_>,
     forum: Option<i64>,
@@ -96,7 +96,7 @@ pub async fn threads(
         SELECT thread.id, forum_id, thread.title, username, state, locked, pinned, reply_count, last_activity_at
         FROM thread LEFT JOIN member ON member.id = author_id
         WHERE forum_id = coalesce(?1, forum_id)
-        ORDER BY thread.id";
+        ORDER BY thread.id DESC";
     let parameters = bind![forum];
     connection
         .all(list, parameters, |row| {
@@ -126,13 +126,13 @@ pub struct PostListing {
     pub body: String,
 }
 
-/// Lists the posts in a state by id.
+/// Lists the posts in a state, the newest first.
 pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult<Vec<PostListing>> {
     let list = "
         SELECT post.id, thread_id, username, created_at, body
         FROM post LEFT JOIN member ON member.id = author_id
         WHERE state = ?1
-        ORDER BY post.id";
+        ORDER BY post.id DESC";
     let parameters = bind![stored(state)];
     connection
         .all(list, parameters, |row| {

@@ -19,7 +19,9 @@ use crate::commands::backup::BackupCommand;
 use crate::commands::config::{ConfigCommand, EffectiveOption};
 use crate::commands::copy::CopyCommand;
 use crate::commands::database::DatabaseCommand;
+use crate::commands::health::HealthCommand;
 use crate::commands::restore::RestoreCommand;
+use crate::commands::status::StatusCommand;
 use crate::commands::worker::WorkerCommand;
 use crate::options::{COMMON_OPTIONS, Common, ServeArgs, SurfaceArg};
 use crate::output::{self, Output};
@@ -48,6 +50,10 @@ pub struct Cli {
 enum Command {
     /// Start the server and send webhooks (default)
     Serve(Box<ServeArgs>),
+    /// Show the state of the database, the webhooks and the nodes
+    Status(StatusCommand),
+    /// Exit with status 0 if a running server or worker is ready
+    Health(HealthCommand),
     #[command(flatten)]
     Database(DatabaseCommand),
     /// Send webhooks without serving the API
@@ -118,6 +124,8 @@ impl Cli {
         let output = match self.command {
             None => return serve::serve(&common, &self.serve).await,
             Some(Command::Serve(options)) => return serve::serve(&common, &options).await,
+            Some(Command::Status(command)) => command.run(&common.database).await?,
+            Some(Command::Health(command)) => command.run().await?,
             Some(Command::Database(command)) => command.run(&common.database).await?,
             Some(Command::Worker(command)) => command.run(&common).await?,
             Some(Command::Backup(command)) => command.run(&common.database)?,
@@ -244,9 +252,13 @@ mod tests {
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion, ValueValidation};
 
     use super::*;
+    use crate::board::db::READS;
+    use crate::http::metrics;
 
     const README: &str = include_str!("../../../../README.md");
     const OPERATING: &str = include_str!("../../../../docs/operating.md");
+    const RULES: &str = include_str!("../../deploy/prometheus-rules.yml");
+    const DASHBOARD: &str = include_str!("../../deploy/grafana-dashboard.json");
 
     /// The arguments of the shell lines of a document that run the server.
     fn shell_lines(document: &str) -> impl Iterator<Item = &str> {
@@ -401,21 +413,23 @@ mod tests {
     }
 
     #[test]
-    fn metrics_in_the_operations_guide_exist() {
+    fn the_rules_and_the_dashboard_show_all_metrics() {
         let is_part = |character: char| !(character.is_ascii_lowercase() || character == '_');
-        let names: BTreeSet<_> = OPERATING
-            .split(is_part)
-            .filter(|name| name.starts_with("forum_api_") || name.ends_with("_tasks"))
-            .map(|name| name.trim_end_matches("_bucket"))
-            .collect();
-        let known: BTreeSet<_> = forum_api::metrics::ALL
-            .iter()
-            .map(|metric| metric.name)
-            .chain(["forum_server_tasks"])
-            .collect();
-        assert_eq!(
-            names, known,
-            "the page has a row or a remark for each metric"
-        );
+        let names = |text: &'static str| -> BTreeSet<_> {
+            let prefixes = ["forum_api_", "forum_server_", "process_"];
+            let names = text
+                .split(is_part)
+                .filter(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)));
+            names.map(|name| name.trim_end_matches("_bucket")).collect()
+        };
+        let library = forum_api::metrics::ALL.iter().map(|metric| metric.name);
+        let own = metrics::GAUGES.map(|(name, _)| name);
+        let known = library.chain(own).chain([READS]).collect();
+        assert_eq!(&names(RULES) | &names(DASHBOARD), known);
+        assert!(names(OPERATING).is_subset(&known));
+        let alerts = RULES.lines().filter_map(|line| line.split_once("alert: "));
+        for (_, alert) in alerts {
+            assert!(OPERATING.contains(&format!("| `{alert}`")), "{alert}");
+        }
     }
 }

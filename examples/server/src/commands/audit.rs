@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::member_named;
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
-use crate::output::{ListItem, Output};
+use crate::output::{Limit, ListItem, Output, time};
 use crate::sign_in::accounts::names as member_names;
 
 /// Maximum number of entries that one call of the store returns.
@@ -33,6 +33,8 @@ pub struct ListArgs {
     /// Only changes of this target, for example an endpoint id, a token's lookup or a username
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 impl AuditCommand {
@@ -55,10 +57,10 @@ impl AuditCommand {
         };
         let audit = database.stores().audit;
         let mut all = Vec::new();
-        loop {
+        while !args.limit.is_reached(all.len()) {
             let page = audit.list(&filter).await?;
             let Some(last) = page.last() else {
-                return Output::list(all);
+                break;
             };
             filter.after = Some((last.entry.occurred_at, last.entry.id.clone()));
             let actors = page
@@ -71,6 +73,7 @@ impl AuditCommand {
                 AuditListing::new(record, name)
             }));
         }
+        Output::list(all, args.limit)
     }
 }
 
@@ -114,6 +117,7 @@ impl AuditListing {
 
 impl ListItem<6> for AuditListing {
     const HEADINGS: [&'static str; 6] = ["TIME", "ACTION", "TARGET", "BY", "FROM", "DETAILS"];
+    const LONG: &'static [&'static str] = &["TARGET", "BY", "DETAILS"];
 
     fn cells(&self) -> [String; 6] {
         let by = match (&self.actor, &self.system_user) {
@@ -127,7 +131,7 @@ impl ListItem<6> for AuditListing {
             count => format!("{} x{count}", self.target).trim_start().to_owned(),
         };
         [
-            self.at.to_string(),
+            time(self.at),
             self.action.clone(),
             target,
             by,

@@ -19,7 +19,7 @@ use crate::board::generate::{self, ContentSize};
 use crate::board::posts::moderation::{self, PostsOfMember, ThreadFlag};
 use crate::board::{ReferenceBoard, accounts, demo, settings};
 use crate::options::{amount, time};
-use crate::output::{Output, Table, counted};
+use crate::output::{Limit, Output, Table, counted};
 use crate::prompt::Confirm;
 
 /// The whole board.
@@ -64,7 +64,7 @@ impl BoardCommand {
 #[derive(Debug, Subcommand)]
 pub enum ForumCommand {
     /// List all forums
-    List,
+    List(Limit),
     /// Add a forum and print its id
     Add(AddForumArgs),
     /// Make a member moderator of a forum, but not of its sub-forums
@@ -100,7 +100,7 @@ pub struct AddForumArgs {
 impl ForumCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         match self {
-            Self::List => content::list_forums(board).await,
+            Self::List(limit) => content::list_forums(board, limit).await,
             Self::Add(args) => args.add(board).await,
             Self::Moderator { id, name } => {
                 let done = format!("Made {name:?} a moderator of forum {id}.");
@@ -166,11 +166,13 @@ fn details(forum: &ForumInsert) -> String {
 /// The board's threads.
 #[derive(Debug, Subcommand)]
 pub enum ThreadCommand {
-    /// List the threads of all forums, or of one
+    /// List the threads of all forums, or of one, the newest first
     List {
         /// Only the threads of this forum
         #[arg(long, value_name = "ID", value_parser = id)]
         forum: Option<i64>,
+        #[command(flatten)]
+        limit: Limit,
     },
     /// Lock a thread: only moderators can reply, edit and delete in it
     Lock(ThreadId),
@@ -204,7 +206,9 @@ impl ThreadCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         use audit::{THREAD_LOCKED, THREAD_PINNED, THREAD_UNLOCKED, THREAD_UNPINNED};
         let (id, flag, on, action) = match self {
-            Self::List { forum } => return content::list_threads(board, forum).await,
+            Self::List { forum, limit } => {
+                return content::list_threads(board, forum, limit).await;
+            }
             Self::Lock(ThreadId { id }) => (id, ThreadFlag::Locked, true, THREAD_LOCKED),
             Self::Unlock(ThreadId { id }) => (id, ThreadFlag::Locked, false, THREAD_UNLOCKED),
             Self::Pin(ThreadId { id }) => (id, ThreadFlag::Pinned, true, THREAD_PINNED),
@@ -241,8 +245,10 @@ fn parse_hidden_state(text: &str) -> Result<ContentState, &'static str> {
 /// The board's posts. The first post of a thread represents the thread.
 #[derive(Debug, Subcommand)]
 pub enum PostCommand {
-    /// List the posts in a state
+    /// List the posts in a state, the newest first
     List {
+        #[command(flatten)]
+        limit: Limit,
         /// State of the posts: awaiting_approval or deleted
         #[arg(long, value_name = "STATE", value_parser = parse_hidden_state)]
         state: ContentState,
@@ -326,7 +332,9 @@ pub async fn delete_posts(
 impl PostCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let (post, approves, action, done) = match self {
-            Self::List { state } => return content::list_posts(board, state).await,
+            Self::List { state, limit } => {
+                return content::list_posts(board, state, limit).await;
+            }
             Self::Approve(PostId { id }) => (id, true, audit::POST_APPROVED, "Approved"),
             Self::Restore(PostId { id }) => (id, false, audit::POST_RESTORED, "Restored"),
             Self::Delete(args) => return args.delete(board).await,
@@ -406,7 +414,7 @@ impl SettingCommand {
             let (_, value) = found.ok_or_else(|| unknown_setting(&key))?;
             return Output::new(shown(&value), json!({ key: value }));
         }
-        let mut table = Table::new(["KEY", "VALUE", "MEANING"]);
+        let mut table = Table::new(["KEY", "VALUE", "MEANING"], &["VALUE", "MEANING"]);
         for (setting, value) in &values {
             let meaning = setting.description();
             table.row([setting.key().into(), shown(value), meaning.into()]);

@@ -9,17 +9,14 @@ use crate::board::access::permissions::TOP_FORUM;
 use crate::board::db::stored;
 use crate::board::forums;
 use crate::board::listings::{self, ForumListing, PostListing, ThreadListing};
-use crate::output::{ListItem, Output};
-
-/// Maximum number of characters of a post in a table.
-const EXCERPT: usize = 60;
+use crate::output::{Limit, ListItem, Output, quoted, time};
 
 /// Lists all forums. A sub-forum without a list of groups has the list of its parent.
-pub async fn list_forums(board: &ReferenceBoard) -> BoardResult<Output> {
+pub async fn list_forums(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {
     let forums = board
         .read(|connection| Box::pin(async move { Ok(listings::forums(connection).await?) }))
         .await?;
-    Output::list(forums)
+    Output::list(forums, limit)
 }
 
 /// Returns the list of groups that applies to a forum.
@@ -32,7 +29,11 @@ pub fn effective_groups(list: Option<String>, has_parent: bool, default: Groups)
 }
 
 /// Lists the threads of a forum, or of all forums.
-pub async fn list_threads(board: &ReferenceBoard, forum: Option<i64>) -> BoardResult<Output> {
+pub async fn list_threads(
+    board: &ReferenceBoard,
+    forum: Option<i64>,
+    limit: Limit,
+) -> BoardResult<Output> {
     let threads = board
         .read_snapshot(move |connection| {
             Box::pin(async move {
@@ -43,23 +44,28 @@ pub async fn list_threads(board: &ReferenceBoard, forum: Option<i64>) -> BoardRe
             })
         })
         .await?;
-    Output::list(threads)
+    Output::list(threads, limit)
 }
 
 /// Lists the posts in a state.
-pub async fn list_posts(board: &ReferenceBoard, state: ContentState) -> BoardResult<Output> {
+pub async fn list_posts(
+    board: &ReferenceBoard,
+    state: ContentState,
+    limit: Limit,
+) -> BoardResult<Output> {
     let posts = board
         .read(move |connection| {
             Box::pin(async move { Ok(listings::posts(connection, state).await?) })
         })
         .await?;
-    Output::list(posts)
+    Output::list(posts, limit)
 }
 
 impl ListItem<8> for ForumListing {
     const HEADINGS: [&'static str; 8] = [
         "ID", "PARENT", "THREADS", "POSTS", "READ", "START", "REPLY", "TITLE",
     ];
+    const LONG: &'static [&'static str] = &["READ", "START", "REPLY", "TITLE"];
 
     fn cells(&self) -> [String; 8] {
         let groups = |names: &Option<Vec<String>>, default| {
@@ -92,6 +98,7 @@ impl ListItem<8> for ThreadListing {
         "AUTHOR",
         "TITLE",
     ];
+    const LONG: &'static [&'static str] = &["AUTHOR", "TITLE"];
 
     fn cells(&self) -> [String; 8] {
         let flags = match (self.pinned, self.locked) {
@@ -106,31 +113,24 @@ impl ListItem<8> for ThreadListing {
             stored(self.state).into(),
             flags.into(),
             self.reply_count.to_string(),
-            self.last_activity_at.to_string(),
+            time(self.last_activity_at),
             self.author.clone().unwrap_or_else(|| "(deleted)".into()),
             self.title.clone(),
         ]
     }
 }
 
-/// Quotes and escapes the text, so that a member cannot add lines to the table.
 impl ListItem<5> for PostListing {
     const HEADINGS: [&'static str; 5] = ["ID", "THREAD", "AUTHOR", "CREATED", "TEXT"];
+    const LONG: &'static [&'static str] = &["AUTHOR", "TEXT"];
 
     fn cells(&self) -> [String; 5] {
-        let mut characters = self.body.chars();
-        let excerpt: String = characters.by_ref().take(EXCERPT).collect();
-        let more = if characters.next().is_some() {
-            "…"
-        } else {
-            ""
-        };
         [
             self.post_id.to_string(),
             self.thread_id.to_string(),
             self.author.clone().unwrap_or_else(|| "(deleted)".into()),
-            self.created_at.to_string(),
-            format!("{excerpt:?}{more}"),
+            time(self.created_at),
+            quoted(&self.body),
         ]
     }
 }

@@ -142,7 +142,7 @@ impl CopyCommand {
     }
 
     fn report(&self, tables: &[CopiedTable], key: Option<String>) -> BoardResult<Output> {
-        let mut table = Table::new(["TABLE", "ROWS", "CHECKSUM"]);
+        let mut table = Table::new(["TABLE", "ROWS", "CHECKSUM"], &[]);
         for CopiedTable { name, checksum } in tables {
             table.row([name.clone(), checksum.rows.to_string(), checksum.digits()]);
         }

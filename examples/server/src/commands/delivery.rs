@@ -1,21 +1,23 @@
 //! Command `delivery`.
 
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
-use forum_api::store::{DeliveryFilter, WebhookStores};
-use forum_api::webhook::{self, AttemptRecord, DeliveryState};
+use forum_api::panel::pretty_json;
+use forum_api::store::{DeliveryFilter, ResponseFilter, WebhookStores};
+use forum_api::webhook::{self, AttemptRecord, DeliveryState, Topic};
 use forum_api::webhook_admin::WebhookAdmin;
 use serde::Serialize;
 
-use super::webhook::endpoint;
+use super::webhook::{endpoint, generated_id};
 use crate::audit;
 use crate::board::db::BoardDatabase;
-use crate::options::days;
-use crate::output::{ListItem, Output, coloured_state, counted, heading, labelled};
+use crate::options::{days, time as parse_time};
+use crate::output::{Limit, ListItem, Output, coloured_state, counted, heading, labelled, time};
 use crate::webhooks::{refusal, refusal_for, unknown_endpoint};
 
 /// Maximum number of deliveries that one call of the store returns.
@@ -25,14 +27,7 @@ const PAGE: u32 = 100;
 #[derive(Debug, Subcommand)]
 pub enum DeliveryCommand {
     /// List deliveries, newest first
-    List {
-        /// Only deliveries in this state: queued, retrying, delivered, dead, gone or withheld
-        #[arg(long, value_name = "STATE", value_parser = state)]
-        state: Option<DeliveryState>,
-        /// Only deliveries to this endpoint
-        #[arg(long, value_name = "ID", value_parser = endpoint)]
-        endpoint: Option<EndpointId>,
-    },
+    List(ListArgs),
     /// Show a delivery, the body of its requests, and headers and response of each attempt
     Show {
         /// Delivery id
@@ -60,6 +55,30 @@ pub enum DeliveryCommand {
 }
 
 #[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Only deliveries in this state: queued, retrying, delivered, dead, gone or withheld
+    #[arg(long, value_name = "STATE", value_parser = state)]
+    state: Option<DeliveryState>,
+    /// Only deliveries to this endpoint
+    #[arg(long, value_name = "ID", value_parser = endpoint)]
+    endpoint: Option<EndpointId>,
+    /// Only deliveries of this topic, for example post.created
+    #[arg(long, value_name = "TOPIC", value_parser = topic)]
+    topic: Option<Topic>,
+    /// Only deliveries with this response to the last attempt: 2xx, 3xx, 4xx, 5xx or none
+    #[arg(long, value_name = "RESPONSE", value_parser = response)]
+    response: Option<ResponseFilter>,
+    /// Only deliveries that were queued at this time or later, for example 2026-01-31 or 2026-01-31T12:00 (UTC)
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    since: Option<Timestamp>,
+    /// Only deliveries that were queued before this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    before: Option<Timestamp>,
+    #[command(flatten)]
+    limit: Limit,
+}
+
+#[derive(Debug, Args)]
 #[command(
     override_usage = "forum-server delivery retry [OPTIONS] <ID>\n       forum-server delivery retry [OPTIONS] --dead --endpoint <ID>"
 )]
@@ -79,7 +98,7 @@ impl DeliveryCommand {
     pub async fn run(self, database: &BoardDatabase) -> BoardResult<Output> {
         let webhooks = database.webhooks();
         match self {
-            Self::List { state, endpoint } => list(&webhooks, state, endpoint).await,
+            Self::List(args) => args.list(&webhooks).await,
             Self::Show { id } => show(&webhooks, &id).await,
             Self::Retry(RetryArgs { id: Some(id), .. }) => retry(webhooks, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
@@ -124,7 +143,7 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
     let delivery = DeliveryListing::new(delivery, disabled.as_slice());
     let state = match delivery.state {
         "withheld" => "withheld (the owner of the endpoint is not allowed to receive this event)",
-        state => &coloured_state(state),
+        state => &coloured_state(state, state),
     };
     let url = endpoint.map_or_else(|| "(removed)".into(), |endpoint| endpoint.url);
     let mut text = labelled(&[
@@ -135,10 +154,20 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
         ("endpoint", delivery.endpoint_id.to_string()),
         ("URL", url),
         ("queued", delivery.created_at.to_string()),
-        ("next attempt", delivery.next_attempt()),
+        (
+            "next attempt",
+            delivery.next_attempt(|time| time.to_string()),
+        ),
         ("attempts", delivery.attempts.to_string()),
     ]);
     text.push('\n');
+    let body = body.map(|body| {
+        if io::stdout().is_terminal() {
+            pretty_json(&body)
+        } else {
+            body
+        }
+    });
     text += &section("Request body", body.as_deref());
     text.extend(log.iter().map(format_attempt));
     let log = Some(log);
@@ -163,37 +192,36 @@ async fn purge(
     Output::message(format_args!("Removed {deliveries}."))
 }
 
-async fn list(
-    webhooks: &WebhookStores,
-    state: Option<DeliveryState>,
-    endpoint_id: Option<EndpointId>,
-) -> BoardResult<Output> {
-    let mut filter = DeliveryFilter {
-        state,
-        endpoint_id,
-        limit: PAGE,
-        ..DeliveryFilter::default()
-    };
-    if let Some(id) = &filter.endpoint_id
-        && webhooks.endpoints.find(id).await?.is_none()
-    {
-        return Err(unknown_endpoint(id));
-    }
-    let disabled = disabled(webhooks).await?;
-    let mut all = Vec::new();
-    loop {
-        let page = webhooks.deliveries.list(&filter).await?;
-        let last = page.last().map(|last| (last.created_at, last.id.clone()));
-        all.extend(
-            page.into_iter()
-                .map(|delivery| DeliveryListing::new(delivery, &disabled)),
-        );
-        match last {
-            Some(_) => filter.after = last,
-            None => break,
+impl ListArgs {
+    async fn list(self, webhooks: &WebhookStores) -> BoardResult<Output> {
+        let mut filter = DeliveryFilter {
+            state: self.state,
+            endpoint_id: self.endpoint,
+            topic: self.topic,
+            response: self.response,
+            since: self.since,
+            before: self.before,
+            limit: PAGE,
+            ..DeliveryFilter::default()
+        };
+        if let Some(id) = &filter.endpoint_id
+            && webhooks.endpoints.find(id).await?.is_none()
+        {
+            return Err(unknown_endpoint(id));
         }
+        let disabled = disabled(webhooks).await?;
+        let mut all = Vec::new();
+        while !self.limit.is_reached(all.len()) {
+            let page = webhooks.deliveries.list(&filter).await?;
+            let Some(last) = page.last() else {
+                break;
+            };
+            filter.after = Some((last.created_at, last.id.clone()));
+            let listing = |delivery| DeliveryListing::new(delivery, &disabled);
+            all.extend(page.into_iter().map(listing));
+        }
+        Output::list(all, self.limit)
     }
-    Output::list(all)
 }
 
 /// Returns the ids of the disabled endpoints.
@@ -221,7 +249,21 @@ async fn retry(webhooks: WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
 }
 
 fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
-    DeliveryId::parse(id).map_err(|_| "expected a delivery id, as printed by `delivery list`")
+    let id = generated_id(id, "dlv_").and_then(|id| DeliveryId::parse(id).ok());
+    id.ok_or("expected a delivery id, as printed by `delivery list`")
+}
+
+fn response(name: &str) -> Result<ResponseFilter, &'static str> {
+    ResponseFilter::parse(name).map_err(|_| "expected one of 2xx, 3xx, 4xx, 5xx, none")
+}
+
+fn topic(name: &str) -> Result<Topic, String> {
+    let mut known = Topic::STANDARD.iter().chain([&Topic::PING]);
+    let topic = known.clone().find(|topic| topic.as_str() == name);
+    topic.cloned().ok_or_else(|| {
+        let known: Vec<_> = known.by_ref().map(Topic::as_str).collect();
+        format!("expected one of {}", known.join(", "))
+    })
 }
 
 fn not_found(id: &DeliveryId) -> BoardError {
@@ -277,10 +319,10 @@ impl DeliveryListing {
         }
     }
 
-    fn next_attempt(&self) -> String {
+    fn next_attempt(&self, format: impl Fn(Timestamp) -> String) -> String {
         match self.next_attempt_at {
             Some(_) if self.paused => "paused (endpoint disabled)".into(),
-            Some(time) => time.to_string(),
+            Some(time) => format(time),
             None => "-".into(),
         }
     }
@@ -296,6 +338,7 @@ impl ListItem<7> for DeliveryListing {
         "ATTEMPTS",
         "NEXT ATTEMPT",
     ];
+    const LONG: &'static [&'static str] = &["TOPIC", "ENDPOINT", "NEXT ATTEMPT"];
 
     fn cells(&self) -> [String; 7] {
         [
@@ -303,9 +346,9 @@ impl ListItem<7> for DeliveryListing {
             self.state.into(),
             self.topic.clone(),
             self.endpoint_id.to_string(),
-            self.created_at.to_string(),
+            time(self.created_at),
             self.attempts.to_string(),
-            self.next_attempt(),
+            self.next_attempt(time),
         ]
     }
 }

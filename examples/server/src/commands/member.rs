@@ -11,14 +11,14 @@ use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts::passwords;
 use crate::board::listings::{self, MemberListing};
 use crate::board::{ReferenceBoard, accounts, locks};
-use crate::output::{ListItem, Output};
+use crate::output::{Limit, ListItem, Output, time};
 use crate::prompt::{self, Confirm};
 
 /// The board's members.
 #[derive(Debug, Subcommand)]
 pub enum MemberCommand {
-    /// List all members
-    List,
+    /// List all members, the newest first
+    List(Limit),
     /// Add a member and print the id
     Add {
         /// Username
@@ -86,7 +86,7 @@ enum Change {
 impl MemberCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let (name, new) = match self {
-            Self::List => return list(board).await,
+            Self::List(limit) => return list(board, limit).await,
             Self::Add { name, groups } => return add(board, name, groups).await,
             Self::Password {
                 name,
@@ -125,11 +125,11 @@ async fn new_password(name: &str, from_stdin: bool) -> BoardResult<String> {
     Ok(password)
 }
 
-async fn list(board: &ReferenceBoard) -> BoardResult<Output> {
+async fn list(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {
     let members = board
         .read(|connection| Box::pin(async move { Ok(listings::members(connection).await?) }))
         .await?;
-    Output::list(members)
+    Output::list(members, limit)
 }
 
 impl ListItem<7> for MemberListing {
@@ -142,17 +142,17 @@ impl ListItem<7> for MemberListing {
         "LAST SEEN",
         "POSTS",
     ];
+    const LONG: &'static [&'static str] = &["NAME", "GROUPS"];
 
     fn cells(&self) -> [String; 7] {
-        let seen = self.last_seen_at.map(|time| time.to_string());
         let state = if self.banned { "banned" } else { "active" };
         [
             self.user_id.to_string(),
             self.username.clone(),
             self.groups.join(","),
             state.into(),
-            self.joined_at.to_string(),
-            seen.unwrap_or_else(|| "never".into()),
+            time(self.joined_at),
+            self.last_seen_at.map_or("never".into(), time),
             self.post_count.to_string(),
         ]
     }

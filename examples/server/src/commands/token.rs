@@ -22,7 +22,7 @@ use crate::board::accounts::passwords;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts};
 use crate::options::{SurfaceArg, days};
-use crate::output::{ListItem, Output, counted};
+use crate::output::{Limit, ListItem, Output, counted, quoted, time};
 use crate::prompt;
 use crate::sign_in::accounts::names as member_names;
 
@@ -31,12 +31,6 @@ const PAGE: u32 = 100;
 
 /// Maximum number of tokens that one transaction removes.
 const PURGE_BATCH: u32 = 1000;
-
-/// Length of a date.
-const DAY_LEN: usize = "2026-01-31".len();
-
-/// Length of a date and a time of day without seconds.
-const MINUTE_LEN: usize = "2026-01-31 12:00".len();
 
 /// API tokens.
 #[derive(Debug, Subcommand)]
@@ -59,6 +53,8 @@ pub enum TokenCommand {
     },
     /// Show request counts of the 100 tokens with the most requests
     Usage {
+        #[command(flatten)]
+        limit: Limit,
         /// Period in days up to now, from 1 to 30
         #[arg(long, value_name = "DAYS", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=30))]
         days: u64,
@@ -67,12 +63,12 @@ pub enum TokenCommand {
 
 #[derive(Debug, Args)]
 pub struct IssueArgs {
-    /// Owner's username
-    #[arg(long, value_name = "NAME")]
-    owner: String,
-    /// Comma-separated scopes, for example forums:read,posts:write, or `all`
-    #[arg(long, value_name = "a,b|all")]
-    scopes: String,
+    /// Owner's username [default: ask at the terminal]
+    #[arg(long, value_name = "NAME", required = !prompt::can_ask())]
+    owner: Option<String>,
+    /// Comma-separated scopes, for example forums:read,posts:write, or `all` [default: ask at the terminal]
+    #[arg(long, value_name = "a,b|all", required = !prompt::can_ask())]
+    scopes: Option<String>,
     /// Days until the token expires, from 1 to 36500 [default: never]
     #[arg(
         long,
@@ -113,6 +109,8 @@ pub struct ListArgs {
     /// Only tokens whose label or lookup contains this text, or whose owner has this name
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     search: Option<String>,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -151,7 +149,7 @@ impl TokenCommand {
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
             Self::List(args) => args.list(tokens, board).await,
-            Self::Usage { days } => usage(&database.stores(), days).await,
+            Self::Usage { days, limit } => usage(&database.stores(), days, limit).await,
             Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
                 let audit = audit::entry(AuditAction::TOKEN_REVOKED, lookup)?;
@@ -174,7 +172,12 @@ impl TokenCommand {
 impl IssueArgs {
     async fn issue(self, tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
         let surface = self.surface.into();
-        let scopes = scopes(&self.scopes, surface)?;
+        let owner = prompt::given_or_asked(self.owner, "Owner's username")?;
+        let names = prompt::given_or_asked(
+            self.scopes,
+            "Scopes (all, or a list such as forums:read,posts:read)",
+        )?;
+        let scopes = scopes(&names, surface)?;
         let expiry = Expiry::parse(&self.expires_in_days).map_err(invalid)?;
         let prompt = format!("Password of {}", self.admin);
         let password = prompt::password(&prompt, self.password_stdin).await?;
@@ -182,7 +185,7 @@ impl IssueArgs {
         let (owner, admin) = board
             .read_snapshot(move |connection| {
                 Box::pin(async move {
-                    let owner = accounts::named(connection, &self.owner).await?;
+                    let owner = accounts::named(connection, &owner).await?;
                     Ok((owner, accounts::named(connection, &self.admin).await?))
                 })
             })
@@ -273,13 +276,14 @@ impl ListArgs {
     async fn list(self, tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
         let now = SystemClock.now();
         let mut all = Vec::new();
+        let limit = self.limit;
         let mut filter = self.filter(board).await?;
-        loop {
+        while !limit.is_reached(all.len()) {
             let page = tokens.list(&filter, now).await?;
-            filter.after = page.last().map(|last| (last.created_at, last.lookup));
-            if page.is_empty() {
+            let Some(last) = page.last() else {
                 break;
-            }
+            };
+            filter.after = Some((last.created_at, last.lookup));
             let owners: Vec<_> = page.iter().map(|record| record.owner.clone()).collect();
             let names = member_names(board, owners).await?;
             all.extend(
@@ -287,7 +291,7 @@ impl ListArgs {
                     .map(|record| TokenListing::new(&names, record, now)),
             );
         }
-        Output::list(all)
+        Output::list(all, limit)
     }
 
     async fn filter(self, board: &ReferenceBoard) -> BoardResult<TokenFilter> {
@@ -313,7 +317,7 @@ impl ListArgs {
 }
 
 /// Lists the tokens with the most requests in this number of days, up to now.
-async fn usage(stores: &Stores, days: u64) -> BoardResult<Output> {
+async fn usage(stores: &Stores, days: u64, limit: Limit) -> BoardResult<Output> {
     let hours = Duration::from_secs((days * 24 - 1) * 60 * 60);
     let since = TokenUsage::hour_of(SystemClock.now().saturating_sub(hours));
     let mut all = Vec::new();
@@ -334,7 +338,7 @@ async fn usage(stores: &Stores, days: u64) -> BoardResult<Output> {
             errors: counts.errors,
         });
     }
-    Output::list(all)
+    Output::list(all, limit)
 }
 
 /// Usage of a token in the output. `label` is null if the token was purged. Both `lookup` and `label` are null for guests.
@@ -357,11 +361,13 @@ impl ListItem<9> for UsageListing {
         "LOOKUP", "REQUESTS", "UNITS", "429", "401", "403", "4XX", "5XX", "LABEL",
     ];
 
+    const LONG: &'static [&'static str] = &["LABEL"];
+
     fn cells(&self) -> [String; 9] {
         let (lookup, label) = match (&self.lookup, &self.label) {
             (None, _) => ("-", "(guests)".into()),
             (Some(lookup), None) => (lookup.as_str(), "(deleted)".into()),
-            (Some(lookup), Some(label)) => (lookup.as_str(), format!("{label:?}")),
+            (Some(lookup), Some(label)) => (lookup.as_str(), quoted(label)),
         };
         [
             lookup.to_owned(),
@@ -415,8 +421,6 @@ impl TokenListing {
     }
 }
 
-/// Quotes and escapes the label, which may have been stored before labels were checked. Times have the precision of a day,
-/// and that of the last use the precision of a minute.
 impl ListItem<8> for TokenListing {
     const HEADINGS: [&'static str; 8] = [
         "LOOKUP",
@@ -428,11 +432,9 @@ impl ListItem<8> for TokenListing {
         "LABEL",
         "SCOPES",
     ];
-    const SHORTENED: &'static [&'static str] = &["OWNER", "LABEL", "SCOPES"];
+    const LONG: &'static [&'static str] = &["OWNER", "LABEL", "SCOPES"];
 
     fn cells(&self) -> [String; 8] {
-        let last_used = self.last_used_at.map(|time| beginning(time, MINUTE_LEN));
-        let expires = self.expires_at.map(|time| beginning(time, DAY_LEN));
         let all = Surface::Full.scopes().map(|scope| scope.as_str());
         let scopes = if all.eq(self.scopes.iter().map(String::as_str)) {
             "all".into()
@@ -443,17 +445,11 @@ impl ListItem<8> for TokenListing {
             self.lookup.clone(),
             self.state.into(),
             self.owner.clone().unwrap_or_else(|| "(deleted)".into()),
-            beginning(self.created_at, DAY_LEN),
-            expires.unwrap_or_else(|| "never".into()),
-            last_used.unwrap_or_else(|| "never".into()),
-            format!("{:?}", self.label),
+            time(self.created_at),
+            self.expires_at.map_or("never".into(), time),
+            self.last_used_at.map_or("never".into(), time),
+            quoted(&self.label),
             scopes,
         ]
     }
-}
-
-/// Returns the beginning of a time, for example `2026-01-31 12:00`.
-fn beginning(time: Timestamp, length: usize) -> String {
-    let time = time.to_string().replace('T', " ");
-    time.chars().take(length).collect()
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{EndpointId, Timestamp, UserId};
-use forum_api::store::WebhookStores;
+use forum_api::runtime::{Clock, SystemClock};
+use forum_api::store::{LastDelivery, WebhookStores};
 use forum_api::webhook::{Endpoint, KeyId, TopicSet, UnknownTopicError, WebhookSecret};
 use forum_api::webhook_admin::{
     EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin, WebhookAdminError,
@@ -19,10 +20,13 @@ use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::keys::WebhookCipher;
 use crate::options::WebhookOptions;
-use crate::output::{ListItem, Output, counted, labelled};
+use crate::output::{Limit, ListItem, Output, counted, labelled, time};
 use crate::prompt::{self, Confirm};
 use crate::sign_in::accounts::names as member_names;
 use crate::webhooks::{self, key_refusal, refusal, refusal_for, unknown_endpoint};
+
+/// Minimum number of random characters of an id. Those of this version have 22.
+const MIN_ID_LEN: usize = 16;
 
 /// Endpoints that receive webhooks.
 #[derive(Debug, Args)]
@@ -39,8 +43,8 @@ enum Action {
     Add(AddArgs),
     /// Change the URL, the topics or the owner of an endpoint
     Update(UpdateArgs),
-    /// List all endpoints
-    List,
+    /// List all endpoints, with the answer to the last attempt
+    List(Limit),
     /// Remove an endpoint and its deliveries
     Remove {
         #[command(flatten)]
@@ -83,9 +87,8 @@ struct Id {
 
 #[derive(Debug, Args)]
 struct AddArgs {
-    /// URL to which deliveries are sent
-    #[arg(long)]
-    url: String,
+    #[command(flatten)]
+    url: Url,
     /// Comma-separated topics; * is all except message.sent
     #[arg(long, value_name = "a,b|*", default_value = "*")]
     topics: String,
@@ -95,6 +98,18 @@ struct AddArgs {
     /// Read the secret (at least 16 characters) from the first line of standard input instead of generating one
     #[arg(long)]
     secret_stdin: bool,
+}
+
+/// The URL of a new endpoint, as an argument or as an option.
+#[derive(Debug, Args)]
+#[group(required = !prompt::can_ask(), multiple = false)]
+struct Url {
+    /// URL to which deliveries are sent [default: ask at the terminal]
+    #[arg(value_name = "URL")]
+    argument: Option<String>,
+    /// The same as an option
+    #[arg(long = "url", value_name = "URL")]
+    option: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -154,7 +169,9 @@ impl WebhookCommand {
                 let changed = webhook_admin.update(&id, changes, &audit::actor()).await;
                 (id, changed.map(|_| "Changed endpoint"))
             }
-            Action::List => return list(&database.webhooks(), board).await,
+            Action::List(limit) => {
+                return Output::list(listings(&database.webhooks(), board).await?, limit);
+            }
             Action::Remove {
                 id: Id { id },
                 confirm,
@@ -207,7 +224,7 @@ impl Action {
     /// Returns whether the action also works without the key, so that endpoints can be listed and removed when the key
     /// is lost.
     const fn needs_no_secret(&self) -> bool {
-        matches!(self, Self::List | Self::Remove { .. })
+        matches!(self, Self::List(_) | Self::Remove { .. })
     }
 }
 
@@ -308,9 +325,10 @@ impl AddArgs {
         webhook_admin: &WebhookAdmin,
         board: &ReferenceBoard,
     ) -> BoardResult<Output> {
+        let url = prompt::given_or_asked(self.url.argument.or(self.url.option), "URL")?;
         let owner = member_named(board, self.owner).await?;
         let new = NewEndpoint {
-            url: self.url,
+            url,
             topics: parse_topics(&self.topics)?,
             owner_name: Some(username(board, &owner).await?),
             owner,
@@ -326,16 +344,27 @@ fn read_secret() -> BoardResult<WebhookSecret> {
     WebhookSecret::parse(&text).map_err(|error| BoardError::validation("secret", error.to_string()))
 }
 
-async fn list(webhooks: &WebhookStores, board: &ReferenceBoard) -> BoardResult<Output> {
+/// Returns all endpoints in the order in which they were added.
+pub(super) async fn listings(
+    webhooks: &WebhookStores,
+    board: &ReferenceBoard,
+) -> BoardResult<Vec<EndpointListing>> {
     let endpoints = webhooks.endpoints.list().await?;
     let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
     let names = member_names(board, owners.collect()).await?;
-    let endpoints = endpoints.into_iter();
-    Output::list(
-        endpoints
-            .map(|endpoint| EndpointListing::new(&names, endpoint))
-            .collect(),
-    )
+    let stats = webhooks
+        .deliveries
+        .endpoint_stats(SystemClock.now())
+        .await?;
+    let mut last: HashMap<_, _> = stats
+        .into_iter()
+        .map(|stats| (stats.endpoint_id, stats.last))
+        .collect();
+    let listing = |endpoint: Endpoint| EndpointListing {
+        last: last.remove(&endpoint.id).flatten(),
+        ..EndpointListing::new(&names, endpoint)
+    };
+    Ok(endpoints.into_iter().map(listing).collect())
 }
 
 /// Returns the output with the secret. `next` names the next step of the operator.
@@ -364,20 +393,33 @@ async fn reveal(
 
 /// Parses an endpoint's id.
 pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
-    EndpointId::parse(id).map_err(|_| "expected an endpoint id, as printed by `webhook list`")
+    let id = generated_id(id, "whe_").and_then(|id| EndpointId::parse(id).ok());
+    id.ok_or("expected an endpoint id, as printed by `webhook list`")
+}
+
+/// Returns an id of the library, unless it is malformed.
+pub fn generated_id<'a>(id: &'a str, prefix: &str) -> Option<&'a str> {
+    let random = id.strip_prefix(prefix)?;
+    let is_random =
+        random.len() >= MIN_ID_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_random.then_some(id)
 }
 
 /// An endpoint in the output. `secret` is present only in the output of `webhook add` and `webhook rotate`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct EndpointListing {
-    id: EndpointId,
-    url: String,
+pub(super) struct EndpointListing {
+    pub id: EndpointId,
+    pub url: String,
     topics: Vec<String>,
     owner: Option<String>,
     enabled: bool,
     #[serde(skip)]
     auto_disabled: bool,
+    #[serde(skip)]
+    pub failing_since: Option<Timestamp>,
+    #[serde(skip)]
+    pub last: Option<LastDelivery>,
     created_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
@@ -398,16 +440,31 @@ impl EndpointListing {
             url: endpoint.url,
             enabled: endpoint.enabled,
             auto_disabled: endpoint.auto_disabled,
+            failing_since: endpoint.failing_since,
+            last: None,
             created_at: endpoint.created_at,
             secret: None,
         }
     }
 }
 
-impl ListItem<5> for EndpointListing {
-    const HEADINGS: [&'static str; 5] = ["ID", "STATE", "OWNER", "TOPICS", "URL"];
+impl ListItem<7> for EndpointListing {
+    const HEADINGS: [&'static str; 7] = [
+        "ID",
+        "STATE",
+        "FAILING SINCE",
+        "LAST ANSWER",
+        "OWNER",
+        "TOPICS",
+        "URL",
+    ];
+    const LONG: &'static [&'static str] = &["OWNER", "TOPICS", "URL"];
 
-    fn cells(&self) -> [String; 5] {
+    fn cells(&self) -> [String; 7] {
+        let status = |last: &LastDelivery| {
+            last.status
+                .map_or("none".into(), |status| status.to_string())
+        };
         let state = match (self.enabled, self.auto_disabled) {
             (true, _) => "enabled",
             (false, true) => "disabled after failures",
@@ -416,6 +473,8 @@ impl ListItem<5> for EndpointListing {
         [
             self.id.to_string(),
             state.into(),
+            self.failing_since.map_or("-".into(), time),
+            self.last.as_ref().map_or("-".into(), status),
             self.owner.clone().unwrap_or_else(|| "(deleted)".into()),
             self.topics.join(","),
             self.url.clone(),

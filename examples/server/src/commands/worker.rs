@@ -14,7 +14,7 @@ use crate::http::router::Monitor;
 use crate::keys::{self, WebhookCipher};
 use crate::log::Log;
 use crate::options::{
-    AdminOptions, Common, DatabaseOptions, LogOptions, RetryOptions, WebhookOptions,
+    AdminOptions, Common, DatabaseOptions, DrainOptions, LogOptions, RetryOptions, WebhookOptions,
     without_password,
 };
 use crate::output::Output;
@@ -26,6 +26,8 @@ use crate::webhooks::{self, refusal};
 pub struct WorkerCommand {
     #[command(flatten)]
     admin: AdminOptions,
+    #[command(flatten)]
+    drain: DrainOptions,
     #[command(flatten)]
     connections: DatabaseOptions,
     #[command(flatten)]
@@ -41,7 +43,7 @@ impl WorkerCommand {
     pub async fn run(self, common: &Common) -> BoardResult<Output> {
         let _log = Log::start(self.log);
         let metrics = Metrics::install()?;
-        let shutdown = Shutdown::listen(Duration::ZERO, self.admin.drain_timeout).or_internal()?;
+        let shutdown = Shutdown::listen(Duration::ZERO, self.drain.drain_timeout).or_internal()?;
         let operator = Listener::for_operator(self.admin).await?;
         let url = &*common.database;
         let cipher = WebhookCipher::find(url, self.webhooks.secret_key_file.as_deref())?;

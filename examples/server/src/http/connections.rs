@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
+use ::metrics::gauge;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
@@ -22,6 +23,7 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
 
 use super::client_stream::{ClientStream, CurrentResponse};
+use super::metrics;
 use super::request_body::RequestBody;
 use super::slots::{MaxConnections, Slots};
 use crate::shutdown::Shutdown;
@@ -121,10 +123,28 @@ impl Connections {
             shutdown: self.shutdown.clone(),
         };
         let client_timeout = self.client_timeout;
+        let open = OpenConnection::new();
         self.tasks.spawn(async move {
+            let _open = open;
             connection.serve(stream, client_timeout).await;
             drop((slot, token));
         });
+    }
+}
+
+/// A connection that the metrics count until this value is dropped.
+struct OpenConnection;
+
+impl OpenConnection {
+    fn new() -> Self {
+        gauge!(metrics::CONNECTIONS).increment(1);
+        Self
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        gauge!(metrics::CONNECTIONS).decrement(1);
     }
 }
 

@@ -68,13 +68,18 @@ impl Listener {
 
 /// Returns the URL of an address. An unspecified address such as `0.0.0.0` is not the address of a server: the URL
 /// contains the loopback address instead.
-fn url(mut address: SocketAddr) -> String {
+fn url(address: SocketAddr) -> String {
+    format!("http://{}", reachable(address))
+}
+
+/// Returns the address at which a process of this machine reaches a listener.
+pub fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
         _ => {}
     }
-    format!("http://{address}")
+    address
 }
 
 #[cfg(test)]

@@ -1,13 +1,55 @@
-//! The library's metrics for `/metrics`, as Prometheus reads them.
+//! The library's metrics and those of the process for `/metrics`, as Prometheus reads them.
+
+use std::fs;
 
 use forum_api::host::{BackendResult, OrInternal};
+use forum_api::runtime::{Clock, SystemClock};
 use metrics::{describe_counter, describe_gauge, gauge};
+use rustix::param::page_size;
+use rustix::process::{Resource, getrlimit};
 use tokio::runtime::Handle;
 
 use super::recorder::MemoryRecorder;
-use crate::board::db::READS;
+use crate::board::db::{BoardDatabase, READS};
 
+/// Gauge of the open connections.
+pub const CONNECTIONS: &str = "forum_server_connections";
+pub const MAX_CONNECTIONS: &str = "forum_server_connections_max";
+
+const BUILD: &str = "forum_server_build_info";
+const DATABASE_CONNECTIONS: &str = "forum_server_database_connections";
+const MAX_DATABASE_CONNECTIONS: &str = "forum_server_database_connections_max";
+const MAX_FILES: &str = "process_max_fds";
+const MEMORY: &str = "process_resident_memory_bytes";
+const OPEN_FILES: &str = "process_open_fds";
+const START: &str = "process_start_time_seconds";
 const TASKS: &str = "forum_server_tasks";
+
+/// Gauges of the process.
+pub const GAUGES: [(&str, &str); 10] = [
+    (BUILD, "1, with the `version` of the program."),
+    (CONNECTIONS, "Open connections of clients."),
+    (
+        MAX_CONNECTIONS,
+        "Maximum number of open connections of clients.",
+    ),
+    (
+        DATABASE_CONNECTIONS,
+        "Connections to the database by `state`: `in_use` or `idle`; on SQLite, threads that read.",
+    ),
+    (
+        MAX_DATABASE_CONNECTIONS,
+        "Maximum number of connections to the database.",
+    ),
+    (
+        TASKS,
+        "Number of live Tokio tasks, including one for each open connection.",
+    ),
+    (MEMORY, "Resident memory of the process."),
+    (OPEN_FILES, "Open files of the process."),
+    (MAX_FILES, "Maximum number of open files."),
+    (START, "Time of the start, in seconds since 1970."),
+];
 
 /// Media type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
@@ -25,21 +67,47 @@ impl Metrics {
         let metrics = Self(MemoryRecorder::default());
         metrics::set_global_recorder(metrics.0.clone()).or_internal()?;
         forum_api::metrics::describe();
-        describe_gauge!(
-            TASKS,
-            "Number of live Tokio tasks, including one for each open connection."
-        );
+        for (name, description) in GAUGES {
+            describe_gauge!(name, description);
+        }
         describe_counter!(
             READS,
             "Reads that a replica of Postgres may serve, by `target`: `replica`, `primary_lagging` or `primary_unavailable`."
         );
+        gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1);
+        gauge!(CONNECTIONS).set(0);
+        gauge!(START).set(SystemClock.now().as_millis() as f64 / 1000.0);
         Ok(metrics)
     }
 
     /// Returns all metrics as text.
-    pub fn render(&self) -> String {
-        let tasks = Handle::current().metrics().num_alive_tasks();
-        gauge!(TASKS).set(u32::try_from(tasks).unwrap_or(u32::MAX));
+    pub fn render(&self, database: &BoardDatabase) -> String {
+        let [max, in_use, idle] = database.connections();
+        set(MAX_DATABASE_CONNECTIONS, max);
+        for (state, count) in [("in_use", in_use), ("idle", idle)] {
+            gauge!(DATABASE_CONNECTIONS, "state" => state).set(count as f64);
+        }
+        set(TASKS, Handle::current().metrics().num_alive_tasks());
+        // Files of `/proc` are in memory.
+        if let Ok(files) = fs::read_dir("/proc/self/fd") {
+            set(OPEN_FILES, files.count().saturating_sub(1));
+        }
+        if let Some(pages) = resident_pages() {
+            set(MEMORY, pages.saturating_mul(page_size()));
+        }
+        if let Some(files) = getrlimit(Resource::Nofile).current {
+            gauge!(MAX_FILES).set(files as f64);
+        }
         self.0.render()
     }
+}
+
+/// Sets a gauge.
+pub fn set(name: &'static str, value: usize) {
+    gauge!(name).set(value as f64);
+}
+
+fn resident_pages() -> Option<usize> {
+    let sizes = fs::read_to_string("/proc/self/statm").ok()?;
+    sizes.split(' ').nth(1)?.parse().ok()
 }

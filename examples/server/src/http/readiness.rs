@@ -25,7 +25,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Checks the board's database. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Readiness {
-    database: BoardDatabase,
+    pub database: BoardDatabase,
     board: ReferenceBoard,
     /// The worker of a process that only sends webhooks, and the time at which it was started.
     worker: Option<(WorkerHandle, Instant)>,

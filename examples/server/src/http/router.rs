@@ -138,11 +138,8 @@ async fn ready(State(monitor): State<Monitor>) -> Response {
 }
 
 async fn samples(State(monitor): State<Monitor>) -> Response {
-    respond(
-        StatusCode::OK,
-        metrics::CONTENT_TYPE,
-        monitor.metrics.render(),
-    )
+    let text = monitor.metrics.render(&monitor.readiness.database);
+    respond(StatusCode::OK, metrics::CONTENT_TYPE, text)
 }
 
 async fn openapi_document() -> Redirect {

@@ -9,7 +9,7 @@ use forum_api::{IpNet, scope};
 use http::HeaderValue;
 
 use super::values::{
-    base_url, delay, listen_address, max_address_connections, max_connections, mebibytes, network,
+    base_url, count, database, delay, listen_address, max_address_connections, mebibytes, network,
     number, origin, pool_size, seconds,
 };
 use super::webhooks::{RetryOptions, WebhookOptions};
@@ -17,18 +17,29 @@ use super::webhooks::{RetryOptions, WebhookOptions};
 /// Heading of the options that several commands share.
 pub const COMMON_OPTIONS: &str = "Common options";
 
+const BOARD: &str = "Board";
+const DATABASE: &str = "Database";
+const LIMITS: &str = "Limits";
+const LISTENING: &str = "Listening";
+const SECURITY: &str = "Security";
+pub(super) const WEBHOOKS: &str = "Webhooks";
+
+/// Name that Postgres shows for the connections of a server or a worker.
+pub const NODE: &str = concat!("forum-server/", env!("CARGO_PKG_VERSION"));
+
 /// Options of every command. Help shows them after the other options of the heading.
 #[derive(Debug, Args)]
 #[command(next_help_heading = COMMON_OPTIONS)]
 pub struct Common {
-    /// Database URL: sqlite:PATH, sqlite::memory: or postgres://…
+    /// Database: PATH or sqlite:PATH, sqlite::memory: or postgres://…
     #[arg(
         short,
         long,
         global = true,
         display_order = 1001,
         value_name = "URL",
-        default_value = "sqlite:forum.db"
+        default_value = "sqlite:forum.db",
+        value_parser = database
     )]
     pub database: String,
     /// TOML file with values for the options of `serve`
@@ -41,93 +52,103 @@ pub struct Common {
     pub json: bool,
 }
 
-/// Options of `serve`.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Server options")]
-pub struct ServeArgs {
+/// Address of a server.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = LISTENING)]
+pub struct ServerAddress {
     /// Address and port to listen on; a port without an address is a port of 127.0.0.1; port 0 picks a free port
     #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     pub listen: SocketAddr,
+}
+
+/// Options of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    pub address: ServerAddress,
     #[command(flatten)]
     pub admin: AdminOptions,
     #[command(flatten)]
+    pub drain: DrainOptions,
+    /// Time after SIGTERM in which requests are still served, /ready is 503 and each response closes its connection; a second signal ends it early
+    #[arg(help_heading = LISTENING, long, value_name = "SECONDS", default_value = "0", value_parser = delay)]
+    pub drain_delay: Duration,
+    /// Public URL of the server, without a path [default: http:// and the address of --listen]
+    #[arg(help_heading = LISTENING, long, value_name = "URL", value_parser = base_url)]
+    pub base_url: Option<String>,
+    #[command(flatten)]
     pub connections: DatabaseOptions,
     /// URL of a read replica of the Postgres of --database, with one host; repeatable; each gets as many connections as --database
-    #[arg(long, value_name = "URL")]
+    #[arg(help_heading = DATABASE, long, value_name = "URL")]
     pub database_replica: Vec<String>,
-    /// Redis URL for rate limits shared by several servers: redis://…, redis+sentinel://HOST,…/MASTER, redis+cluster://HOST,…, or rediss… with TLS; if Redis is unreachable, each server applies the limits on its own
-    #[arg(long, value_name = "URL")]
-    pub redis: Option<String>,
-    /// Time limit of a request to Redis
-    #[arg(long, value_name = "SECONDS", default_value = "0.25", value_parser = seconds)]
-    pub redis_timeout: Duration,
-    /// API surface to serve
-    #[arg(long, value_enum, default_value = "full")]
-    pub surface: SurfaceArg,
-    /// Public URL of the server, without a path [default: http:// and the address of --listen]
-    #[arg(long, value_name = "URL", value_parser = base_url)]
-    pub base_url: Option<String>,
-    /// Name of the board, on the start page, the sign-in page and the control panel
-    #[arg(long, value_name = "NAME", default_value = "Forum")]
-    pub board_name: String,
-    /// Where a member who is not an administrator gets a token, as a URL or as sentences in Markdown; the API document contains it
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pub token_source: String,
+    /// Create a new board without demo content: with groups and the administrator only; ignored if the database already contains a board
+    #[arg(help_heading = DATABASE, long)]
+    pub empty: bool,
     /// Rate limit of each token, in units per window; an operation costs 1 to 10 units
-    #[arg(long, value_name = "N", default_value = "600", value_parser = number)]
+    #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "600", value_parser = number)]
     pub token_budget: u32,
     /// Rate limit of requests without a token, in units per window and address prefix
-    #[arg(long, value_name = "N", default_value = "120", value_parser = number)]
+    #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "120", value_parser = number)]
     pub guest_budget: u32,
     /// Length of the rate limit window in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = number)]
+    #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "300", value_parser = number)]
     pub window: u32,
-    /// Proxies whose x-forwarded-for header is trusted
-    #[arg(long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
-    pub trusted_proxies: Vec<IpNet>,
+    /// Redis URL for rate limits shared by several servers: redis://…, redis+sentinel://HOST,…/MASTER, redis+cluster://HOST,…, or rediss… with TLS; if Redis is unreachable, each server applies the limits on its own
+    #[arg(help_heading = LIMITS, long, value_name = "URL")]
+    pub redis: Option<String>,
+    /// Time limit of a request to Redis
+    #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "0.25", value_parser = seconds)]
+    pub redis_timeout: Duration,
     /// Maximum number of open connections, at most 1000000; further connections wait; the server lowers the number if it cannot open enough files
-    #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
+    #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "10000", value_parser = count)]
     pub max_connections: usize,
     /// Maximum number of open connections of one address, except of trusted proxies; further connections are closed; 0 is no limit
-    #[arg(long, value_name = "N", default_value = "256", value_parser = max_address_connections)]
+    #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "256", value_parser = max_address_connections)]
     pub max_connections_per_address: usize,
     /// Time limit of a request to the API
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub request_timeout: Duration,
     /// Time limit for a client to send a request head, and to read the next part of a response; the limit for a whole response is this time plus its time at 16 KiB per second
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub client_timeout: Duration,
-    /// Time after SIGTERM in which requests are still served, /ready is 503 and each response closes its connection; a second signal ends it early
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = delay)]
-    pub drain_delay: Duration,
-    /// Origin allowed to call the API from a browser, or * for any; repeatable
-    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
-    pub cors_origin: Vec<HeaderValue>,
-    /// Language of the API's error messages
-    #[arg(long, value_enum, default_value = "en")]
-    pub language: LanguageArg,
     #[command(flatten)]
     pub webhooks: WebhookOptions,
     #[command(flatten)]
     pub retries: RetryOptions,
     /// Do not send webhooks from this process
-    #[arg(long)]
+    #[arg(help_heading = WEBHOOKS, long)]
     pub no_worker: bool,
-    /// Do not serve the API as tools for language models (Model Context Protocol)
-    #[arg(long)]
-    pub no_mcp: bool,
+    /// Proxies whose x-forwarded-for header is trusted
+    #[arg(help_heading = SECURITY, long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
+    pub trusted_proxies: Vec<IpNet>,
+    /// Origin allowed to call the API from a browser, or * for any; repeatable
+    #[arg(help_heading = SECURITY, long, value_name = "ORIGIN", value_parser = origin)]
+    pub cors_origin: Vec<HeaderValue>,
     /// Read the administrator's password for a new database from the first line of standard input (at least 8 characters) [default: generate and print one]
-    #[arg(long)]
+    #[arg(help_heading = SECURITY, long)]
     pub admin_password_stdin: bool,
-    /// Create a new board without demo content: with groups and the administrator only; ignored if the database already contains a board
-    #[arg(long)]
-    pub empty: bool,
+    /// Name of the board, on the start page, the sign-in page and the control panel
+    #[arg(help_heading = BOARD, long, value_name = "NAME", default_value = "Forum")]
+    pub board_name: String,
+    /// Language of the API's error messages
+    #[arg(help_heading = BOARD, long, value_enum, default_value = "en")]
+    pub language: LanguageArg,
+    /// API surface to serve
+    #[arg(help_heading = BOARD, long, value_enum, default_value = "full")]
+    pub surface: SurfaceArg,
+    /// Do not serve the API as tools for language models (Model Context Protocol)
+    #[arg(help_heading = BOARD, long)]
+    pub no_mcp: bool,
+    /// Where a member who is not an administrator gets a token, as a URL or as sentences in Markdown; the API document contains it
+    #[arg(help_heading = BOARD, long, value_name = "TEXT", default_value = "")]
+    pub token_source: String,
     #[command(flatten)]
     pub log: LogOptions,
 }
 
 /// Options of connections to the database, of a server or a worker.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = DATABASE)]
 pub struct DatabaseOptions {
     /// Maximum number of connections to Postgres
     #[arg(long, value_name = "N", default_value = "16", value_parser = pool_size)]
@@ -138,6 +159,9 @@ pub struct DatabaseOptions {
     /// Page cache of each SQLite connection in MiB
     #[arg(long, value_name = "MIB", default_value = "32", value_parser = mebibytes)]
     pub sqlite_cache: u32,
+    /// Name that Postgres shows for the connections.
+    #[arg(skip = NODE)]
+    pub application: &'static str,
 }
 
 impl DatabaseOptions {
@@ -146,6 +170,7 @@ impl DatabaseOptions {
         postgres_connections: 4,
         sqlite_readers: Some(1),
         sqlite_cache: 32,
+        application: "forum-server command",
     };
 }
 
@@ -153,16 +178,23 @@ impl DatabaseOptions {
 #[derive(Debug, Args)]
 pub struct CopyTarget {
     /// URL of the target: postgres://… names an empty database, sqlite:PATH a file that does not exist; FORUM_TO and the key "to" of the --config file set it as well, so that a password is not visible in the list of processes
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = database)]
     pub to: String,
 }
 
 /// Options of the listener for the operator.
 #[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = LISTENING)]
 pub struct AdminOptions {
     /// Separate address and port for /metrics, /health and /ready; with it, `serve` does not serve /metrics on the --listen address
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     pub admin_listen: Option<SocketAddr>,
+}
+
+/// Options of the end of a server or a worker.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = LISTENING)]
+pub struct DrainOptions {
     /// Time limit for requests and deliveries in progress when the process stops
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub drain_timeout: Duration,
@@ -170,6 +202,7 @@ pub struct AdminOptions {
 
 /// Options of the log.
 #[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Log")]
 pub struct LogOptions {
     /// Format of the log on standard error; RUST_LOG filters it
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]

@@ -5,8 +5,8 @@ mod values;
 mod webhooks;
 
 pub use arguments::{
-    AdminOptions, COMMON_OPTIONS, Common, CopyTarget, DatabaseOptions, LogFormat, LogOptions,
-    ServeArgs, SurfaceArg,
+    AdminOptions, COMMON_OPTIONS, Common, CopyTarget, DatabaseOptions, DrainOptions, LogFormat,
+    LogOptions, NODE, ServeArgs, ServerAddress, SurfaceArg,
 };
-pub use values::{amount, days, time, without_password};
+pub use values::{amount, count, days, time, without_password};
 pub use webhooks::{RetryOptions, WebhookOptions};

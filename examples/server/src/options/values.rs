@@ -1,5 +1,6 @@
 //! Values of options.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -52,14 +53,33 @@ pub fn mebibytes(text: &str) -> Result<u32, &'static str> {
     within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")
 }
 
-/// Parses a maximum number of connections. The upper bound is below that of the semaphore that counts connections.
-pub fn max_connections(text: &str) -> Result<usize, &'static str> {
+/// Parses a number of connections, whose upper bound is below that of the semaphore that counts them, or of items.
+pub fn count(text: &str) -> Result<usize, &'static str> {
     within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")
 }
 
 /// Parses a maximum number of connections of an address; 0 is no limit.
 pub fn max_address_connections(text: &str) -> Result<usize, &'static str> {
     within(text, 0..=1_000_000).ok_or("expected a whole number from 0 to 1000000")
+}
+
+/// Parses a time: a date, or a date and a time of day, in UTC unless the text has an offset.
+pub fn time(text: &str) -> Result<Timestamp, &'static str> {
+    let forms = ["", "Z", ":00Z", "T00:00:00Z"].map(|rest| format!("{text}{rest}"));
+    let mut times = forms.iter().map(|form| Timestamp::parse(form));
+    times
+        .find_map(Result::ok)
+        .ok_or("expected a time, for example 2026-01-31 or 2026-01-31T12:00")
+}
+
+/// Parses the URL of a database. A path without a scheme is that of a SQLite database.
+pub fn database(text: &str) -> Result<String, Infallible> {
+    let is_path = text.starts_with(['/', '.']) || !text.contains([':', '=']);
+    Ok(if is_path && !text.is_empty() {
+        format!("sqlite:{text}")
+    } else {
+        text.into()
+    })
 }
 
 fn within<N: FromStr + PartialOrd>(text: &str, range: RangeInclusive<N>) -> Option<N> {
@@ -225,6 +245,42 @@ mod tests {
         ] {
             let parsed = listen_address(text).ok().map(|address| address.to_string());
             assert_eq!(parsed.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_can_be_a_date() {
+        for text in [
+            "2026-01-31",
+            "2026-01-31T00:00",
+            "2026-01-31T00:00:00",
+            "2026-01-31T01:00:00+01:00",
+        ] {
+            assert_eq!(
+                time(text),
+                Ok(Timestamp::parse("2026-01-31T00:00:00Z").unwrap()),
+                "{text}"
+            );
+        }
+        for text in ["", "yesterday", "2026-02-30", "2026-01-31T", "12:00"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_the_url_of_a_sqlite_database() {
+        for path in ["forum.db", "./a:b=c", "/srv/forum.db", "../x"] {
+            assert_eq!(database(path), Ok(format!("sqlite:{path}")));
+        }
+        for url in [
+            "",
+            "sqlite:forum.db",
+            "sqlite::memory:",
+            "postgres://h/db",
+            "host=h user=u",
+            "mysql:1",
+        ] {
+            assert_eq!(database(url), Ok(url.into()));
         }
     }
 

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::arguments::WEBHOOKS;
 use super::values::{number, seconds};
 
 /// Options of registering endpoints and sending to them.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = WEBHOOKS)]
 pub struct WebhookOptions {
     /// Allow webhooks to loopback, private and unique-local addresses; set it for `webhook`, `serve` and `worker`, which
     /// all check addresses
@@ -22,6 +24,7 @@ pub struct WebhookOptions {
 
 /// Options of retries.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = WEBHOOKS)]
 pub struct RetryOptions {
     /// Delay after the first failed attempt of a delivery; doubles after each failure
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]

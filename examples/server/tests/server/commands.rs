@@ -409,14 +409,20 @@ fn shell_line(directory: &ServerDirectory, command: &str) -> String {
 }
 
 #[test]
-fn a_password_is_asked_for_at_a_terminal() {
+fn missing_values_are_asked_for_at_a_terminal() {
     let running = Server::new(&[]);
-    let line = shell_line(
-        &running.directory,
-        "token issue --owner bob --scopes forums:read",
-    );
+    let line = shell_line(&running.directory, "webhook add");
+    let inputs = [("URL: ", "https://93.184.215.14/\n")];
+    let printed = run_at_terminal(&running.directory, &line, &inputs);
+    assert!(printed.contains("whsec_"), "{printed}");
+
+    let line = shell_line(&running.directory, "token issue");
     let password = format!("{}\n", running.password());
-    let inputs = [("Password of admin: ", &*password)];
+    let inputs = [
+        ("Owner's username: ", "bob\n"),
+        ("posts:read): ", "forums:read\n"),
+        ("Password of admin: ", &*password),
+    ];
     let printed = run_at_terminal(&running.directory, &line, &inputs);
     let mut lines = printed.lines().map(str::trim);
     let token = lines.find(|line| line.starts_with("forum_pat_"));
@@ -464,6 +470,106 @@ fn a_new_password_is_asked_for_twice_at_a_terminal() {
         assert!(printed.contains(reason), "{printed}");
         let signed_in = sign_in(&server, "bob", "a+new+password").status;
         assert_eq!(signed_in == 401, status == 1, "{signed_in}");
+    }
+}
+
+#[test]
+fn lists_fit_a_terminal_which_shows_fifty_items() {
+    let server = Server::new(&["--no-worker"]);
+    server.run_ok("generate --members 60 --threads 60 --posts 60");
+    let url = format!("https://93.184.215.14/{}", "path/".repeat(30));
+    let endpoint = server.run_ok(&format!("webhook add {url} --json")).json();
+    server.run_ok(&format!(
+        "webhook ping {}",
+        endpoint["id"].as_str().unwrap()
+    ));
+    for (list, is_long) in [
+        ("token list", false),
+        ("webhook list", false),
+        ("delivery list", false),
+        ("member list", true),
+        ("forum list", false),
+        ("thread list", true),
+        ("post list --state deleted", false),
+        ("audit list", false),
+        ("setting list", false),
+        ("config check", false),
+    ] {
+        let line = shell_line(&server.directory, list);
+        let line = format!("stty cols 80; NO_COLOR=1 {line}");
+        let printed = run_at_terminal(&server.directory, &line, &[]);
+        let longest = printed.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(80), "{list}\n{printed}");
+        assert_eq!(printed.contains("50 of "), is_long, "{list}\n{printed}");
+    }
+    let all = server.run_ok("member list").stdout;
+    let json = server.run_ok("member list --json").json();
+    let members = json.as_array().unwrap();
+    assert_eq!(all.lines().count(), members.len() + 1);
+    let line = shell_line(&server.directory, "member list --limit 51");
+    let printed = run_at_terminal(&server.directory, &line, &[]);
+    assert_eq!(printed.lines().count(), 53);
+    assert!(
+        printed.contains(&format!("51 of {};", members.len())),
+        "{printed}"
+    );
+    let newest = server.run_ok("member list --limit 2 --json").json();
+    assert_eq!(newest.as_array().unwrap()[..], members[..2]);
+    let id = |at: usize| {
+        members[at]["userId"]
+            .as_str()
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+    };
+    assert!(id(0) > id(1), "the newest first");
+    let line = shell_line(&server.directory, "webhook list");
+    assert!(server.run_ok("webhook list").stdout.contains(&url));
+    assert!(run_at_terminal(&server.directory, &line, &[]).contains("…"));
+}
+
+#[test]
+fn the_status_shows_database_key_queue_and_nodes() {
+    let server = Server::new(&["--no-worker"]);
+    let status = server.run_ok("status --json").json();
+    assert_eq!(status["migrations"], "up to date");
+    let node = format!("forum-server/{}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(
+        [&status["program"], &status["nodes"][0]["version"]],
+        [&node, &node]
+    );
+    assert_eq!(status["nodes"].as_array().unwrap().len(), 1, "{status}");
+    assert_eq!(status["failingEndpoints"], json!([]));
+    let text = server.run_ok("status").stdout;
+    let key = status["key"].as_str().unwrap();
+    for part in ["0 due", "0 deliveries", key, &node] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("password"), "{text}");
+    let directory = server.stop();
+    let other = directory.path().join("other");
+    std::fs::write(&other, "0123456789abcdef").unwrap();
+    let stopped = directory
+        .run_line("status --json --secret-key-file other", "")
+        .json();
+    assert_eq!(stopped["nodes"], json!([]));
+    assert_ne!(stopped["key"], status["key"]);
+}
+
+#[test]
+fn the_options_of_the_server_are_grouped() {
+    let help = ServerDirectory::in_sqlite()
+        .run(&["serve", "--help"], "")
+        .stdout;
+    for group in [
+        "Listening",
+        "Database",
+        "Limits",
+        "Webhooks",
+        "Security",
+        "Log",
+    ] {
+        assert!(help.contains(&format!("\n{group}:\n")), "{group}\n{help}");
     }
 }
 

@@ -91,6 +91,16 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
         (&last["attempt"], &last["status"]),
         (&json!(6), &json!(503))
     );
+    let listed = server.run_ok("webhook list").stdout;
+    let row: Vec<_> = listed.lines().nth(1).unwrap().split_whitespace().collect();
+    assert!(row[2].ends_with('Z') && row[3] == "503", "{listed}");
+    let status = server.run_ok("status --json").json();
+    assert_eq!(status["queue"]["dead"], 1, "{status}");
+    let failing = &status["failingEndpoints"][0];
+    assert_eq!(
+        [&failing["id"], &failing["lastStatus"]],
+        [&endpoint["id"], &json!(503)]
+    );
     let retry = format!("delivery retry {delivery}");
     let all = format!(
         "delivery retry --dead --endpoint {}",

@@ -106,6 +106,13 @@ fn metrics_are_on_the_address_of_the_operator_only() {
     for path in ["/", "/panel", "/api/v1/forums", "/docs"] {
         assert_eq!(status(format!("http://{operator}{path}")), 404, "{path}");
     }
+    for address in [
+        operator.as_str(),
+        server.url("").trim_start_matches("http://"),
+    ] {
+        server.run_ok(&format!("health --admin-listen {address}"));
+        server.run_ok(&format!("health --listen {address}"));
+    }
     let taken = server.run(&format!("--listen 127.0.0.1:0 --admin-listen {operator}"));
     assert!(
         taken
@@ -184,8 +191,12 @@ fn a_worker_has_health_and_metrics() {
     }
     let metrics = get(&format!("http://{operator}/metrics")).body;
     assert!(metrics.contains("forum_server_tasks"), "{metrics}");
+    let variables = [("FORUM_ADMIN_LISTEN", operator.as_str())];
+    let health = || wait(start(directory.path(), &["health"], &variables));
+    assert_eq!(health().status, 0);
     signal(&child, "TERM");
     let ended = wait(child);
+    health().assert_error("is not ready: Connection refused");
     let log = log.join().unwrap();
     assert_eq!(ended.status, 0, "{log}");
     for line in ["stopping signal=\"SIGTERM\"", "webhook worker stopped"] {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
+use std::time::{Duration, UNIX_EPOCH};
 
 use http::HeaderName;
 use rusqlite::Connection;
@@ -402,9 +403,34 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
         "# HELP forum_api_requests_total Completed requests.",
         "# TYPE forum_api_requests_total counter",
         "# TYPE forum_api_request_duration_seconds histogram",
-        "# TYPE forum_server_tasks gauge",
+        concat!(
+            "forum_server_build_info{version=\"",
+            env!("CARGO_PKG_VERSION"),
+            "\"} 1"
+        ),
+        "forum_server_connections_max 10000",
     ] {
         assert!(metrics.body.lines().any(|found| found == line), "{line}");
     }
+    let value = |sample: &str| {
+        let sample = format!("{sample} ");
+        let value = metrics
+            .body
+            .lines()
+            .find_map(|line| line.strip_prefix(&sample));
+        value.expect(&sample).parse::<f64>().unwrap()
+    };
+    let pool = ["in_use", "idle"].map(|state| {
+        value(&format!(
+            "forum_server_database_connections{{state=\"{state}\"}}"
+        ))
+    });
+    let pool = pool[0] + pool[1];
+    assert!(1.0 <= pool && pool <= value("forum_server_database_connections_max"));
+    assert!(value("process_resident_memory_bytes") > 1e7);
+    assert!((10.0..value("process_max_fds")).contains(&value("process_open_fds")));
+    assert!((1.0..=value("forum_server_tasks")).contains(&value("forum_server_connections")));
+    let start = Duration::from_secs_f64(value("process_start_time_seconds"));
+    assert!((UNIX_EPOCH + start).elapsed().unwrap() < Duration::from_secs(600));
     assert!(!metrics.body.contains("unknown") && !metrics.body.contains("BREW"));
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Savepoint};
 use tokio::sync::oneshot;
 
 use super::error::Cause;
-use super::job_queue::Class;
+use super::job_queue::{Class, JobSender};
 use super::reader::{self, CallerGuard, CallerRef};
 use super::thread_pool::{JobSenders, Priority, ThreadPool};
 use super::{DatabasePath, DatabaseSettings, SqliteError};
@@ -178,6 +178,18 @@ impl Database {
             Ok(savepoint.pragma_update(None, "user_version", version)?)
         })
         .await
+    }
+
+    /// Returns the numbers of all reader threads and of those that wait for a read: 0 in memory, or if the database is
+    /// closed.
+    #[doc(hidden)]
+    pub fn readers(&self) -> [usize; 2] {
+        let mut threads = [0; 2];
+        let _ = self.0.queue(|queues| {
+            threads = queues.reads.as_ref().map_or(threads, JobSender::threads);
+            Ok(())
+        });
+        threads
     }
 
     /// Closes the database for all handles: rejects new operations, runs the queued ones, and returns when all connections are

@@ -84,6 +84,13 @@ impl<T> JobSender<T> {
     }
 }
 
+impl<T> JobSender<T> {
+    /// Returns the numbers of all threads and of those that wait for a job. One thread runs only short jobs.
+    pub(super) fn threads(&self) -> [usize; 2] {
+        [self.0.bounds.running + 1, lock(&self.0.state).idle]
+    }
+}
+
 impl<T> Drop for JobSender<T> {
     fn drop(&mut self) {
         lock(&self.0.state).closed = true;

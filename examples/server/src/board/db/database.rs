@@ -197,6 +197,22 @@ impl BoardDatabase {
         }
     }
 
+    /// Returns the maximum number of connections, and the numbers of those in use and of idle ones. On SQLite, these are
+    /// the threads that read.
+    pub fn connections(&self) -> [usize; 3] {
+        match self {
+            Self::Sqlite(database) => {
+                let [all, idle] = database.readers();
+                [all, all.saturating_sub(idle), idle]
+            }
+            Self::Postgres(database) => {
+                let status = database.pool.status();
+                let in_use = status.size.saturating_sub(status.available);
+                [status.max_size, in_use, status.available]
+            }
+        }
+    }
+
     /// Closes the database. On SQLite, completes queued writes first.
     pub async fn close(self) {
         match self {

@@ -1,0 +1,188 @@
+//! Command `status`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use forum_api::host::BoardResult;
+use forum_api::runtime::{Clock, SystemClock};
+use forum_api::store::SchemaStatus;
+use forum_api::webhook::KeyId;
+use serde::Serialize;
+use serde_json::json;
+
+use super::webhook::{EndpointListing, listings};
+use crate::board::ReferenceBoard;
+use crate::board::db::BoardDatabase;
+use crate::connect;
+use crate::database_lock::{DatabaseLock, running_server};
+use crate::keys::WebhookCipher;
+use crate::options::{NODE, without_password};
+use crate::output::{Output, Table, counted, labelled};
+
+/// Shows the state of the database, the key, the queue of deliveries, failing endpoints and running servers.
+#[derive(Debug, Args)]
+pub struct StatusCommand {
+    /// File of the key that encrypts webhook secrets [default with SQLite: the path of the database followed by .key]
+    #[arg(long, value_name = "PATH")]
+    secret_key_file: Option<PathBuf>,
+}
+
+/// A running server or worker.
+#[derive(Debug, Serialize)]
+struct Node {
+    version: String,
+    address: String,
+}
+
+impl StatusCommand {
+    pub async fn run(self, url: &str) -> BoardResult<Output> {
+        let _lock = DatabaseLock::shared(url)?;
+        let (database, board) = connect::unmigrated(url).await?;
+        let shown = self.show(url, &database, &board).await;
+        database.close().await;
+        shown
+    }
+
+    async fn show(
+        self,
+        url: &str,
+        database: &BoardDatabase,
+        board: &ReferenceBoard,
+    ) -> BoardResult<Output> {
+        let shown_url = without_password(url);
+        let library = database.library_schema_status().await?;
+        let schemas = [library, board.schema_status().await?];
+        let migrations = match schemas {
+            _ if schemas.contains(&SchemaStatus::Newer) => {
+                "the schema is newer than this program".into()
+            }
+            _ if schemas.contains(&SchemaStatus::Pending) => {
+                let pending = board.pending_migrations().await?;
+                format!("pending: {}; run `migrate`", pending.join(", "))
+            }
+            _ => "up to date".to_owned(),
+        };
+        let mut pairs = vec![
+            ("program", NODE.to_owned()),
+            ("database", shown_url.clone()),
+            ("migrations", migrations.clone()),
+        ];
+        if schemas.contains(&SchemaStatus::Pending) {
+            let json = json!({ "program": NODE, "database": shown_url, "migrations": migrations });
+            return Output::new(labelled(&pairs), json);
+        }
+        let key = key(url, self.secret_key_file.as_deref(), database).await?;
+        let now = SystemClock.now();
+        let webhooks = database.webhooks();
+        let queue = webhooks.deliveries.queue_stats(now).await?;
+        let age = queue
+            .oldest_due_at
+            .map_or(0, |due| now.saturating_duration_since(due).as_secs());
+        let mut failing = listings(&webhooks, board).await?;
+        failing.retain(|endpoint| endpoint.failing_since.is_some());
+        let nodes = nodes(url, database).await?;
+        let names = nodes
+            .iter()
+            .map(|node| format!("{} at {}", node.version, node.address));
+        pairs.extend([
+            ("key", key.clone()),
+            (
+                "queue",
+                format!("{} due, the oldest for {age} s", queue.depth),
+            ),
+            ("dead", counted(queue.dead, "delivery", "deliveries")),
+            (
+                "disabled",
+                counted(queue.disabled_endpoints, "endpoint", "endpoints"),
+            ),
+            (
+                "failing",
+                counted(failing.len() as u64, "endpoint", "endpoints"),
+            ),
+            (
+                "nodes",
+                names
+                    .reduce(|all, node| all + ", " + &node)
+                    .unwrap_or_else(|| "none".into()),
+            ),
+        ]);
+        let mut text = labelled(&pairs);
+        if !failing.is_empty() {
+            text += &format!("\n{}", Table::of(&failing));
+        }
+        let json = json!({
+            "program": NODE,
+            "database": shown_url,
+            "migrations": migrations,
+            "key": key,
+            "queue": {
+                "due": queue.depth,
+                "oldestSeconds": age,
+                "dead": queue.dead,
+                "disabledEndpoints": queue.disabled_endpoints,
+            },
+            "failingEndpoints": failing.iter().map(failing_endpoint).collect::<Vec<_>>(),
+            "nodes": nodes,
+        });
+        Output::new(text, json)
+    }
+}
+
+fn failing_endpoint(endpoint: &EndpointListing) -> serde_json::Value {
+    json!({
+        "id": endpoint.id,
+        "url": endpoint.url,
+        "failingSince": endpoint.failing_since,
+        "lastStatus": endpoint.last.as_ref().and_then(|last| last.status),
+    })
+}
+
+/// Compares the key file with the recorded key.
+async fn key(url: &str, option: Option<&Path>, database: &BoardDatabase) -> BoardResult<String> {
+    let Some(recorded) = database.webhooks().endpoints.key_id().await? else {
+        return Ok("none recorded".into());
+    };
+    let found = WebhookCipher::find(url, option).map(|cipher| cipher.0.key_id());
+    Ok(match found {
+        _ if recorded == KeyId::plaintext() => "none; the webhook secrets are in plain text".into(),
+        Ok(found) if found == recorded => recorded.to_string(),
+        Ok(found) if found != KeyId::plaintext() => {
+            format!("{recorded}, but the key file contains {found}")
+        }
+        _ => format!("{recorded}, whose file this command does not have"),
+    })
+}
+
+/// Returns the running servers and workers. SQLite records only the server that started last.
+async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<Node>> {
+    let BoardDatabase::Postgres(_) = database else {
+        let running = running_server(url);
+        let node = running.as_deref().and_then(|text| {
+            let (program, rest) = text.split_once(' ')?;
+            let (_, address) = rest.rsplit_once(' ')?;
+            Some((program.to_owned(), address.to_owned()))
+        });
+        let node = node.map(|(program, address)| Node {
+            version: program,
+            address,
+        });
+        return Ok(node.into_iter().collect());
+    };
+    let list = "
+        SELECT application_name AS name, coalesce(host(client_addr), 'local') AS address
+        FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name LIKE 'forum-server/%'
+        GROUP BY name, address ORDER BY address, name";
+    let read = database.read(move |connection| {
+        Box::pin(async move {
+            let nodes = connection.all(list, &[], |row| {
+                Ok(Node {
+                    version: row.value("name")?,
+                    address: row.value("address")?,
+                })
+            });
+            Ok(nodes.await?)
+        })
+    });
+    read.await
+}
