@@ -67,6 +67,15 @@ fn systemd_accepts_the_units() {
         .filter(|line| line.contains("forum-"))
         .collect();
     assert!(verified.status.success() && own.is_empty(), "{problems}");
+    for service in &units[..2] {
+        // The exposure in tenths of a point.
+        let hardened = Command::new("systemd-analyze")
+            .args(["security", "--offline=true", "--threshold=25"])
+            .arg(directory.path().join(service))
+            .output()
+            .unwrap();
+        assert!(hardened.status.success(), "{service}: {hardened:?}");
+    }
 }
 
 /// Does not build the container: the program of the test replaces the result of its first stage.
@@ -132,6 +141,8 @@ fn compose_accepts_its_file_and_the_program_the_environment_of_the_services() {
             .map(|(name, value)| (name, value.trim_matches(['\'', '"'])))
             .collect();
         assert_eq!(variables.len(), 8, "{service}");
+        let drain = ["healthcheck:", "- health", "stop_grace_period: 30s"];
+        assert!(drain.iter().all(|part| service.contains(part)), "{service}");
         let checked = wait(start(directory.path(), &["config", "check"], &variables));
         assert_eq!(checked.status, 0, "{checked:?}");
     }
