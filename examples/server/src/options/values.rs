@@ -41,13 +41,6 @@ pub fn days(text: &str) -> Result<Duration, &'static str> {
         .ok_or("expected a whole number of days from 0 to 36500")
 }
 
-/// Parses a time of RFC 3339, or a date, which is its beginning in UTC.
-pub fn time(text: &str) -> Result<Timestamp, &'static str> {
-    text.parse()
-        .or_else(|_| format!("{text}T00:00:00Z").parse())
-        .map_err(|_| "expected a time such as 2026-01-31T18:00:00Z, or a date such as 2026-01-31")
-}
-
 /// Parses a number of mebibytes.
 pub fn mebibytes(text: &str) -> Result<u32, &'static str> {
     within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")
@@ -177,25 +170,9 @@ pub fn without_password(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{listen_address, origin, time, without_password};
+    use forum_api::model::Timestamp;
 
-    #[test]
-    fn a_time_is_of_rfc_3339_or_a_date() {
-        for (text, expected) in [
-            ("2026-01-31", Some("2026-01-31T00:00:00.000Z")),
-            ("2026-01-31T18:00:00Z", Some("2026-01-31T18:00:00.000Z")),
-            (
-                "2026-01-31T18:00:00+01:00",
-                Some("2026-01-31T17:00:00.000Z"),
-            ),
-            ("2026-02-30", None),
-            ("yesterday", None),
-            ("", None),
-        ] {
-            let parsed = time(text).ok().map(|time| time.to_string());
-            assert_eq!(parsed.as_deref(), expected, "{text}");
-        }
-    }
+    use super::{database, listen_address, origin, time, without_password};
 
     #[test]
     fn an_origin_has_the_form_in_which_a_browser_sends_it() {
