@@ -76,28 +76,6 @@ pub trait OrInternal<T> {
     /// # Errors
     /// [`BackendError`] with the error as its source.
     fn or_internal(self) -> BackendResult<T>;
-
-    /// Wraps the error as [`or_internal`](Self::or_internal) does, and converts it to the error of the function that
-    /// returns the result.
-    ///
-    /// ```
-    /// use forum_api::host::{BoardResult, OrInternal};
-    ///
-    /// fn in_a_board(text: &str) -> BoardResult<i64> {
-    ///     text.parse::<i64>().or_internal_error()
-    /// }
-    ///
-    /// assert_eq!(in_a_board("x").unwrap_err().status().as_u16(), 500);
-    /// ```
-    ///
-    /// # Errors
-    /// The [`BackendError`] of `or_internal`, converted.
-    fn or_internal_error<E: From<BackendError>>(self) -> Result<T, E>
-    where
-        Self: Sized,
-    {
-        self.or_internal().map_err(E::from)
-    }
 }
 
 impl<T, E: Into<BoxError>> OrInternal<T> for Result<T, E> {

@@ -49,32 +49,6 @@ impl Repr {
     }
 }
 
-/// Constant part of a derived id: a letter, followed by up to 15 characters of `[A-Za-z0-9_-]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct IdLabel(&'static str);
-
-impl IdLabel {
-    /// Creates a label for a constant.
-    ///
-    /// # Panics
-    /// If the text is not a letter, followed by up to 15 characters of `[A-Za-z0-9_-]`. In a constant this is a compile
-    /// error.
-    pub const fn from_static(text: &'static str) -> Self {
-        assert!(
-            matches!(text.as_bytes(), [first, rest @ ..]
-                if first.is_ascii_alphabetic() && rest.len() < 16 && is_id_text(rest)),
-            "the label of the id is malformed"
-        );
-        Self(text)
-    }
-}
-
-impl fmt::Display for IdLabel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
 const fn is_id_text(mut text: &[u8]) -> bool {
     while let [first, rest @ ..] = text {
         if !(first.is_ascii_alphanumeric() || matches!(*first, b'_' | b'-')) {
@@ -167,32 +141,6 @@ macro_rules! ids {
                     Repr::Number(number) => number.to_string().into(),
                     Repr::Text(text) => Cow::Borrowed(text),
                 }
-            }
-
-            /// Creates the id `<label><number>` of a row in another table, such as `t16` for the first post of thread 16.
-            ///
-            /// ```
-            /// use forum_api::model::{IdLabel, PostId};
-            ///
-            /// const THREAD: IdLabel = IdLabel::from_static("t");
-            /// assert_eq!(PostId::with_prefix(THREAD, 16).as_str(), "t16");
-            /// ```
-            pub fn with_prefix(label: IdLabel, number: i64) -> Self {
-                Self::from_valid_text(format!("{label}{number}"))
-            }
-
-            /// Creates the id `<number>-<label>` of one of several resources in a row, such as `12-in` for the recipient's
-            /// copy of message 12.
-            ///
-            /// ```
-            /// use forum_api::model::{IdLabel, MessageId};
-            ///
-            /// const INBOX: IdLabel = IdLabel::from_static("in");
-            /// let id = MessageId::with_suffix(12, INBOX);
-            /// assert_eq!(id.as_str().strip_suffix("-in"), Some("12"));
-            /// ```
-            pub fn with_suffix(number: i64, label: IdLabel) -> Self {
-                Self::from_valid_text(format!("{number}-{label}"))
             }
 
             /// Converts the id to an `i64`.

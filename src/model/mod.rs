@@ -66,8 +66,8 @@ pub use field_update::FieldUpdate;
 pub use forum::{Forum, ForumList};
 pub(crate) use id::check_id;
 pub use id::{
-    AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, IdLabel, InvalidIdError, MessageId,
-    OptionId, PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
+    AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId,
+    PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
 };
 pub use list::List;
 pub(crate) use list::{CursorScope, PAGE_BYTES};

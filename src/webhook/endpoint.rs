@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use thiserror::Error;
-
 use super::{EncryptedSecret, TopicSet};
 use crate::model::{DAY, EndpointId, Timestamp, UserId};
 
@@ -48,12 +46,6 @@ pub struct PendingSecret {
     pub activates_at: Timestamp,
 }
 
-/// Error of [`Endpoint::activated`]: the endpoint has no pending secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("no secret is pending")]
-#[non_exhaustive]
-pub struct NoPendingSecretError;
-
 impl Endpoint {
     /// Time until a pending secret becomes active automatically: 24 hours.
     const ROTATION_PERIOD: Duration = DAY;
@@ -87,18 +79,14 @@ impl Endpoint {
         }
     }
 
-    /// Returns the endpoint with its pending secret active.
-    ///
-    /// # Errors
-    /// [`NoPendingSecretError`] if no secret is pending at `now`.
+    /// Returns the endpoint with its pending secret active; `None` if no secret is pending at `now`.
     #[doc(hidden)]
-    pub fn activated(self, now: Timestamp) -> Result<Self, NoPendingSecretError> {
+    pub fn activated(self, now: Timestamp) -> Option<Self> {
         let pending = self
             .pending_secret
-            .filter(|pending| now < pending.activates_at);
-        let secret = pending.ok_or(NoPendingSecretError)?.secret;
-        Ok(Self {
-            secret,
+            .filter(|pending| now < pending.activates_at)?;
+        Some(Self {
+            secret: pending.secret,
             pending_secret: None,
             ..self
         })

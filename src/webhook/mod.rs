@@ -32,7 +32,7 @@ pub use aead_cipher::{AeadCipher, KeyTooShortError};
 pub use delivery::{
     AttemptOutcome, AttemptRecord, Backoff, Delivery, DeliveryProgress, DeliveryState,
 };
-pub use endpoint::{Endpoint, NoPendingSecretError, PendingSecret};
+pub use endpoint::{Endpoint, PendingSecret};
 pub use event::{Event, EventContext, EventMeta, ForumSummary};
 pub(crate) use event::{EventKind, event_kinds};
 pub use secret::{

@@ -281,7 +281,7 @@ impl WebhookAdmin {
     ) -> Result<Endpoint, WebhookAdminError> {
         let now = self.environment.clock.now();
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ACTIVATED, id)?;
-        self.modify(id, &audit, |endpoint| Ok(endpoint.activated(now)?))
+        self.modify(id, &audit, |endpoint| activated(endpoint, now))
             .await
     }
 
@@ -304,7 +304,7 @@ impl WebhookAdmin {
         let activate = |endpoint: Endpoint| {
             let pending = endpoint.pending_secret.as_ref();
             let is_rotation = pending.is_some_and(|pending| pending.activates_at == activates_at);
-            let activated = is_rotation.then_some(endpoint.activated(now)?);
+            let activated = is_rotation.then_some(activated(endpoint, now)?);
             activated.ok_or(WebhookAdminError::PendingSecretReplaced)
         };
         self.modify(id, &audit, activate).await
@@ -595,6 +595,12 @@ impl WebhookAdmin {
             }
         }
     }
+}
+
+fn activated(endpoint: Endpoint, now: Timestamp) -> Result<Endpoint, WebhookAdminError> {
+    endpoint
+        .activated(now)
+        .ok_or(WebhookAdminError::NoPendingSecret)
 }
 
 opaque_debug!(WebhookAdmin);

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::error::{BackendError, BoxError};
 use crate::runtime::RandomError;
-use crate::webhook::{AddressError, KeyMismatchError, NoPendingSecretError, UnknownTopicError};
+use crate::webhook::{AddressError, KeyMismatchError, UnknownTopicError};
 
 /// Error of a [`WebhookAdmin`](super::WebhookAdmin) operation. `Display` shows a sentence for an operator.
 #[derive(Debug, Error)]
@@ -39,12 +39,6 @@ pub enum WebhookAdminError {
 impl From<BackendError> for WebhookAdminError {
     fn from(error: BackendError) -> Self {
         Self::Backend(error.into_inner())
-    }
-}
-
-impl From<NoPendingSecretError> for WebhookAdminError {
-    fn from(_: NoPendingSecretError) -> Self {
-        Self::NoPendingSecret
     }
 }
 
