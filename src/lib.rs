@@ -89,13 +89,13 @@
 //! | `reference` | Reference page of the API (feature `reference`). |
 //! | `metrics` | Names, units and labels of the metrics (feature `metrics`). |
 //! | `conformance` | Tests for a host's board and stores (feature `conformance`). |
-//! | `test_util` | In-process client and deterministic runtime for tests (feature `test-util`). |
+//! | `test_util` | In-process client for tests (feature `test-util`). |
 //! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
 //!
-//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`BoardDescription`], [`ErrorMessages`], [`Language`]),
-//! the [`Environment`] that all services of a board share, the error of their builders ([`BuildError`]), the body and the future of their responses ([`ResponseBody`],
-//! [`ResponseFuture`]), the request extension [`MalformedRequest`], and the functions [`client_ip`] and
-//! [`openapi_document`]. It re-exports `async_trait` and [`IpNet`].
+//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`BoardDescription`],
+//! [`ErrorMessages`], [`Language`]), the [`Environment`] that all services of a board share, the error of their builders
+//! ([`BuildError`]), the body of their responses ([`ResponseBody`]), the request extension [`MalformedRequest`], and the
+//! functions [`client_ip`] and [`openapi_document`]. It re-exports `async_trait` and [`IpNet`].
 //!
 //! # Features
 //!
@@ -113,7 +113,7 @@
 //! - `axum`: the original URI and the peer address of requests in an axum router.
 //! - `mcp`: the operations of the API as tools of the Model Context Protocol.
 //! - `metrics`: counters, gauges and histograms through the `metrics` facade.
-//! - `test-util`: an in-process client, and a deterministic executor with manually advanced time.
+//! - `test-util`: an in-process client for tests.
 //! - `conformance`: tests for a host's board and stores. Enables `test-util`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -156,8 +156,8 @@ macro_rules! impl_for_pointers {
     };
 }
 
-/// Implements a tower service that is always ready, and its method `respond`. `$call` returns the [`ResponseFuture`] of
-/// a request.
+/// Implements a tower service that is always ready, and its method `respond`. `$call` returns the future of
+/// the response.
 macro_rules! impl_service {
     ($type:ident, |$service:ident, $request:ident| $call:expr) => {
         impl $type {
@@ -186,7 +186,7 @@ macro_rules! impl_service {
         {
             type Response = http::Response<crate::ResponseBody>;
             type Error = std::convert::Infallible;
-            type Future = crate::ResponseFuture;
+            type Future = crate::runtime::BoxFuture<'static, Result<Self::Response, Self::Error>>;
 
             fn poll_ready(
                 &mut self,
@@ -277,7 +277,7 @@ pub use api::{
 pub use async_trait::async_trait;
 pub use build_error::BuildError;
 pub use environment::Environment;
-pub use http_util::{ResponseBody, ResponseFuture};
+pub use http_util::ResponseBody;
 pub use ipnet::IpNet;
 pub use mask_secrets::mask_secrets;
 pub use operation::error::MalformedRequest;

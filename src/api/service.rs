@@ -11,7 +11,7 @@ use super::openapi;
 use super::pipeline::ApiInner;
 use crate::error_chain::ErrorChain;
 use crate::host::BackendResult;
-use crate::http_util::{ResponseFuture, read_body, restore_uri};
+use crate::http_util::{read_body, restore_uri};
 use crate::metrics::recorder;
 #[cfg(feature = "test-util")]
 use crate::scope::Scopes;
@@ -135,7 +135,7 @@ impl ForumApi {
 impl_service!(ForumApi, |service, request| {
     let inner = Arc::clone(&service.0);
     let (mut head, body) = request.into_parts();
-    ResponseFuture::new(async move {
+    Box::pin(async move {
         restore_uri(&mut head, &*inner.original_uri);
         let body = pin!(read_body(body, inner.settings.body_limit));
         let mut request = inner.begin(&head);
@@ -148,7 +148,7 @@ impl_service!(ForumApi, |service, request| {
             };
             request.finish(outcome)
         };
-        response.instrument(span).await
+        Ok(response.instrument(span).await)
     })
 });
 

@@ -21,4 +21,4 @@ pub(crate) use request::{
     BodyError, LazyBody, OriginalUri, is_json, no_original_uri, parse_base_path, read_body,
     restore_uri, retry_after, run,
 };
-pub use response::{ResponseBody, ResponseFuture};
+pub use response::ResponseBody;

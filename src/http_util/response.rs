@@ -1,19 +1,15 @@
-//! Body and future of the responses of all services.
+//! Body of the responses of all services.
 
 use std::convert::Infallible;
-use std::fmt;
-use std::future::Future;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::Response;
 use http_body::{Body, Frame, SizeHint};
 
 #[cfg(feature = "mcp")]
 use super::quoted_body::QuotedBody;
-use crate::runtime::BoxFuture;
 
 /// Body of a response of the API, the control panel or the reference page. Its length is known, and reading it cannot
 /// fail.
@@ -85,31 +81,5 @@ impl Body for ResponseBody {
             Inner::Quoted(body) => body.len(),
         };
         SizeHint::with_exact(len as u64)
-    }
-}
-
-/// Future of a response of the API, the control panel or the reference page. Its error type is [`Infallible`].
-#[must_use = "futures do nothing unless polled"]
-pub struct ResponseFuture(BoxFuture<'static, Response<ResponseBody>>);
-
-impl ResponseFuture {
-    pub(crate) fn new(
-        response: impl Future<Output = Response<ResponseBody>> + Send + 'static,
-    ) -> Self {
-        Self(Box::pin(response))
-    }
-}
-
-impl Future for ResponseFuture {
-    type Output = Result<Response<ResponseBody>, Infallible>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(context).map(Ok)
-    }
-}
-
-impl fmt::Debug for ResponseFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseFuture").finish_non_exhaustive()
     }
 }

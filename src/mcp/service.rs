@@ -25,7 +25,7 @@ use crate::api::endpoints::Route;
 use crate::api::pipeline::reject_malformed;
 use crate::build_error::BuildError;
 use crate::host::{BoxError, Caller};
-use crate::http_util::{BodyError, ResponseBody, ResponseFuture, read_body};
+use crate::http_util::{BodyError, ResponseBody, read_body};
 use crate::model::PAGE_BYTES;
 use crate::operation::extract::value::{has_half_pair, require_json};
 use crate::operation::{ApiError, ApiResponse, AuthFailure, CachePolicy};
@@ -98,7 +98,7 @@ impl std::fmt::Debug for McpServer {
 impl_service!(McpServer, |service, request| {
     let server = Arc::clone(&service.0);
     let (head, body) = request.into_parts();
-    ResponseFuture::new(async move {
+    Box::pin(async move {
         let call_head = OnceLock::new();
         let mut called = None;
         let mut request = server.api.0.begin(&head);
@@ -112,7 +112,7 @@ impl_service!(McpServer, |service, request| {
             request.finish(outcome)
         };
         let mut response = response.instrument(span).await;
-        match (called, response.status()) {
+        Ok(match (called, response.status()) {
             (_, StatusCode::METHOD_NOT_ALLOWED) => {
                 let allowed = HeaderValue::from_static("POST");
                 response.headers_mut().insert(ALLOW, allowed);
@@ -121,7 +121,7 @@ impl_service!(McpServer, |service, request| {
             // The client has no valid token.
             (None, _) | (_, StatusCode::UNAUTHORIZED) => response,
             (Some((id, era)), _) => tool_response(response, &id, era),
-        }
+        })
     })
 });
 

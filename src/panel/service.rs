@@ -17,9 +17,7 @@ use super::router::{self, RouteHandler};
 use crate::api::client_ip;
 use crate::audit::AuditActor;
 use crate::host::RequestId;
-use crate::http_util::{
-    BodyError, ResponseBody, ResponseFuture, read_body, restore_uri, run, run_write,
-};
+use crate::http_util::{BodyError, ResponseBody, read_body, restore_uri, run, run_write};
 use crate::metrics::recorder;
 use crate::runtime::BoxFuture;
 
@@ -39,7 +37,7 @@ impl_service!(Panel, |service, request| {
     let panel = Arc::clone(&service.0);
     let (mut head, body) = request.into_parts();
     let body = Box::pin(read_body(body, panel.settings.body_limit));
-    ResponseFuture::new(async move {
+    Box::pin(async move {
         restore_uri(&mut head, &*panel.original_uri);
         let method = recorder::method_label(&head.method);
         let below = panel.path_below_base(&head);
@@ -48,7 +46,7 @@ impl_service!(Panel, |service, request| {
             .map(|(route, _)| route.path);
         let id = panel.request_ids.next(panel.environment.clock.now());
         let span = tracing::info_span!("panel", request_id = id.as_str(), %method, route);
-        panel.handle(&head, body, id).instrument(span).await
+        Ok(panel.handle(&head, body, id).instrument(span).await)
     })
 });
 

@@ -9,9 +9,7 @@ use serde_json::Value;
 
 use super::page::{self, Links};
 use crate::build_error::BuildError;
-use crate::http_util::{
-    Content, EntityTag, ResponseBody, ResponseFuture, page_headers, parse_base_path, respond,
-};
+use crate::http_util::{Content, EntityTag, ResponseBody, page_headers, parse_base_path, respond};
 
 /// Allows the page to load its own files and to call the API of its own origin only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; \
@@ -103,7 +101,7 @@ impl Asset {
 }
 
 impl_service!(ReferencePage, |page, request| {
-    ResponseFuture::new(ready(page.0.respond(&request)))
+    Box::pin(ready(Ok(page.0.respond(&request))))
 });
 
 impl Site {
