@@ -417,7 +417,7 @@ fn the_readme_shows_the_example_of_the_documentation() {
     let example = between(&docs, "```no_run\n", "```");
     assert!(read("README.md").contains(&format!("```rust\n{example}```")));
     let lines = example.lines().filter(|line| !line.is_empty());
-    assert_eq!(lines.count(), 27);
+    assert_eq!(lines.count(), 31);
 }
 
 fn markdown_files() -> Vec<String> {

@@ -81,7 +81,7 @@ board_rules! {
     }
 }
 
-/// The API with the operations of the host, and a thread by alice. Bob calls the operations.
+/// The API with the operations of the host, and for each a thread by alice. Bob calls the operations.
 struct OperationsFixture {
     api: TestApi,
     calls: Vec<OwnCall>,
@@ -98,21 +98,20 @@ impl OperationsFixture {
         let api = suite.api_with(&operations);
         let (forum, alice) = suite.forum_and_member().await?;
         let caller = suite.member("bob").await?.id();
-        let path = suite.thread(&alice, &forum).await?;
-        let mut known = vec![
-            ("forumId", forum.to_string()),
-            ("threadId", path.thread_id.to_string()),
-            ("postId", path.post_id.to_string()),
-            ("userId", alice.id().to_string()),
-        ];
-        let names_poll = |operation: &Operation| operation.spec.variables.contains(&"pollId");
-        if operations.iter().any(names_poll) {
-            let new = thread_with_poll(suite, new_poll())?;
-            let thread = alice.create_thread(&forum, &new).await.expect_ok()?;
-            known.extend(thread.poll_id.map(|poll| ("pollId", poll.to_string())));
-        }
         let mut calls = Vec::new();
         for operation in operations {
+            let path = suite.thread(&alice, &forum).await?;
+            let mut known = vec![
+                ("forumId", forum.to_string()),
+                ("threadId", path.thread_id.to_string()),
+                ("postId", path.post_id.to_string()),
+                ("userId", alice.id().to_string()),
+            ];
+            if operation.spec.variables.contains(&"pollId") {
+                let new = thread_with_poll(suite, new_poll())?;
+                let thread = alice.create_thread(&forum, &new).await.expect_ok()?;
+                known.extend(thread.poll_id.map(|poll| ("pollId", poll.to_string())));
+            }
             let value_of = |name: &str| {
                 let found = known.iter().find(|(known, _)| *known == name);
                 found.map_or_else(|| "1".into(), |(_, value)| value.clone())

@@ -137,8 +137,8 @@ pub trait BoardFixture: Send + Sync {
     /// Returns the operations that only this board has. Empty by default.
     ///
     /// The suite calls them as one member with the resources of another: for the path variables `forumId`, `threadId`,
-    /// `postId`, `pollId` and `userId` it passes the ids of a forum, of a thread, its first post and its poll by another
-    /// member, and of this member. It passes `1` for other variables, no query parameters, and the example of the body. The
+    /// `postId`, `pollId` and `userId` it passes the ids of a forum, of a new thread of another member, its first post and
+    /// its poll, and of this member. It passes `1` for other variables, no query parameters, and the example of the body. The
     /// call must succeed: [`prepare_operation`](Self::prepare_operation) can change what it needs.
     fn operations(&self) -> Vec<Operation> {
         Vec::new()

@@ -158,7 +158,7 @@ fn an_operation_that_breaks_a_rule_fails_it() {
             let Err(TestFailure::Failed(message)) = result else {
                 panic!("{rule}: {result:?}");
             };
-            let refused = message.starts_with("403 ") && message.contains("\"No.\"");
+            let refused = message.contains(": 403 {") && message.contains("\"No.\"");
             assert!(rule.contains("hidden") || refused, "{rule}: {message}");
         }
     });
