@@ -103,14 +103,20 @@ impl ServerLock {
     }
 }
 
-/// Returns the description of the server that started last, such as `forum-server/0.1.0 process 7 on 127.0.0.1:8080`, if
-/// it runs.
-pub fn running_server(database: &str) -> Option<String> {
+/// Returns program and address of the server that started last, if it runs.
+pub fn running_server(database: &str) -> Option<[String; 2]> {
     let path = format!("{}.server", sqlite_path(database)?);
     let text = fs::read_to_string(path).ok()?;
-    let process = text.split(' ').nth(2)?;
+    let mut words = text.split(' ');
+    let (program, process) = (words.next()?, words.nth(1)?);
     // The file of a killed process exists until the next server stops.
-    Path::new("/proc").join(process).exists().then_some(text)
+    let is_running = Path::new("/proc").join(process).exists();
+    is_running.then(|| {
+        [
+            program.to_owned(),
+            words.last().unwrap_or_default().to_owned(),
+        ]
+    })
 }
 
 /// A locked file beside a database. The last process that drops it removes the file.

@@ -1,4 +1,4 @@
-//! Lists of members, forums, threads and posts for the operator, without visibility checks.
+//! Lists of members, forums, threads, posts and nodes for the operator, without visibility checks.
 
 use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserId};
 use serde::Serialize;
@@ -143,6 +143,20 @@ pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult
                 created_at: row.value("created_at")?,
                 body: row.value("body")?,
             })
+        })
+        .await
+}
+
+/// Lists the running servers and workers of a board in Postgres: the program, and the address that Postgres sees.
+pub async fn nodes_of_postgres(connection: &Connection<'_>) -> DbResult<Vec<[String; 2]>> {
+    let list = "
+        SELECT application_name AS name, coalesce(host(client_addr), 'local') AS address
+        FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name LIKE 'forum-server/%'
+        GROUP BY name, address ORDER BY address, name";
+    connection
+        .all(list, &[], |row| {
+            Ok([row.value("name")?, row.value("address")?])
         })
         .await
 }

@@ -32,7 +32,7 @@ use crate::serve;
 #[command(
     name = "forum-server",
     version,
-    after_help = "Options of `serve` are also accepted without a command: see `forum-server serve --help`."
+    after_help = "Options of `serve` need no command: see `forum-server serve --help`."
 )]
 pub struct Cli {
     #[command(flatten)]

@@ -18,7 +18,7 @@ use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, ContentSize};
 use crate::board::posts::moderation::{self, PostsOfMember, ThreadFlag};
 use crate::board::{ReferenceBoard, accounts, demo, settings};
-use crate::options::{amount, time};
+use crate::options::{time, whole};
 use crate::output::{Limit, Output, Table, counted};
 use crate::prompt::Confirm;
 
@@ -455,13 +455,13 @@ async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<
 #[derive(Debug, Args)]
 pub struct GenerateCommand {
     /// Number of members
-    #[arg(long, value_name = "N", default_value = "100", value_parser = amount)]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = whole::<1, 1_000_000_000, u64>)]
     members: u64,
     /// Number of threads [default: a tenth of the posts]
-    #[arg(long, value_name = "N", value_parser = amount)]
+    #[arg(long, value_name = "N", value_parser = whole::<1, 1_000_000_000, u64>)]
     threads: Option<u64>,
     /// Number of posts, including first posts
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = amount)]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = whole::<1, 1_000_000_000, u64>)]
     posts: u64,
     /// Random seed; the same seed generates the same content
     #[arg(long, default_value = "1", value_parser = seed)]

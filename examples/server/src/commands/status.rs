@@ -7,12 +7,12 @@ use forum_api::host::BoardResult;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::SchemaStatus;
 use forum_api::webhook::KeyId;
-use serde::Serialize;
 use serde_json::json;
 
-use super::webhook::{EndpointListing, listings};
+use super::webhook::listings;
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
+use crate::board::listings::nodes_of_postgres;
 use crate::connect;
 use crate::database_lock::{DatabaseLock, running_server};
 use crate::keys::WebhookCipher;
@@ -25,13 +25,6 @@ pub struct StatusCommand {
     /// File of the key that encrypts webhook secrets [default with SQLite: the path of the database followed by .key]
     #[arg(long, value_name = "PATH")]
     secret_key_file: Option<PathBuf>,
-}
-
-/// A running server or worker.
-#[derive(Debug, Serialize)]
-struct Node {
-    version: String,
-    address: String,
 }
 
 impl StatusCommand {
@@ -81,9 +74,11 @@ impl StatusCommand {
         let mut failing = listings(&webhooks, board).await?;
         failing.retain(|endpoint| endpoint.failing_since.is_some());
         let nodes = nodes(url, database).await?;
-        let names = nodes
+        let names: Vec<_> = nodes
             .iter()
-            .map(|node| format!("{} at {}", node.version, node.address));
+            .map(|[version, address]| format!("{version} at {address}"))
+            .collect();
+        let failing_count = counted(failing.len() as u64, "endpoint", "endpoints");
         pairs.extend([
             ("key", key.clone()),
             (
@@ -95,21 +90,31 @@ impl StatusCommand {
                 "disabled",
                 counted(queue.disabled_endpoints, "endpoint", "endpoints"),
             ),
-            (
-                "failing",
-                counted(failing.len() as u64, "endpoint", "endpoints"),
-            ),
+            ("failing", failing_count),
             (
                 "nodes",
-                names
-                    .reduce(|all, node| all + ", " + &node)
-                    .unwrap_or_else(|| "none".into()),
+                if names.is_empty() {
+                    "none".into()
+                } else {
+                    names.join(", ")
+                },
             ),
         ]);
         let mut text = labelled(&pairs);
         if !failing.is_empty() {
             text += &format!("\n{}", Table::of(&failing));
         }
+        let nodes = nodes
+            .iter()
+            .map(|[version, address]| json!({ "version": version, "address": address }));
+        let failing = failing.iter().map(|endpoint| {
+            json!({
+                "id": endpoint.id,
+                "url": endpoint.url,
+                "failingSince": endpoint.failing_since,
+                "lastStatus": endpoint.last.as_ref().and_then(|last| last.status),
+            })
+        });
         let json = json!({
             "program": NODE,
             "database": shown_url,
@@ -121,20 +126,11 @@ impl StatusCommand {
                 "dead": queue.dead,
                 "disabledEndpoints": queue.disabled_endpoints,
             },
-            "failingEndpoints": failing.iter().map(failing_endpoint).collect::<Vec<_>>(),
-            "nodes": nodes,
+            "failingEndpoints": failing.collect::<Vec<_>>(),
+            "nodes": nodes.collect::<Vec<_>>(),
         });
         Output::new(text, json)
     }
-}
-
-fn failing_endpoint(endpoint: &EndpointListing) -> serde_json::Value {
-    json!({
-        "id": endpoint.id,
-        "url": endpoint.url,
-        "failingSince": endpoint.failing_since,
-        "lastStatus": endpoint.last.as_ref().and_then(|last| last.status),
-    })
 }
 
 /// Compares the key file with the recorded key.
@@ -153,36 +149,12 @@ async fn key(url: &str, option: Option<&Path>, database: &BoardDatabase) -> Boar
     })
 }
 
-/// Returns the running servers and workers. SQLite records only the server that started last.
-async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<Node>> {
-    let BoardDatabase::Postgres(_) = database else {
-        let running = running_server(url);
-        let node = running.as_deref().and_then(|text| {
-            let (program, rest) = text.split_once(' ')?;
-            let (_, address) = rest.rsplit_once(' ')?;
-            Some((program.to_owned(), address.to_owned()))
-        });
-        let node = node.map(|(program, address)| Node {
-            version: program,
-            address,
-        });
-        return Ok(node.into_iter().collect());
-    };
-    let list = "
-        SELECT application_name AS name, coalesce(host(client_addr), 'local') AS address
-        FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name LIKE 'forum-server/%'
-        GROUP BY name, address ORDER BY address, name";
-    let read = database.read(move |connection| {
-        Box::pin(async move {
-            let nodes = connection.all(list, &[], |row| {
-                Ok(Node {
-                    version: row.value("name")?,
-                    address: row.value("address")?,
-                })
-            });
-            Ok(nodes.await?)
-        })
-    });
+/// Returns program and address of the running servers and workers. SQLite records only the server that started last.
+async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<[String; 2]>> {
+    if matches!(database, BoardDatabase::Sqlite(_)) {
+        return Ok(running_server(url).into_iter().collect());
+    }
+    let read = database
+        .read(|connection| Box::pin(async move { Ok(nodes_of_postgres(connection).await?) }));
     read.await
 }

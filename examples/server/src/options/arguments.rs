@@ -9,10 +9,9 @@ use forum_api::{IpNet, scope};
 use http::HeaderValue;
 
 use super::values::{
-    base_url, count, database, delay, listen_address, max_address_connections, mebibytes, network,
-    number, origin, pool_size, seconds,
+    base_url, count, database, delay, listen_address, network, number, origin, seconds, whole,
 };
-use super::webhooks::{RetryOptions, WebhookOptions};
+use super::webhooks::{RetryOptions, WEBHOOKS, WebhookOptions};
 
 /// Heading of the options that several commands share.
 pub const COMMON_OPTIONS: &str = "Common options";
@@ -22,7 +21,6 @@ const DATABASE: &str = "Database";
 const LIMITS: &str = "Limits";
 const LISTENING: &str = "Listening";
 const SECURITY: &str = "Security";
-pub(super) const WEBHOOKS: &str = "Webhooks";
 
 /// Name that Postgres shows for the connections of a server or a worker.
 pub const NODE: &str = concat!("forum-server/", env!("CARGO_PKG_VERSION"));
@@ -103,7 +101,7 @@ pub struct ServeArgs {
     #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "10000", value_parser = count)]
     pub max_connections: usize,
     /// Maximum number of open connections of one address, except of trusted proxies; further connections are closed; 0 is no limit
-    #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "256", value_parser = max_address_connections)]
+    #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "256", value_parser = whole::<0, 1_000_000, usize>)]
     pub max_connections_per_address: usize,
     /// Time limit of a request to the API
     #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
@@ -151,13 +149,13 @@ pub struct ServeArgs {
 #[command(next_help_heading = DATABASE)]
 pub struct DatabaseOptions {
     /// Maximum number of connections to Postgres
-    #[arg(long, value_name = "N", default_value = "16", value_parser = pool_size)]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = whole::<1, 1000, usize>)]
     pub postgres_connections: usize,
     /// Number of threads that read from SQLite [default: the number of CPU cores]
-    #[arg(long, value_name = "N", value_parser = pool_size)]
+    #[arg(long, value_name = "N", value_parser = whole::<1, 1000, usize>)]
     pub sqlite_readers: Option<usize>,
     /// Page cache of each SQLite connection in MiB
-    #[arg(long, value_name = "MIB", default_value = "32", value_parser = mebibytes)]
+    #[arg(long, value_name = "MIB", default_value = "32", value_parser = whole::<1, 1_000_000, u32>)]
     pub sqlite_cache: u32,
     /// Name that Postgres shows for the connections.
     #[arg(skip = NODE)]

@@ -19,19 +19,20 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
         .ok_or("expected an address and a port, for example 127.0.0.1:8080, or a port")
 }
 
-/// Parses a whole number of at least 1.
-pub fn number(text: &str) -> Result<u32, &'static str> {
-    within(text, 1..=u32::MAX).ok_or("expected a whole number from 1 to 4294967295")
+/// Parses a whole number.
+pub fn whole<const MIN: u64, const MAX: u64, N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+    let number = within(text, MIN..=MAX).and_then(|number| N::try_from(number).ok());
+    number.ok_or_else(|| format!("expected a whole number from {MIN} to {MAX}"))
 }
 
-/// Parses a number of generated items.
-pub fn amount(text: &str) -> Result<u64, &'static str> {
-    within(text, 1..=1_000_000_000).ok_or("expected a whole number from 1 to 1000000000")
+/// Parses a number of connections, whose upper bound is below that of the semaphore that counts them, or of items.
+pub fn count(text: &str) -> Result<usize, String> {
+    whole::<1, 1_000_000, _>(text)
 }
 
-/// Parses a number of connections or threads.
-pub fn pool_size(text: &str) -> Result<usize, &'static str> {
-    within(text, 1..=1000).ok_or("expected a whole number from 1 to 1000")
+/// Parses a number from 1 to 4294967295.
+pub fn number(text: &str) -> Result<u32, String> {
+    whole::<1, 4_294_967_295, _>(text)
 }
 
 /// Parses a number of days.
@@ -39,21 +40,6 @@ pub fn days(text: &str) -> Result<Duration, &'static str> {
     let days = within(text, 0..=36_500_u64);
     days.map(|days| Duration::from_secs(days * 24 * 60 * 60))
         .ok_or("expected a whole number of days from 0 to 36500")
-}
-
-/// Parses a number of mebibytes.
-pub fn mebibytes(text: &str) -> Result<u32, &'static str> {
-    within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")
-}
-
-/// Parses a number of connections, whose upper bound is below that of the semaphore that counts them, or of items.
-pub fn count(text: &str) -> Result<usize, &'static str> {
-    within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")
-}
-
-/// Parses a maximum number of connections of an address; 0 is no limit.
-pub fn max_address_connections(text: &str) -> Result<usize, &'static str> {
-    within(text, 0..=1_000_000).ok_or("expected a whole number from 0 to 1000000")
 }
 
 /// Parses a time: a date, or a date and a time of day, in UTC unless the text has an offset.
@@ -170,9 +156,7 @@ pub fn without_password(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use forum_api::model::Timestamp;
-
-    use super::{database, listen_address, origin, time, without_password};
+    use super::*;
 
     #[test]
     fn an_origin_has_the_form_in_which_a_browser_sends_it() {

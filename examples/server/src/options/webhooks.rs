@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::arguments::WEBHOOKS;
 use super::values::{number, seconds};
+
+pub(super) const WEBHOOKS: &str = "Webhooks";
 
 /// Options of registering endpoints and sending to them.
 #[derive(Clone, Debug, Args)]

@@ -153,18 +153,6 @@ fn generated_content_is_the_same_for_the_same_seed() {
 }
 
 #[test]
-fn a_stored_label_with_control_characters_is_listed_escaped() {
-    let server = Server::new(&[]);
-    let label = "UPDATE forum_api_tokens SET label = label || '\u{1b}\n\u{202e}' RETURNING lookup";
-    assert_eq!(server.directory.query(label).len(), 1);
-    let list = server.run_ok("token list").stdout;
-    assert!(
-        list.contains("\"first steps\\u{1b}\\n\\u{202e}\""),
-        "{list}"
-    );
-}
-
-#[test]
 fn the_printed_document_is_the_served_one() {
     for surface in ["full", "compact"] {
         let server = Server::new(&["--empty", "--surface", surface]);
@@ -553,7 +541,7 @@ fn the_status_shows_database_key_queue_and_nodes() {
         .run_line("status --json --secret-key-file other", "")
         .json();
     assert_eq!(stopped["nodes"], json!([]));
-    assert_ne!(stopped["key"], status["key"]);
+    assert_eq!(stopped["key"] == status["key"], key.starts_with("none"));
 }
 
 #[test]
