@@ -189,7 +189,7 @@ async fn a_tool_call_is_one_request_for_every_operation() {
             assert_eq!((requests, units), (1, row.cost.into()), "{row:?}");
             let usage = &other.stores.usage;
             let operations = usage.usage_by_operation(Default::default()).await.unwrap();
-            assert_eq!(operations[0].0.as_deref(), Some(row.id), "{row:?}");
+            assert_eq!(operations[0].0, Some(agent.name(row)), "{row:?}");
         }
     }
 }
