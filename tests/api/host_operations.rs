@@ -10,8 +10,8 @@ use forum_api::host::{
 };
 use forum_api::model::{CursorPage, ForumId, List, NewPost, Page, Post, ThreadId};
 use forum_api::operation::{
-    Body, ExtraOf, FieldError, FieldScope, Json, NoForum, Operation, PathParams, Query, Resource,
-    Tag,
+    Body, ExtraOf, FieldError, FieldScope, Json, NoForum, Operation, OperationBuilder, PathParams,
+    Query, Resource, Tag,
 };
 use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
@@ -172,6 +172,15 @@ fn example() -> Link {
     }
 }
 
+/// Completes an operation that counts all links.
+fn count(operation: OperationBuilder, links: &Arc<Links>) -> Operation {
+    operation.tag(TAG).summary("Counts all links.").ok(
+        links,
+        |links, _: &Caller, (), ()| Box::pin(links.count(0)),
+        || Count { count: 1 },
+    )
+}
+
 fn operations(links: &Arc<Links>) -> Vec<Operation> {
     vec![
         Operation::post("/threads/{threadId}/bumps", "bumpThread", LINKS_WRITE)
@@ -234,13 +243,16 @@ fn operations(links: &Arc<Links>) -> Vec<Operation> {
 
 pub(crate) fn server() -> Server {
     let environment = Environment::default().scope(LINKS_WRITE);
-    server_in(environment)
+    server_in(environment, operations(&Arc::default()))
 }
 
-fn server_in(environment: Environment) -> Server {
+fn with_operations(operations: Vec<Operation>) -> Server {
+    server_in(Environment::default(), operations)
+}
+
+fn server_in(environment: Environment, operations: Vec<Operation>) -> Server {
     let board = FullBoard::new();
     let stores = Stores::in_memory();
-    let operations = operations(&Arc::default());
     Server::with_operations(
         environment,
         settings(),
@@ -302,21 +314,16 @@ async fn an_operation_of_a_host_passes_the_pipeline() {
         server.expect(request.bearer(&alice), expected).await;
     }
     server.expect(Request::get("/x/links"), (200, None)).await;
+    // A post without a body.
+    let bump = Request::new("POST", "/threads/open-1/bumps").bearer(&alice);
+    let first = server.send(&bump.clone().key("y")).await;
+    let again = server.send(&bump.clone().key("y")).await;
+    assert_eq!((first.status, is_replay(&again)), (201, true), "{first:?}");
+    server.expect(bump.key(""), BAD_REQUEST).await;
     let plain = server.token_with("alice", &["threads:read"]).await;
     server
         .expect(add("https://a.example").bearer(&plain), MISSING_SCOPE)
         .await;
-}
-
-#[tokio::test]
-async fn a_post_without_a_body_accepts_an_idempotency_key() {
-    let server = server();
-    let alice = server.token_with("alice", &["links:write"]).await;
-    let bump = Request::new("POST", "/threads/open-1/bumps").bearer(&alice);
-    let first = server.send(&bump.clone().key("x")).await;
-    let again = server.send(&bump.clone().key("x")).await;
-    assert_eq!((first.status, is_replay(&again)), (201, true), "{first:?}");
-    server.expect(bump.key(""), BAD_REQUEST).await;
 }
 
 #[tokio::test]
@@ -525,13 +532,7 @@ fn the_document_has_the_statuses_of_an_operation_of_a_host() {
         Operation::post("/x/resets", "resetLinks", scope)
             .summary("Removes all links.")
             .no_content(&links, |_, _: &Caller, (), ()| Box::pin(async { Ok(()) })),
-        Operation::post("/x/counts", "countAll", scope)
-            .summary("Counts all links.")
-            .ok(
-                &links,
-                |links, _: &Caller, (), ()| Box::pin(links.count(0)),
-                || Count { count: 1 },
-            ),
+        count(Operation::post("/x/counts", "countAll", scope), &links),
     ];
     let document = with_operations(operations).api.openapi();
     let newest = &document["paths"]["/x/newest"]["get"]["responses"]["404"];
@@ -547,7 +548,7 @@ async fn the_compact_surface_has_no_operation_of_a_host() {
     let environment = Environment::default()
         .surface(Surface::Compact)
         .scope(LINKS_WRITE);
-    let server = server_in(environment);
+    let server = server_in(environment, operations(&Arc::default()));
     server.expect(Request::get("/x/links"), NO_SUCH_ROUTE).await;
     assert!(!server.api.openapi().to_string().contains("links"));
 }
@@ -594,20 +595,12 @@ async fn an_omitted_operation_is_an_unknown_route_and_an_omitted_topic_is_unknow
 
 #[tokio::test]
 async fn an_operation_of_a_host_can_replace_an_omitted_one() {
-    let links = Arc::new(Links::default());
-    let board = FullBoard::new();
-    let search = Operation::get("/search", "search", Scope::SEARCH_READ)
-        .tag(TAG)
-        .summary("Counts all links.")
-        .ok(
-            &links,
-            |links, _: &Caller, (), ()| Box::pin(links.count(0)),
-            || Count { count: 1 },
-        );
+    let search = Operation::get("/search", "search", Scope::SEARCH_READ);
+    let search = count(search, &Arc::default());
     let environment = Environment::default()
         .omit_operations(["search"])
         .scope(Scope::SEARCH_READ);
-    let api = ForumApi::builder(board, Stores::in_memory())
+    let api = ForumApi::builder(FullBoard::new(), Stores::in_memory())
         .environment(&environment)
         .operation(search)
         .build()
@@ -634,16 +627,8 @@ fn build_rejects_an_unknown_omitted_operation_or_topic() {
 
 #[test]
 fn build_rejects_an_invalid_operation() {
-    let links = Arc::new(Links::default());
     let count = |path: &'static str, id: &'static str, scope| {
-        Operation::get(path, id, scope)
-            .tag(TAG)
-            .summary("Counts all links.")
-            .ok(
-                &links,
-                |links, _: &Caller, (), ()| Box::pin(links.count(0)),
-                || Count { count: 1 },
-            )
+        count(Operation::get(path, id, scope), &Arc::default())
     };
     let read = Scope::THREADS_READ;
     #[rustfmt::skip]
@@ -841,20 +826,6 @@ fn samples() -> Vec<Operation> {
                 Sample::default,
             ),
     ]
-}
-
-fn with_operations(operations: Vec<Operation>) -> Server {
-    let board = FullBoard::new();
-    let stores = Stores::in_memory();
-    let environment = Environment::default();
-    Server::with_operations(
-        environment,
-        settings(),
-        stores,
-        &board,
-        board.clone(),
-        operations,
-    )
 }
 
 #[tokio::test]

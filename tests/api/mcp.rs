@@ -40,6 +40,13 @@ impl Agent {
         }
     }
 
+    /// Creates a server, and an agent with a token of alice.
+    async fn of_alice() -> (Server, Self) {
+        let (server, alice) = Server::with_alice().await;
+        let agent = Self::new(&server, Some(&alice));
+        (server, agent)
+    }
+
     async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
         let mut request = http::Request::builder().method(method).uri("/mcp");
         for (name, value) in headers {
@@ -268,9 +275,7 @@ async fn tools_are_those_that_the_caller_can_call() {
 
 #[tokio::test]
 async fn a_tool_describes_its_operation() {
-    let server = Server::new();
-    let token = server.token("alice").await;
-    let agent = Agent::new(&server, Some(&token));
+    let (_, agent) = Agent::of_alice().await;
     let tools = agent.tools().await;
     for row in rows(Surface::Full) {
         let name = agent.name(row);
@@ -316,9 +321,7 @@ fn assert_references(tool: &Value, part: &Value) {
 
 #[tokio::test]
 async fn a_repeated_key_takes_effect_once() {
-    let server = Server::new();
-    let token = server.token("alice").await;
-    let agent = Agent::new(&server, Some(&token));
+    let (_, agent) = Agent::of_alice().await;
     let call = async |arguments: &str| agent.call_json("createPost", arguments, &[]).await;
     let first =
         call(r#"{"threadId":"open-1","body":"Green.","subscribe":false,"idempotencyKey":"k"}"#)
@@ -397,9 +400,7 @@ async fn an_invalid_token_is_the_same_401() {
 
 #[tokio::test]
 async fn malformed_messages_are_errors_of_the_protocol() {
-    let server = Server::new();
-    let token = server.token("alice").await;
-    let agent = Agent::new(&server, Some(&token));
+    let (_, agent) = Agent::of_alice().await;
     for (expected, bodies) in [
         ((400, -32700), &["", "{", "\u{feff}{}"][..]),
         (
@@ -483,9 +484,7 @@ async fn malformed_messages_are_errors_of_the_protocol() {
 
 #[tokio::test]
 async fn arguments_are_encoded_in_the_path_and_the_query() {
-    let server = Server::new();
-    let token = server.token("alice").await;
-    let agent = Agent::new(&server, Some(&token));
+    let (_, agent) = Agent::of_alice().await;
     for id in ["?x=1", "#", "%2f", "..", "é ", "a&b"] {
         let found = agent.call("getThread", json!({ "threadId": id })).await;
         assert_eq!(code(&found).as_deref(), Some("not_found"), "{id}");
@@ -609,25 +608,8 @@ async fn a_refused_head_leaves_the_body_unread() {
 }
 
 #[tokio::test]
-async fn batches_are_refused() {
-    let server = Server::new();
-    let token = server.token("alice").await;
-    let agent = Agent::new(&server, Some(&token));
-    let json = ("content-type", "application/json");
-    let body = r#" [{"jsonrpc":"2.0","id":"a","method":"ping"}]"#;
-    for version in ["2024-11-05", "2025-06-18", "2025-11-25", MODERN] {
-        let version = ("mcp-protocol-version", version);
-        let response = agent.send("POST", &[json, version], body).await;
-        assert_eq!(rpc_error(&response), (400, -32600), "{version:?}");
-    }
-    assert_eq!(rpc_error(&agent.post(body).await), (400, -32600));
-}
-
-#[tokio::test]
 async fn whole_numbers_have_each_form_of_json_schema() {
-    let server = Server::new();
-    let token = server.token("alice").await;
-    let agent = Agent::new(&server, Some(&token));
+    let (server, agent) = Agent::of_alice().await;
     let call = async |name: &str, arguments: &str| {
         agent
             .call_json(name, &format!("{{{arguments}}}"), &[])
@@ -665,9 +647,7 @@ async fn whole_numbers_have_each_form_of_json_schema() {
 
 #[tokio::test]
 async fn null_is_an_omitted_argument_that_no_schema_names() {
-    let server = Server::new();
-    let token = server.token("alice").await;
-    let agent = Agent::new(&server, Some(&token));
+    let (server, agent) = Agent::of_alice().await;
     let tools = agent.tools().await;
     for row in rows(Surface::Full) {
         let name = agent.name(row);
@@ -705,9 +685,7 @@ async fn null_is_an_omitted_argument_that_no_schema_names() {
 
 #[tokio::test]
 async fn half_of_a_surrogate_pair_is_named() {
-    let server = Server::new();
-    let token = server.token("alice").await;
-    let agent = Agent::new(&server, Some(&token));
+    let (_, agent) = Agent::of_alice().await;
     let message = |params: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#)
     };
