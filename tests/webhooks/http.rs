@@ -348,6 +348,10 @@ fn with_idle_timeout(idle: Duration, limit: Duration, names: &Arc<FakeResolver>)
     transport(settings, names)
 }
 
+fn local_sender(idle: Duration, limit: Duration) -> HttpTransport {
+    with_idle_timeout(idle, limit, &FakeResolver::resolving_to(&["127.0.0.1"]))
+}
+
 async fn status(transport: &HttpTransport, url: &str) -> Result<u16, TransportError> {
     let response = transport.send(test_request(url)).await;
     response.map(|response| response.status)
@@ -358,11 +362,7 @@ async fn a_connection_is_reused_for_its_host() {
     for origin in ["http://receiver.test", "https://receiver.test"] {
         let tls = origin.starts_with("https").then(|| acceptor("receiver"));
         let receiver = ScriptedReceiver::with_behaviors(vec![KeepAlive(OK)], tls).await;
-        let sender = with_idle_timeout(
-            LONG_TIMEOUT,
-            LONG_TIMEOUT,
-            &FakeResolver::resolving_to(&["127.0.0.1"]),
-        );
+        let sender = local_sender(LONG_TIMEOUT, LONG_TIMEOUT);
         let url = receiver.url(origin);
         for _ in 0..5 {
             assert_eq!(status(&sender, &url).await, Ok(200));
@@ -377,11 +377,7 @@ async fn a_connection_is_reused_for_its_host() {
 #[tokio::test]
 async fn concurrent_attempts_use_separate_connections() {
     let receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
-    let sender = with_idle_timeout(
-        LONG_TIMEOUT,
-        LONG_TIMEOUT,
-        &FakeResolver::resolving_to(&["127.0.0.1"]),
-    );
+    let sender = local_sender(LONG_TIMEOUT, LONG_TIMEOUT);
     let url = receiver.url("http://receiver.test");
     for _ in 0..2 {
         let (one, other) = tokio::join!(status(&sender, &url), status(&sender, &url));
@@ -394,11 +390,7 @@ async fn concurrent_attempts_use_separate_connections() {
 async fn a_connection_that_is_not_reused_is_announced() {
     let mut receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let sender = with_idle_timeout(
-        Duration::ZERO,
-        LONG_TIMEOUT,
-        &FakeResolver::resolving_to(&["127.0.0.1"]),
-    );
+    let sender = local_sender(Duration::ZERO, LONG_TIMEOUT);
     for _ in 0..2 {
         assert_eq!(status(&sender, &url).await, Ok(200));
     }
@@ -449,11 +441,7 @@ async fn a_connection_closed_by_the_receiver_does_not_fail_an_attempt() {
 async fn a_hanging_connection_fails_the_attempt_and_is_closed() {
     let mut receiver = ScriptedReceiver::new(RespondAndHang(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let sender = with_idle_timeout(
-        LONG_TIMEOUT,
-        SHORT_TIMEOUT * 10,
-        &FakeResolver::resolving_to(&["127.0.0.1"]),
-    );
+    let sender = local_sender(LONG_TIMEOUT, SHORT_TIMEOUT * 10);
     assert_eq!(status(&sender, &url).await, Ok(200));
     status(&sender, &url).await.unwrap_err();
     assert_eq!(receiver.wait_for_close().await.len(), 1);
@@ -465,11 +453,7 @@ async fn idle_connections_are_closed() {
         ScriptedReceiver::new(KeepAlive(OK)).await,
         ScriptedReceiver::new(KeepAlive(OK)).await,
     ];
-    let sender = with_idle_timeout(
-        SHORT_TIMEOUT,
-        LONG_TIMEOUT,
-        &FakeResolver::resolving_to(&["127.0.0.1"]),
-    );
+    let sender = local_sender(SHORT_TIMEOUT, LONG_TIMEOUT);
     for round in 1..=2 {
         for receiver in &receivers {
             let url = receiver.url("http://receiver.test");

@@ -184,14 +184,23 @@ impl WorkerFixture {
 
     /// Queues deliveries of a post in forum 1 to this endpoint only.
     pub(crate) fn queue(&self, endpoint: &Endpoint, deliveries: u32) {
-        (0..deliveries).for_each(|_| self.queue_in(Some(1), endpoint));
+        for _ in 0..deliveries {
+            let event = self.event(&Topic::POST_CREATED, Some(1));
+            let deliveries = &self.stores.deliveries;
+            let queued = deliveries.enqueue(&event, &endpoint.id, self.now());
+            assert!(self.runtime.block_on(queued).unwrap().is_some());
+        }
     }
 
-    pub(crate) fn queue_in(&self, forum: Option<i64>, endpoint: &Endpoint) {
-        let event = self.event(&Topic::POST_CREATED, forum);
-        let deliveries = &self.stores.deliveries;
-        let queued = deliveries.enqueue(&event, &endpoint.id, self.now());
-        assert!(self.runtime.block_on(queued).unwrap().is_some());
+    /// Adds an endpoint with these replies, and queues deliveries to it.
+    pub(crate) fn queue_to_new(
+        &self,
+        name: &str,
+        replies: impl IntoIterator<Item = Reply>,
+        deliveries: u32,
+    ) {
+        self.transport.set_replies(name, replies);
+        self.queue(&self.add(name), deliveries);
     }
 
     /// Retries the only delivery as an operator.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use forum_api::Environment;
 use forum_api::test_util::Intervention;
 use forum_api::webhook::DeliveryState::Delivered;
-use forum_api::worker::{Worker, WorkerSettings};
+use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use tokio::task::yield_now;
 
 use super::fixture::{WorkerFixture, seconds};
@@ -14,10 +14,7 @@ use super::transport::Reply::{AfterYields, Delayed, Hangs};
 #[test]
 fn an_endpoint_has_at_most_four_concurrent_attempts() {
     let fixture = WorkerFixture::new();
-    fixture
-        .transport
-        .set_replies("a", [Delayed(seconds(1), 200)]);
-    fixture.queue(&fixture.add("a"), 40);
+    fixture.queue_to_new("a", [Delayed(seconds(1), 200)], 40);
     let handle = fixture.start();
     assert_eq!(handle.health().in_flight, 4);
     fixture.advance(seconds(10));
@@ -34,10 +31,7 @@ fn a_worker_has_at_most_256_or_the_configured_number_of_attempts() {
         fixture.settings.max_in_flight = limit;
         for number in 0..endpoints {
             let name = format!("n{number}");
-            fixture
-                .transport
-                .set_replies(&name, [Delayed(seconds(1), 200)]);
-            fixture.queue(&fixture.add(&name), each);
+            fixture.queue_to_new(&name, [Delayed(seconds(1), 200)], each);
         }
         fixture.start();
         let all = endpoints * each;
@@ -50,8 +44,7 @@ fn a_worker_has_at_most_256_or_the_configured_number_of_attempts() {
 #[test]
 fn a_hanging_receiver_does_not_delay_other_endpoints() {
     let fixture = WorkerFixture::new();
-    fixture.transport.set_replies("hangs", [Hangs]);
-    fixture.queue(&fixture.add("hangs"), 1000);
+    fixture.queue_to_new("hangs", [Hangs], 1000);
     let others: Vec<_> = (0..50).map(|number| format!("n{number}")).collect();
     for name in &others {
         fixture.queue(&fixture.add(name), 1);
@@ -69,28 +62,32 @@ fn a_hanging_receiver_does_not_delay_other_endpoints() {
     assert_eq!(counts.get("deliveries.settle"), None);
 }
 
-#[test]
-fn endpoints_whose_last_attempt_failed_use_at_most_half_of_the_slots() {
-    let mut fixture = WorkerFixture::new();
-    fixture.settings.max_in_flight = 16;
-    for name in ["a", "b", "c", "d", "e"] {
-        fixture.transport.set_replies(name, [Hangs]);
-        fixture.queue(&fixture.add(name), 20);
-    }
-    let handle = fixture.start();
-    assert_eq!(handle.health().in_flight, 16, "no attempt has failed yet");
-    // The attempts to the last endpoint fail later than the others, and its slots are used again.
-    fixture.advance(seconds(15) * 2 + seconds(1));
+/// Asserts that the deliveries of another endpoint are sent at once, and that the impaired ones use 8 of 16 slots.
+fn assert_leaves_slots(fixture: &WorkerFixture, handle: &WorkerHandle) {
     assert_eq!(handle.health().in_flight, 8);
     let good = fixture.add("good");
     for _ in 0..30 {
         fixture.queue(&good, 4);
         let queued = fixture.now();
-        fixture.wake(&handle);
+        fixture.wake(handle);
         assert_eq!(fixture.transport.send_times("good").last(), Some(&queued));
         fixture.advance(seconds(1));
         assert!(handle.health().in_flight <= 8);
     }
+}
+
+#[test]
+fn endpoints_whose_last_attempt_failed_use_at_most_half_of_the_slots() {
+    let mut fixture = WorkerFixture::new();
+    fixture.settings.max_in_flight = 16;
+    for name in ["a", "b", "c", "d", "e"] {
+        fixture.queue_to_new(name, [Hangs], 20);
+    }
+    let handle = fixture.start();
+    assert_eq!(handle.health().in_flight, 16, "no attempt has failed yet");
+    // The attempts to the last endpoint fail later than the others, and its slots are used again.
+    fixture.advance(seconds(15) * 2 + seconds(1));
+    assert_leaves_slots(&fixture, &handle);
     assert_eq!(fixture.count(Delivered), 120);
     for name in ["a", "b", "c", "d", "e"] {
         fixture
@@ -106,32 +103,19 @@ fn slow_receivers_that_succeed_use_at_most_half_of_the_slots() {
     let mut fixture = WorkerFixture::new();
     fixture.settings.max_in_flight = 16;
     for name in ["a", "b", "c", "d", "e"] {
-        fixture
-            .transport
-            .set_replies(name, [Delayed(seconds(9), 200)]);
-        fixture.queue(&fixture.add(name), 100);
+        fixture.queue_to_new(name, [Delayed(seconds(9), 200)], 100);
     }
     let handle = fixture.start();
     assert_eq!(handle.health().in_flight, 16, "no attempt has ended yet");
     fixture.advance(seconds(9) * 2 + seconds(1));
-    assert_eq!(handle.health().in_flight, 8);
-    let good = fixture.add("good");
-    for _ in 0..30 {
-        fixture.queue(&good, 4);
-        let queued = fixture.now();
-        fixture.wake(&handle);
-        assert_eq!(fixture.transport.send_times("good").last(), Some(&queued));
-        fixture.advance(seconds(1));
-        assert_eq!(handle.health().in_flight, 8);
-    }
+    assert_leaves_slots(&fixture, &handle);
 }
 
 #[test]
 fn deliveries_are_not_claimed_without_a_free_slot() {
     let mut fixture = WorkerFixture::new();
     fixture.settings.max_in_flight = 4;
-    fixture.transport.set_replies("a", [Hangs]);
-    fixture.queue(&fixture.add("a"), 10);
+    fixture.queue_to_new("a", [Hangs], 10);
     fixture.start();
     fixture.take_counts();
     fixture.advance(seconds(14));
@@ -141,10 +125,7 @@ fn deliveries_are_not_claimed_without_a_free_slot() {
 #[test]
 fn many_events_and_many_deliveries_do_not_wait_for_each_other() {
     let fixture = WorkerFixture::new();
-    fixture
-        .transport
-        .set_replies("busy", [Delayed(seconds(1), 200)]);
-    fixture.queue(&fixture.add("busy"), 100);
+    fixture.queue_to_new("busy", [Delayed(seconds(1), 200)], 100);
     fixture.add("quick");
     (0..1000).for_each(|_| drop(fixture.insert_post_event()));
     fixture.start();
@@ -164,8 +145,7 @@ fn a_slot_released_during_a_claim_is_used() {
         _ => Intervention::Proceed,
     });
     let replies = (0..40).map(|number| AfterYields(number * 5 % 12, 200));
-    fixture.transport.set_replies("a", replies);
-    fixture.queue(&fixture.add("a"), 40);
+    fixture.queue_to_new("a", replies, 40);
     fixture.start();
     assert_eq!(fixture.count(Delivered), 40);
 }

@@ -26,10 +26,7 @@ fn an_idle_worker_stops_at_once() {
 #[test]
 fn a_stopping_worker_completes_attempts_and_starts_no_others() {
     let fixture = WorkerFixture::new();
-    fixture
-        .transport
-        .set_replies("a", [Delayed(seconds(8), 204)]);
-    fixture.queue(&fixture.add("a"), 10);
+    fixture.queue_to_new("a", [Delayed(seconds(8), 204)], 10);
     let handle = fixture.start();
     fixture.advance(seconds(3));
     fixture.stop(&handle);
