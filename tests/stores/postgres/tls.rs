@@ -28,6 +28,8 @@ async fn certificates_are_verified_according_to_the_mode() {
     let as_root = |certificate| server.certificates.as_root(certificate);
     let self_signed = as_root(Certificate::SelfSigned);
     let self_signed_expired = as_root(Certificate::SelfSignedExpired);
+    let with_self_signed = |mode: &str| format!("sslmode={mode}&{self_signed}");
+    let with_expired = |mode: &str| format!("sslmode={mode}&{self_signed_expired}");
     for (certificate, cases) in [
         (
             Certificate::Valid,
@@ -63,19 +65,11 @@ async fn certificates_are_verified_according_to_the_mode() {
         (
             Certificate::SelfSigned,
             vec![
+                ("127.0.0.1", with_self_signed("verify-ca"), Ok(true)),
+                ("localhost", with_self_signed("verify-full"), Ok(true)),
                 (
                     "127.0.0.1",
-                    format!("sslmode=verify-ca&{self_signed}"),
-                    Ok(true),
-                ),
-                (
-                    "localhost",
-                    format!("sslmode=verify-full&{self_signed}"),
-                    Ok(true),
-                ),
-                (
-                    "127.0.0.1",
-                    format!("sslmode=verify-full&{self_signed}"),
+                    with_self_signed("verify-full"),
                     Err(OTHER_HOST),
                 ),
                 ("localhost", with_root("verify-ca"), Err(UNTRUSTED)),
@@ -83,11 +77,7 @@ async fn certificates_are_verified_according_to_the_mode() {
         ),
         (
             Certificate::SelfSignedExpired,
-            vec![(
-                "localhost",
-                format!("sslmode=verify-ca&{self_signed_expired}"),
-                Err(EXPIRED),
-            )],
+            vec![("localhost", with_expired("verify-ca"), Err(EXPIRED))],
         ),
     ] {
         server.start(Some(certificate));
@@ -122,60 +112,39 @@ async fn a_server_without_tls_is_used_only_if_the_mode_allows_it() {
     }
 }
 
+/// Returns the error of a pool of this size.
+fn refused(url: &str, size: usize) -> String {
+    connect(url, size).unwrap_err().to_string()
+}
+
 #[test]
 fn an_invalid_url_and_an_empty_pool_are_refused() {
-    for address in [
+    for url in [
         "host=localhost user=forum sslmode=require",
         "postgres://forum:p@ss/word@localhost/forum?sslmode=require",
         "localhost",
         "",
     ] {
-        let refused = connect(address, 1).map(drop).unwrap_err().to_string();
-        assert!(refused.starts_with("invalid Postgres URL"), "{refused}");
+        assert!(refused(url, 1).starts_with("invalid Postgres URL"), "{url}");
     }
-    let refused = connect("postgres://forum@localhost/forum", 0)
-        .map(drop)
-        .unwrap_err()
-        .to_string();
-    assert_eq!(refused, "a pool needs at least one connection");
+    let empty = refused("postgres://forum@localhost/forum", 0);
+    assert_eq!(empty, "a pool needs at least one connection");
 }
 
 #[test]
 fn parameters_that_cannot_be_used_are_refused_without_a_connection() {
-    for (parameters, reason) in [
-        (
-            "sslmode=encrypt",
-            "unknown sslmode; expected one of disable, prefer",
-        ),
-        (
-            "sslmode=disable&sslrootcert=system",
-            "sslrootcert=system requires sslmode=verify-full",
-        ),
-        (
-            "sslmode=prefer&sslrootcert=system",
-            "sslrootcert=system requires sslmode=verify-full",
-        ),
-        (
-            "sslmode=require&sslrootcert=system",
-            "sslrootcert=system requires sslmode=verify-full",
-        ),
-        (
-            "sslmode=verify-ca&sslrootcert=system",
-            "sslrootcert=system requires sslmode=verify-full",
-        ),
-        (
-            "sslmode=verify-full&sslrootcert=/none.pem",
-            "cannot read the root certificates \"/none.pem\"",
-        ),
-        (
-            "sslmode=verify-ca&sslrootcert=/dev/null",
-            "the file \"/dev/null\" contains no root certificate",
-        ),
+    let system = "sslrootcert=system requires sslmode=verify-full";
+    for (mode, root, reason) in [
+        ("encrypt", "", "unknown sslmode; expected one of disable"),
+        ("disable", "system", system),
+        ("prefer", "system", system),
+        ("require", "system", system),
+        ("verify-ca", "system", system),
+        ("verify-full", "/none.pem", "cannot read the root cert"),
+        ("verify-ca", "/dev/null", "contains no root certificate"),
     ] {
-        let refused = connect(&format!("postgres://forum@localhost/forum?{parameters}"), 1)
-            .map(drop)
-            .unwrap_err()
-            .to_string();
-        assert!(refused.contains(reason), "{refused}");
+        let parameters = format!("sslmode={mode}&sslrootcert={root}");
+        let refused = refused(&format!("postgres://forum@h/forum?{parameters}"), 1);
+        assert!(refused.contains(reason), "{parameters}: {refused}");
     }
 }
