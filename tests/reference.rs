@@ -13,30 +13,8 @@ use serde_json::{Value, json};
 const SCRIPT: &str = "<script>alert(1)</script>\"'&";
 
 /// Keywords that the page reads.
-const KEYWORDS: [&str; 22] = [
-    "components",
-    "content",
-    "description",
-    "examples",
-    "headers",
-    "info",
-    "in",
-    "items",
-    "name",
-    "operationId",
-    "parameters",
-    "paths",
-    "properties",
-    "required",
-    "responses",
-    "schema",
-    "schemas",
-    "security",
-    "servers",
-    "tags",
-    "type",
-    "webhooks",
-];
+const KEYWORDS: &str = "components content description examples headers info in items name operationId parameters \
+    paths properties required responses schema schemas security servers tags type webhooks";
 
 fn document(surface: Surface) -> Value {
     let environment = Environment::default().surface(surface);
@@ -129,7 +107,7 @@ async fn a_document_with_missing_or_malformed_parts_is_rendered() {
         assert!(render(&document).await.contains("<h1>API reference</h1>"));
     }
     let document = document(Surface::Compact);
-    for keyword in KEYWORDS {
+    for keyword in KEYWORDS.split(' ') {
         for value in [
             Value::Null,
             json!("text"),
