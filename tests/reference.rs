@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use forum_api::reference::ReferencePage;
+use forum_api::reference::{ReferencePage, ReferenceSettings};
 use forum_api::scope::Surface;
 use forum_api::{ApiSettings, Environment, openapi_document};
 use html5gum::{Token, Tokenizer};
@@ -94,6 +94,44 @@ async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
     assert!(html.contains("Idempotency-Key: $(date +%s)-$$"));
     assert!(section("onPostCreated").contains("Payload fields"));
     assert!(section("unsubscribe").contains("/subscriptions/thread/16'"));
+}
+
+#[tokio::test]
+async fn the_head_has_the_name_and_the_pages_of_the_board() {
+    let mut settings = ReferenceSettings::default();
+    settings.board_name = "Tea <club>".into();
+    settings.board_url = "/tea".into();
+    settings.accent_color = "#c2410c".into();
+    let build = |settings: &ReferenceSettings| {
+        let document = document(Surface::Compact);
+        ReferencePage::with_settings("/docs", "/api/v1", &document, settings)
+    };
+    let page = build(&settings).unwrap();
+    let (_, html) = get(&page, "/docs").await;
+    assert!(html.contains("<a class=\"board\" href=\"/tea\" title=\"Tea &lt;club&gt;\">"));
+    assert!(html.contains("<a href=\"/docs\" aria-current=\"true\">API reference</a>"));
+    assert!(!html.contains(">Panel</a>"));
+    assert!(get(&page, "/docs/style.css").await.1.contains("#c2410c"));
+    let html = render(&document(Surface::Compact)).await;
+    assert!(!html.contains("class=\"board\""), "no head without a name");
+    settings.accent_color = "red".into();
+    assert_eq!(build(&settings).unwrap_err().setting(), "accent_color");
+    settings.accent_color.clear();
+    settings.panel_url = "javascript:alert(1)".into();
+    assert_eq!(build(&settings).unwrap_err().setting(), "panel_url");
+}
+
+#[tokio::test]
+async fn patterns_are_words() {
+    let html = render(&document(Surface::Full)).await;
+    assert!(
+        !html.contains("{1,64}"),
+        "no regular expression of the library"
+    );
+    assert!(html.contains(" · 1 to 64 letters, digits, <code>_</code> and <code>-</code>"));
+    let schema = json!({ "type": "string", "pattern": "^[a-f]+$" });
+    let html = render(&json!({ "components": { "schemas": { "Hex": schema } } })).await;
+    assert!(html.contains("<code>^[a-f]+$</code>"));
 }
 
 #[tokio::test]

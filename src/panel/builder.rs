@@ -8,12 +8,14 @@ use http::Uri;
 use http::request::Parts;
 
 use ipnet::IpNet;
+use maud::html;
 
 use crate::api::{self, PeerIp, RequestIdGenerator};
 use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::AdminAuth;
-use crate::http_util::{OriginalUri, no_original_uri, parse_base_path};
+use crate::html::{Frame, check_accent_color, check_page_url, is_http_url};
+use crate::http_util::{Content, OriginalUri, no_original_uri, parse_base_path};
 use crate::store::Stores;
 use crate::webhook_admin::WebhookAdmin;
 
@@ -36,8 +38,13 @@ pub struct PanelSettings {
     /// Absolute URL of the `McpServer` (feature `mcp`), such as `https://board.example/mcp`, for the configuration
     /// of a client beside a new token. Default: empty, which omits the configuration.
     pub mcp_url: String,
-    /// Name of the board, for the head of each page and the title of the browser's tab. Default: empty.
+    /// Name of the board, for the head of each page, its icon and the title of the browser's tab. Default: empty.
     pub board_name: String,
+    /// Absolute URL, or path from the root of the host, of the board's start page. Default: empty, which omits the link.
+    pub board_url: String,
+    /// Accent colour of links, buttons and the icon, as `#rrggbb`. The pages show a darker or lighter shade where the
+    /// colour has too little contrast. Default: empty, the colour of the panel's theme.
+    pub accent_color: String,
     /// Tasks that the panel does not have, each with the command or the address that does it, for example
     /// `("Members", "forum-server member")`. The usage page lists them at its end. Default: none.
     pub other_tasks: Vec<(String, String)>,
@@ -55,8 +62,38 @@ impl Default for PanelSettings {
             reference_url: String::new(),
             mcp_url: String::new(),
             board_name: String::new(),
+            board_url: String::new(),
+            accent_color: String::new(),
             other_tasks: Vec::new(),
             trusted_proxies: Vec::new(),
+        }
+    }
+}
+
+impl PanelSettings {
+    /// Renders the first row of the header of the panel's pages as HTML, with icon, name and links, for a host's own
+    /// pages that use the style sheet of the panel. `current` is the text of the link to the page: `Board`,
+    /// `API reference` or `Panel`.
+    pub fn page_header(&self, current: &str) -> String {
+        self.frame().header(current, html! {}).into_string()
+    }
+
+    /// Returns the icon of the pages as a `data:` URL: the first letter of the board's name.
+    pub fn icon_url(&self) -> String {
+        self.frame().icon_url()
+    }
+
+    pub(super) fn frame(&self) -> Frame<'_> {
+        Frame {
+            board_name: &self.board_name,
+            accent_color: &self.accent_color,
+            board_url: &self.board_url,
+            reference_url: &self.reference_url,
+            panel_url: if self.base_path.is_empty() {
+                "/"
+            } else {
+                &self.base_path
+            },
         }
     }
 }
@@ -77,6 +114,7 @@ pub(super) struct PanelInner {
     pub(super) settings: PanelSettings,
     pub(super) original_uri: Box<OriginalUri>,
     pub(super) peer_ip: Box<PeerIp>,
+    pub(super) style: Content,
 }
 
 /// Builder of a [`Panel`]. Required parts are arguments of [`Panel::builder`]; everything else has a default.
@@ -104,6 +142,7 @@ impl Panel {
             settings: PanelSettings::default(),
             original_uri: no_original_uri(),
             peer_ip: Box::new(api::peer_ip),
+            style: style(&PanelSettings::default()),
         })
     }
 }
@@ -167,12 +206,12 @@ impl PanelBuilder {
         settings.api_url.truncate(api_url);
         let is_valid = settings.api_url.is_empty() || is_http_url(&settings.api_url);
         BuildError::require(is_valid, "api_url", API_URL)?;
-        let url = &settings.reference_url;
-        let is_path = url.starts_with('/') && !url.starts_with("//");
-        let is_valid = url.is_empty() || is_path || is_http_url(url);
-        BuildError::require(is_valid, "reference_url", REFERENCE_URL)?;
+        check_page_url("reference_url", &settings.reference_url)?;
+        check_page_url("board_url", &settings.board_url)?;
+        check_accent_color(&settings.accent_color)?;
         let is_valid = settings.mcp_url.is_empty() || is_http_url(&settings.mcp_url);
         BuildError::require(is_valid, "mcp_url", MCP_URL)?;
+        panel.style = style(&panel.settings);
         panel.environment.validate()?;
         Ok(Panel(Arc::new(panel)))
     }
@@ -182,12 +221,10 @@ const API_URL: &str = "an absolute URL such as `https://board.example/api/v1`, o
 
 const MCP_URL: &str = "an absolute URL such as `https://board.example/mcp`, or an empty text";
 
-const REFERENCE_URL: &str = "an absolute URL, a path such as `/docs`, or an empty text";
-
-fn is_http_url(url: &str) -> bool {
-    let uri = url.parse::<Uri>().ok();
-    let scheme = uri.as_ref().and_then(Uri::scheme_str);
-    matches!(scheme, Some("http" | "https"))
+fn style(settings: &PanelSettings) -> Content {
+    let style = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
+    let accent = settings.frame().accent_style();
+    Content::tagged("text/css; charset=utf-8", format!("{style}{accent}"))
 }
 
 settings_debug!(PanelBuilder, 0.settings);

@@ -29,7 +29,8 @@ pub(super) fn document(settings: &PanelSettings, title: &str, body: Markup) -> M
         .into_iter()
         .filter(|name| !name.is_empty());
     let title = names.collect::<Vec<_>>().join(" · ");
-    html::document(&title, &style, &script, html! { body { (body) } })
+    let icon = settings.icon_url();
+    html::document(&title, &style, &script, &icon, html! { body { (body) } })
 }
 
 pub(super) fn badge(state: &str) -> Markup {

@@ -323,16 +323,8 @@ fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
     let body = html! {
         a.skip href="#main" { "Skip to content" }
         header {
-            div.bar {
-                p.name {
-                    a href=(context.url("/usage")) {
-                        @if !settings.board_name.is_empty() { (settings.board_name) " " }
-                        span { "Control panel" }
-                    }
-                }
-                nav aria-label="Areas" { ul { @for area in AREAS { (area_link(context, area)) } } }
-                (signed_in(context))
-            }
+            (settings.frame().header("Panel", signed_in(context)))
+            div.bar { nav aria-label="Areas" { ul { @for area in AREAS { (area_link(context, area)) } } } }
         }
         main id="main" tabindex="-1" {
             @if let Some((path, _)) = area { p.back { a href=(context.url(path)) { "Back to the list" } } }

@@ -20,11 +20,6 @@ use crate::webhook_admin::WebhookAdminError;
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-static STYLE_CONTENT: LazyLock<Content> = LazyLock::new(|| {
-    let style = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
-    Content::tagged("text/css; charset=utf-8", style)
-});
-
 static SCRIPT_CONTENT: LazyLock<Content> = LazyLock::new(|| {
     let script = concat!(include_str!("../html/copy.js"), include_str!("script.js"));
     Content::tagged("text/javascript; charset=utf-8", script)
@@ -59,10 +54,10 @@ impl PageResponse {
         Self::new(StatusCode::SEE_OTHER, "no-store", None).with_header(LOCATION, path)
     }
 
-    /// Returns the style sheet or the script at a path below the base path; `None` for any other path.
-    pub(super) fn asset(path: &str) -> Option<Self> {
+    /// Returns `style` or the script at a path below the base path; `None` for any other path.
+    pub(super) fn asset(path: &str, style: &Content) -> Option<Self> {
         let content = match path {
-            STYLE_SHEET => Content::clone(&STYLE_CONTENT),
+            STYLE_SHEET => style.clone(),
             SCRIPT => Content::clone(&SCRIPT_CONTENT),
             _ => return None,
         };

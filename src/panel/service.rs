@@ -73,7 +73,8 @@ impl PanelInner {
             Err(error) => self.error_response(error, id, progress.context.as_deref()),
         };
         let status = response.status.as_u16();
-        match self.path_below_base(head).and_then(PageResponse::asset) {
+        let asset = |path: &str| PageResponse::asset(path, &self.style);
+        match self.path_below_base(head).and_then(asset) {
             Some(_) => tracing::debug!(status, "request completed"),
             None => tracing::info!(status, "request completed"),
         }
@@ -103,7 +104,7 @@ impl PanelInner {
         progress: &mut Progress,
     ) -> PageResult {
         let below = self.path_below_base(head).ok_or(PanelError::NotFound)?;
-        if let Some(asset) = PageResponse::asset(below) {
+        if let Some(asset) = PageResponse::asset(below, &self.style) {
             return Ok(asset);
         }
         let Some(session) = self.admin_auth.session(head).await? else {

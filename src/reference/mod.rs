@@ -29,4 +29,4 @@ mod page;
 mod schema;
 mod service;
 
-pub use service::ReferencePage;
+pub use service::{ReferencePage, ReferenceSettings};

@@ -12,7 +12,7 @@ use super::markdown::{
 };
 use super::operation::{codes, method, operation, responses, status, webhook};
 use super::schema::{example, header_table, parameter_table, schema_fragment, schema_table};
-use crate::html;
+use crate::html::{self, Frame};
 
 /// An entry of the contents.
 struct Entry {
@@ -38,6 +38,7 @@ pub(super) struct Links<'a> {
     pub(super) style: &'a str,
     pub(super) script: &'a str,
     pub(super) api_base_path: &'a str,
+    pub(super) frame: Frame<'a>,
 }
 
 /// Renders the page.
@@ -56,9 +57,10 @@ pub(super) fn page(root: &Value, links: &Links<'_>) -> Markup {
     let body = html! {
         body data-api=(links.api_base_path) {
             a.skip href="#page-main" { "Skip to content" }
-            header.side {
+            @if links.frame.is_given() { header { (links.frame.header("API reference", html! {})) } }
+            aside.side aria-label="Reference" {
                 div.brand {
-                    p.name { a href="#page-main" { (title) } }
+                    p.title { a href="#page-main" { (title) } }
                     input.visually-hidden id="page-menu" type="checkbox";
                     label.menu for="page-menu" { "Contents" }
                 }
@@ -84,7 +86,13 @@ pub(super) fn page(root: &Value, links: &Links<'_>) -> Markup {
         }
     };
     let title = format!("{title} · Reference");
-    html::document(&title, links.style, links.script, body)
+    html::document(
+        &title,
+        links.style,
+        links.script,
+        &links.frame.icon_url(),
+        body,
+    )
 }
 
 /// Returns the URL of the first server. If this URL is not absolute, returns the URL of `api_base_path` on an example
@@ -229,7 +237,7 @@ fn authentication<'a>(document: &Document<'a>, schemes: &[(&'a str, &'a Value)])
             div.token-box hidden {
                 label for="page-token" { "Token for requests from this page" }
                 input.token-field id="page-token" type="password" autocomplete="off" spellcheck="false";
-                p { "The page keeps the token in memory and shows it in the samples. Reload the page to remove it." }
+                p { "The page keeps the token in memory. The samples show it without its secret, and copies of them have it whole. Reload the page to remove it." }
             }
             noscript { p.note { "The forms that send requests need JavaScript." } }
         }

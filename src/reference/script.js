@@ -22,7 +22,7 @@ for (const block of all(".copyable")) {
     block.append(button);
     button.addEventListener("click", async () => {
         const source = block.querySelector("code");
-        button.textContent = (await copy(source)) ? "Copied" : "Selected";
+        button.textContent = (await copy(source, unmasked(source.textContent))) ? "Copied" : "Selected";
         setTimeout(() => (button.textContent = "Copy"), CONFIRMATION_MS);
     });
 }
@@ -41,7 +41,7 @@ addEventListener("change", ({ target }) => {
 const menu = document.getElementById("page-menu");
 const search = document.getElementById("page-search");
 const matches = document.getElementById("page-matches");
-const nav = document.querySelector("nav");
+const nav = document.querySelector(".side nav");
 const links = all("a", nav);
 const results = element("ul", "", { hidden: true });
 
@@ -187,7 +187,25 @@ addEventListener("scroll", () => {
     });
 }, { passive: true });
 
-/* Token: all fields have the same value, which only this page's memory contains. */
+/* Token: all fields have the same value, which only this page's memory contains. The samples show it without its secret;
+   copies of them have it whole. */
+
+let token = "";
+
+function masked() {
+    return token.replace(/[^_]+$/, "••••••••");
+}
+
+function unmasked(text) {
+    return token ? text.replaceAll(masked(), token) : text;
+}
+
+document.addEventListener("copy", (event) => {
+    const selected = getSelection().toString();
+    if (unmasked(selected) === selected) return;
+    event.clipboardData.setData("text/plain", unmasked(selected));
+    event.preventDefault();
+});
 
 document.querySelector(".token-box")?.removeAttribute("hidden");
 const tokenFields = all(".token-field");
@@ -197,8 +215,8 @@ for (const field of tokenFields) {
     field.value = "";
     field.addEventListener("input", () => {
         for (const other of tokenFields) other.value = field.value;
-        const token = field.value.trim();
-        if (exported) exported.textContent = token ? `export FORUM_TOKEN=${shell(token)}\n` : exportedExample;
+        token = field.value.trim();
+        if (exported) exported.textContent = token ? `export FORUM_TOKEN=${shell(masked())}\n` : exportedExample;
         all(".try-it form").forEach(showSamples);
     });
 }
@@ -215,8 +233,17 @@ for (const box of all(".try-it")) {
     });
 }
 
-/** Reads the request of a form. */
-function requestOf(form) {
+for (const field of all("[name=Idempotency-Key]")) {
+    const button = element("button", "New key", { type: "button", className: "new-key" });
+    button.addEventListener("click", () => {
+        field.value = Array.from(crypto.getRandomValues(new Uint32Array(4)), (number) => number.toString(36)).join("-");
+        showSamples(field.form);
+    });
+    field.after(button);
+}
+
+/** Reads the request of a form, with this text as the token. */
+function requestOf(form, token) {
     const { method, path } = form.dataset;
     const query = [];
     const headers = [];
@@ -232,7 +259,6 @@ function requestOf(form) {
         else if (place === "body") body = value;
     }
     if (query.length > 0) url += `?${query.join("&")}`;
-    const token = form.querySelector(".token-field").value.trim();
     if (token) headers.unshift(["Authorization", `Bearer ${token}`]);
     if (body !== undefined) headers.push(["Content-Type", "application/json"]);
     return { method, url, headers, body };
@@ -245,12 +271,12 @@ function encoded(value) {
 
 /** Sends the request of a form and shows the response. */
 async function send(form, result) {
-    const button = form.querySelector("button");
+    const button = form.querySelector("[type=submit]");
     if (button.ariaDisabled) return;
     button.ariaDisabled = "true";
     button.textContent = "Sending…";
     try {
-        const { url, ...options } = requestOf(form);
+        const { url, ...options } = requestOf(form, token);
         options.headers.push(["Accept", "application/json"]);
         const began = performance.now();
         const response = await fetch(url, { ...options, cache: "no-store", credentials: "omit" });
@@ -278,7 +304,7 @@ function show(result, response, text, milliseconds) {
     const parts = [line, headers];
     const wait = response.headers.get("retry-after");
     if (wait) parts.splice(1, 0, element("p", advice(response.status, wait), { className: "alert" }));
-    if (text) parts.push(block(formatted(text)));
+    if (text) parts.push(block(...highlighted(formatted(text))));
     result.replaceChildren(...parts);
 }
 
@@ -288,10 +314,20 @@ function advice(status, seconds) {
     return `${reason[status] ?? ""} Retry after ${seconds} ${unit}.`.trim();
 }
 
-function block(text) {
+function block(...content) {
     const pre = element("pre", "", { tabIndex: 0 });
-    pre.append(element("code", text));
+    const code = element("code", "");
+    code.append(...content);
+    pre.append(code);
     return pre;
+}
+
+/** Marks the names and the texts of JSON, as the examples of the page do. */
+function highlighted(json) {
+    return json.split(/("(?:[^"\\]|\\.)*")(?=(:?))/).map((part, number, parts) => {
+        if (number % 3 === 1) return element(parts[number + 1] ? "b" : "i", part);
+        return number % 3 === 0 ? part : "";
+    });
 }
 
 function formatted(text) {
@@ -319,7 +355,7 @@ const NEW_KEY = {
 
 /** Writes the request of a form in each language. A header that is not entered and that the operation needs has an expression. */
 function showSamples(form) {
-    const request = requestOf(form);
+    const request = requestOf(form, masked());
     const { headers } = request;
     const isMissing = (name) => !headers.some(([other]) => other === name);
     if (form.querySelector("[name=Idempotency-Key]") && isMissing("Idempotency-Key")) {

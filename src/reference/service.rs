@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::page::{self, Links};
 use crate::build_error::BuildError;
+use crate::html::{Frame, check_accent_color, check_page_url};
 use crate::http_util::{Content, EntityTag, ResponseBody, page_headers, parse_base_path, respond};
 
 /// Allows the page to load its own files and to call the API of its own origin only.
@@ -25,6 +26,20 @@ const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 #[derive(Clone, Debug)]
 pub struct ReferencePage(Arc<Site>);
 
+/// Name and pages of the board, for the head of a [`ReferencePage`]. Without name and URLs the page has no head.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ReferenceSettings {
+    /// Name of the board, for the head and the icon. Default: empty.
+    pub board_name: String,
+    /// Accent colour of links, buttons and the icon, as `#rrggbb`, like that of the panel. Default: empty.
+    pub accent_color: String,
+    /// Absolute URL, or path from the root of the host, of the board's start page. Default: empty, which omits the link.
+    pub board_url: String,
+    /// Absolute URL, or path from the root of the host, of the control panel. Default: empty, which omits the link.
+    pub panel_url: String,
+}
+
 #[derive(Debug)]
 struct Site {
     base_path: String,
@@ -39,6 +54,23 @@ struct Asset {
 }
 
 impl ReferencePage {
+    /// Renders the page with the default [`ReferenceSettings`].
+    ///
+    /// # Errors
+    /// Those of [`with_settings`](Self::with_settings).
+    pub fn new(
+        base_path: impl Into<String>,
+        api_base_path: impl Into<String>,
+        document: &Value,
+    ) -> Result<Self, BuildError> {
+        Self::with_settings(
+            base_path,
+            api_base_path,
+            document,
+            &ReferenceSettings::default(),
+        )
+    }
+
     /// Renders the page for a document, to be served at `base_path`, for example `/docs`. `api_base_path` is the base path of
     /// the API, for example `/api/v1`. Both are paths as browsers send them, on the same origin. A router may strip
     /// `base_path` from the URI.
@@ -48,21 +80,34 @@ impl ReferencePage {
     ///
     /// # Errors
     /// [`BuildError`] if one of the paths has no leading slash, has a query, or contains characters that a path cannot
-    /// contain.
-    pub fn new(
+    /// contain, or if a setting is invalid.
+    pub fn with_settings(
         base_path: impl Into<String>,
         api_base_path: impl Into<String>,
         document: &Value,
+        settings: &ReferenceSettings,
     ) -> Result<Self, BuildError> {
         let mut base_path = base_path.into();
         let mut api_base_path = api_base_path.into();
         parse_base_path("base_path", &mut base_path, "/docs")?;
         parse_base_path("api_base_path", &mut api_base_path, "/api/v1")?;
-        let style = Asset::new(
-            "style.css",
-            "text/css; charset=utf-8",
-            concat!(include_str!("../html/theme.css"), include_str!("style.css")),
-        );
+        check_accent_color(&settings.accent_color)?;
+        check_page_url("board_url", &settings.board_url)?;
+        check_page_url("panel_url", &settings.panel_url)?;
+        let frame = Frame {
+            board_name: &settings.board_name,
+            accent_color: &settings.accent_color,
+            board_url: &settings.board_url,
+            reference_url: if base_path.is_empty() {
+                "/"
+            } else {
+                &base_path
+            },
+            panel_url: &settings.panel_url,
+        };
+        let style = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
+        let style = format!("{style}{}", frame.accent_style());
+        let style = Asset::new("style.css", "text/css; charset=utf-8", style);
         let script = Asset::new(
             "script.js",
             "text/javascript; charset=utf-8",
@@ -74,6 +119,7 @@ impl ReferencePage {
                 style: &style.url(&base_path),
                 script: &script.url(&base_path),
                 api_base_path: &api_base_path,
+                frame,
             },
         );
         let page = Asset::new("", "text/html; charset=utf-8", markup.into_string());

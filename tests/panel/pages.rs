@@ -128,6 +128,13 @@ fn build_rejects_each_setting_out_of_bounds() {
         ("reference_url", |settings| {
             settings.reference_url = "//other.example".into()
         }),
+        ("board_url", |settings| settings.board_url = "board".into()),
+        ("accent_color", |settings| {
+            settings.accent_color = "#12345".into()
+        }),
+        ("accent_color", |settings| {
+            settings.accent_color = "#12345}".into()
+        }),
     ];
     for (setting, change) in cases {
         let mut settings = PanelSettings::default();

@@ -1,0 +1,138 @@
+//! The frame of a page: name, icon, accent colour and links of a board.
+
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::build_error::BuildError;
+
+/// Accent colour of the theme in light mode.
+const DEFAULT_COLOR: &str = "#1f55b5";
+
+/// Shades of an accent colour. In `accent.css` the colour is [`DEFAULT_COLOR`].
+const ACCENT_STYLE: &str = include_str!("accent.css");
+
+/// Name, colour and URLs of a board. The header omits empty ones.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    pub(crate) board_name: &'a str,
+    /// [`check_accent_color`] accepts it.
+    pub(crate) accent_color: &'a str,
+    pub(crate) board_url: &'a str,
+    pub(crate) reference_url: &'a str,
+    pub(crate) panel_url: &'a str,
+}
+
+impl Frame<'_> {
+    /// Returns `true` if the board has a name or another page.
+    #[cfg(feature = "reference")]
+    pub(crate) fn is_given(&self) -> bool {
+        ![self.board_name, self.board_url, self.panel_url]
+            .concat()
+            .is_empty()
+    }
+
+    /// Renders the first row of a header. `current` is the text of the link to the page, or another name of the page,
+    /// `end` follows the links.
+    pub(crate) fn header(&self, current: &str, end: Markup) -> Markup {
+        let pages = [
+            ("Board", self.board_url),
+            ("API reference", self.reference_url),
+            ("Panel", self.panel_url),
+        ];
+        let mut pages = pages.iter().filter(|(_, url)| !url.is_empty());
+        let start = pages.clone().next().map_or("", |(_, url)| url);
+        let name = if self.board_name.is_empty() {
+            current
+        } else {
+            self.board_name
+        };
+        html! {
+            div.frame {
+                a.board href=(start) title=(name) {
+                    span.icon aria-hidden="true" { (letter(name)) }
+                    span.name { (name) }
+                }
+                // Not `nav`, whose style is that of the areas or of the contents of a page.
+                div.pages role="navigation" aria-label="Pages" {
+                    @for (text, url) in pages.by_ref() {
+                        a href=(url) aria-current=[(*text == current).then_some("true")] { (text) }
+                    }
+                }
+                (end)
+            }
+        }
+    }
+
+    /// Returns the `data:` URL of the icon: the first letter of the name on the accent colour.
+    pub(crate) fn icon_url(&self) -> String {
+        let color = match self.accent_color {
+            "" => DEFAULT_COLOR,
+            color => color,
+        };
+        let ink = if luma(color) > 150 { "#000" } else { "#fff" };
+        let svg = html! {
+            svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" {
+                rect width="32" height="32" rx="7" fill=(color) {}
+                text x="16" y="23" font-family="sans-serif" font-size="20" font-weight="700" text-anchor="middle" fill=(ink) {
+                    (letter(self.board_name))
+                }
+            }
+        };
+        let svg = svg.into_string();
+        format!(
+            "data:image/svg+xml,{}",
+            utf8_percent_encode(&svg, NON_ALPHANUMERIC)
+        )
+    }
+
+    /// Returns the style sheet of the accent colour.
+    pub(crate) fn accent_style(&self) -> String {
+        match self.accent_color {
+            "" => String::new(),
+            color => ACCENT_STYLE.replace(DEFAULT_COLOR, color),
+        }
+    }
+}
+
+/// Requires a colour as `#rrggbb`, or an empty text for the colour of the theme.
+pub(crate) fn check_accent_color(color: &str) -> Result<(), BuildError> {
+    let is_hex =
+        |digits: &str| digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_valid = color.is_empty() || color.strip_prefix('#').is_some_and(is_hex);
+    BuildError::require(
+        is_valid,
+        "accent_color",
+        "a colour such as `#1f55b5`, or an empty text",
+    )
+}
+
+/// Requires an absolute URL or a path from the root of the host, or an empty text.
+pub(crate) fn check_page_url(setting: &'static str, url: &str) -> Result<(), BuildError> {
+    let is_path = url.starts_with('/') && !url.starts_with("//");
+    let is_valid = url.is_empty() || is_path || is_http_url(url);
+    BuildError::require(
+        is_valid,
+        setting,
+        "an absolute URL, a path such as `/docs`, or an empty text",
+    )
+}
+
+pub(crate) fn is_http_url(url: &str) -> bool {
+    let uri = url.parse::<http::Uri>().ok();
+    let scheme = uri.as_ref().and_then(http::Uri::scheme_str);
+    matches!(scheme, Some("http" | "https"))
+}
+
+/// Returns the first letter of a name in upper case.
+fn letter(name: &str) -> String {
+    let first = name.trim_start().chars().next().unwrap_or('F');
+    first.to_uppercase().collect()
+}
+
+/// Returns the brightness of a colour as `#rrggbb`, 0 to 255.
+fn luma(color: &str) -> u32 {
+    let digits = color.trim_start_matches('#');
+    let number = u32::from_str_radix(digits, 16).unwrap_or_default();
+    let [_, red, green, blue] = number.to_be_bytes().map(u32::from);
+    (red * 299 + green * 587 + blue * 114) / 1000
+}
