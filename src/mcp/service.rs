@@ -116,6 +116,8 @@ impl_service!(McpServer, |service, request| {
             (_, StatusCode::METHOD_NOT_ALLOWED) => {
                 let allowed = HeaderValue::from_static("POST");
                 response.headers_mut().insert(ALLOW, allowed);
+                let text = HeaderValue::from_static("text/plain; charset=utf-8");
+                response.headers_mut().insert(CONTENT_TYPE, text);
                 response
             }
             // The client has no valid token.
@@ -124,6 +126,10 @@ impl_service!(McpServer, |service, request| {
         })
     })
 });
+
+/// Body of the response to another method, for a visitor who opens the address in a browser.
+const USE_POST: &str = "This address serves the operations of the API as tools of the Model Context Protocol. Configure it in an \
+                        assistant or agent, which sends JSON messages with POST.\n";
 
 /// Content of a message.
 enum Work {
@@ -157,7 +163,11 @@ impl Server {
         context.cache_policy = CachePolicy::NoStore;
         if let Some(status) = self.refuse(context.head) {
             api.charge(context, context.guest_key, 1).await?;
-            return Ok(response(status, Bytes::new()));
+            let text = match status {
+                StatusCode::METHOD_NOT_ALLOWED => USE_POST,
+                _ => "",
+            };
+            return Ok(response(status, Bytes::from_static(text.as_bytes())));
         }
         let token = api.authenticate(context, false).await?;
         let len = body.size_hint().exact();

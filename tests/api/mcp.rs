@@ -828,6 +828,10 @@ async fn only_posts_of_json_from_known_origins_are_accepted() {
             (response.status, response.header("allow")),
             (405, Some("POST"))
         );
+        assert_eq!(
+            response.header("content-type"),
+            Some("text/plain; charset=utf-8")
+        );
     }
     assert_eq!(agent.send("POST", &[], ping).await.status, 415);
     assert_eq!(
