@@ -55,8 +55,18 @@ def with_samples(browser: Browser) -> None:
 
 
 def at_the_start_page(browser: Browser) -> None:
-    with Server(PROGRAM) as server, Window(browser, server.address) as page:
-        reader.run(page, server)
+    with Server(PROGRAM) as server:
+        with Window(browser, server.address) as page:
+            reader.run(page, server)
+        reader.without_script(browser, server)
+        reader.offline(browser, server)
+
+
+def with_a_long_name(browser: Browser) -> None:
+    name = "Das große Forum für Tee und 茶道 und 漢字の長い名前です"
+    with Server(PROGRAM, "--board-name", name, "--accent-color", "#e0a800") as server:
+        with Window(browser, server.address) as page:
+            reader.frame(page, server, name)
 
 
 def with_forged_forms(browser: Browser) -> None:
@@ -84,6 +94,7 @@ PARTS = (
     at_the_reference,
     with_samples,
     at_the_start_page,
+    with_a_long_name,
     with_forged_forms,
     from_other_origins,
 )

@@ -1,64 +1,283 @@
-"""The start page: a reader of the board through its API."""
+"""The start page: the board, read and written through its API."""
 
+import json
 import re
+import subprocess
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from accessibility import check_page
+from accessibility import DESKTOP, PHONE, SCHEMES, barriers, check_page, fits
+from panel import sign_in
 from server import Server
 
-# The operations that the page calls, with the cost that it shows.
-CALL = re.compile(r"(?P<status>\d+), cost (?P<cost>\d+), \d+ units remain\. (?P<operation>\w+)")
+# The facts that the page shows of a request.
+CALL = re.compile(
+    r"(?P<method>[A-Z]+) (?P<path>\S+) (?P<status>\d+)\s+cost (?P<cost>\d+) · [\d?]+ units remain · \d+ ms · (?P<operation>\w+)"
+)
 
 RUNNING = {"error": {"code": "conflict", "message": "Still running.", "requestId": "1"}}
+MARKUP = "# Not a title\n\n> quoted\n\n- item\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nCrème brûlée"
+REPLIES = 22
 
 
 def run(page: Page, server: Server) -> None:
-    """A guest reads and searches; a member replies and votes. Each view shows its requests with their costs."""
-    page.goto("/")
-    expect(page.get_by_role("heading", name="Forums")).to_be_visible()
-    check_page(page, "reader-forums")
+    """A guest reads; a member reads, writes and searches. The page shows each request with its cost."""
     costs = {operation["operationId"]: operation["x-ratelimit-cost"] for operation in operations(page)}
+    page.goto("/")
+    expect(status(page)).to_have_text("Forums, 3 forums")
+    check_page(page, "reader-forums")
     page.get_by_role("link", name="General").click()
     expect(page.get_by_role("heading", name="General")).to_be_focused()
+    expect(page.get_by_role("link", name="Help")).to_be_visible()
     check_page(page, "reader-forum")
     page.get_by_role("link", name="Which tea for a rainy afternoon?").click()
     expect(page.get_by_role("group", name="What goes into the pot when it rains?")).to_be_visible()
-    expect(page.get_by_role("button", name="Vote")).to_have_count(0)
-    expect(page.get_by_label("Reply")).to_have_count(0)
-
-    page.get_by_label("Token").fill(server.token)
-    page.get_by_role("button", name="Use token").click()
-    page.get_by_label("Reply").fill("A *second* pot.")
+    for forbidden in ("Vote", "Reply", "Subscribe"):
+        expect(page.get_by_role("button", name=forbidden)).to_have_count(0)
+    tokens(page, server)
+    reply(page, server)
+    vote(page)
     check_page(page, "reader-thread")
+    long_thread(page, server)
+    own_thread(page)
+    shown = calls(page)
+    assert all(int(call["cost"]) == costs[call["operation"]] for call in shown), shown
+    page.goto("/#/threads/none")
+    expect(page.get_by_role("alert").filter(has_text="Not found.")).to_be_visible()
+    assert page.locator("main small").inner_text().startswith("Request ")
+    expect(page.get_by_role("status")).to_have_count(1)
+    drawer(page)
+    check_ids(page)
+
+
+def tokens(page: Page, server: Server) -> None:
+    """A wrong token changes nothing but its field. A valid token shows its owner until it is forgotten or revoked."""
+    field = page.get_by_label("Token")
+    enter(page, "forum_pat_wrong")
+    expect(page.get_by_role("alert").filter(has_text="This token is not valid.")).to_be_visible()
+    expect(field).to_be_focused()
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("group", name="What goes into the pot when it rains?")).to_be_visible()
+    assert page.evaluate("sessionStorage.length") == 0
+    check_page(page, "reader-wrong-token")
+    enter(page, server.token)
+    expect(page.locator("#who")).to_have_text("alice · 13 scopes · Forget")
+    page.reload()
+    page.get_by_role("button", name="Forget").click()
+    expect(status(page)).to_have_text("The token is forgotten.")
+    expect(field).to_be_focused()
+    expect(page.get_by_label("Reply")).to_have_count(0)
+    assert page.evaluate("sessionStorage.length") == 0
+    for scopes in ("members:read,threads:read", "threads:read"):
+        issued = server.command(
+            "token", "issue", "--owner", "bob", "--scopes", scopes, "--password-stdin", given=server.password + "\n"
+        )
+        enter(page, issued["token"])
+        expect(page.locator("#who")).to_have_text(re.compile(r"^(bob · 2 scopes|A token) · Forget$"))
+        expect(page.get_by_label("Reply")).to_have_count(0)
+        server.command("token", "revoke", issued["lookup"])
+        page.reload()
+        expect(page.get_by_role("alert").filter(has_text="The token is no longer valid.")).to_be_visible()
+        expect(page.get_by_role("heading", name="Which tea for a rainy afternoon?")).to_be_visible()
+    enter(page, server.token)
+    expect(page.get_by_label("Reply")).to_be_visible()
+
+
+def reply(page: Page, server: Server) -> None:
+    """A refused reply keeps its text and the focus. A repeated one takes effect once. Its request can be copied."""
+    page.get_by_label("Reply").fill("A *second* pot.\n\n" + MARKUP)
     # The server creates the reply, and the browser receives another response.
     page.route("**/posts", lambda route: (route.fetch(), route.fulfill(status=409, headers={"retry-after": "1"}, json=RUNNING)), times=1)
-    page.get_by_role("button", name="Reply").click()
-    expect(page.get_by_role("status").filter(has_text="Still running.")).to_be_visible()
+    button = page.get_by_role("button", name="Reply")
+    button.click()
+    expect(page.get_by_role("alert").filter(has_text="Still running.")).to_be_visible()
+    expect(button).to_be_focused()
     with page.expect_response("**/posts") as replied:
-        page.get_by_role("button", name="Reply").click()
+        button.click()
     assert replied.value.headers["idempotency-replayed"] == "true"
-    expect(page.locator("em", has_text="second")).to_have_count(1)
+    posted(page, "second")
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    expect(page.get_by_role("heading", name="Not a title", level=3)).to_be_visible()
+    first = calls(page)[0]
+    assert (first["method"], first["path"]) == ("GET", f"{server.api}/threads/16/posts?from={replied.value.json()['postId']}")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    created = page.locator("#calls li").filter(has_text="createPost").first
+    assert CALL.search(created.inner_text())["status"] == "201"  # type: ignore[index]
+    created.get_by_text("JSON of the response").click()
+    expect(created.locator("pre")).to_contain_text('"threadId": "16"')
+    created.get_by_role("button", name="Copy as curl").click()
+    expect(created.get_by_role("button", name="Copied")).to_be_visible()
+    command = page.evaluate("navigator.clipboard.readText()")
+    repeated = subprocess.run(["bash", "-c", f"{command} -s"], capture_output=True, text=True, check=True)
+    assert json.loads(repeated.stdout)["postId"] == replied.value.json()["postId"], repeated.stdout
+    page.get_by_label("Reply").fill("Too soon.")
+    button.click()
+    expect(page.get_by_role("alert").filter(has_text="15 seconds")).to_have_text(re.compile("^15 seconds"))
+    expect(page.get_by_label("Reply")).to_have_value("Too soon.")
+
+
+def vote(page: Page) -> None:
+    """After a vote that cannot be changed, the poll shows the result and the member's own vote."""
     page.get_by_label("Green tea").check()
     page.get_by_role("button", name="Vote").click()
-    expect(page.get_by_text("Green tea 1 vote")).to_be_visible()
+    poll = page.get_by_role("group", name="What goes into the pot when it rains?")
+    expect(poll).to_be_focused()
+    expect(poll.get_by_text("Green tea 1 vote")).to_contain_text("your vote")
+    expect(page.get_by_role("button", name="Vote")).to_have_count(0)
+    widths = [share.bounding_box() for share in poll.locator(".share").all()]
+    assert [bool(box and box["width"]) for box in widths] == [False, True, False, False], widths
+    page.reload()
+    expect(poll.get_by_text("your vote")).to_be_visible()
+    expect(page.get_by_role("radio")).to_have_count(0)
 
-    page.get_by_label("Search").fill("bread")
+
+def long_thread(page: Page, server: Server) -> None:
+    """A thread with several pages: a reply and a hit of the search lead to their posts, as does the link to the newest reply."""
+    server.command("setting", "post.interval_seconds", "0")
+    headers = {"authorization": f"Bearer {server.token}", "content-type": "application/json"}
+    for number in range(REPLIES):
+        answer = server.ask("POST", f"{server.api}/threads/16/posts", headers, json.dumps({"body": f"Cup {number}"}))
+        assert answer.status == 201, answer.text
+    page.goto("/#/threads/16")
+    page.reload()
+    expect(page.get_by_text("Cup 1", exact=True)).to_be_visible()
+    expect(page.get_by_text("Cup 21")).to_have_count(0)
+    page.get_by_role("link", name="Next page").click()
+    expect(page.get_by_text("Cup 21")).to_be_visible()
+    page.get_by_role("link", name="Previous page").click()
+    expect(page.get_by_text("Cup 1", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Newest reply").click()
+    expect(page.locator(".item", has_text="Cup 21")).to_be_focused()
+    page.get_by_role("link", name="First page").click()
+    expect(page.get_by_text("Cup 1", exact=True)).to_be_visible()
+    page.get_by_label("Reply").fill("The very last cup of Crème brûlée")
+    page.get_by_role("button", name="Reply").click()
+    posted(page, "The very last cup")
+    page.get_by_label("Search").fill("creme last -tea")
     page.get_by_role("button", name="Search").click()
-    expect(page.get_by_role("heading", name="Results for “bread”")).to_be_visible()
+    expect(page.get_by_role("heading", name="Results for")).to_be_focused()
+    expect(page.locator("mark")).to_have_text(["last", "Crème"])
     check_page(page, "reader-search")
-    shown = calls(page)
-    page.go_back()
-    expect(page.get_by_label("Reply")).to_be_visible()
-    shown += calls(page)
-    assert {call["operation"] for call in shown} == {"search", "getThread", "getPoll", "listPosts"}
-    assert all(int(call["cost"]) == costs[call["operation"]] for call in shown), shown
-    assert "304" in {call["status"] for call in shown}, shown
-    page.goto("/#/threads/none")
-    expect(page.get_by_role("alert")).to_have_text("Not found.")
-    assert page.locator("main small").inner_text().startswith("Request ")
-    check_ids(page)
+    page.get_by_role("link", name="Which tea").first.click()
+    hit = page.locator(".item", has_text="The very last cup")
+    expect(hit).to_be_focused()
+    expect(hit.locator("mark")).to_have_text(["last", "Crème"])
+
+
+def own_thread(page: Page) -> None:
+    """A member starts a thread, subscribes, and edits and deletes posts."""
+    page.get_by_role("navigation", name="Breadcrumb").get_by_role("link", name="General").click()
+    page.get_by_text("Start a thread").click()
+    page.get_by_label("Title").fill("Kettles")
+    page.get_by_label("Text").fill("Which one?")
+    page.get_by_role("button", name="Start thread").click()
+    posted(page, "Which one?")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Kettles")
+    page.get_by_role("button", name="Subscribe").click()
+    expect(page.get_by_role("button", name="Unsubscribe")).to_be_focused()
+    expect(status(page)).to_have_text("Subscribed")
+    page.get_by_role("button", name="Unsubscribe").click()
+    expect(status(page)).to_have_text("Unsubscribed")
+    page.get_by_label("Reply").fill("The old one.")
+    page.get_by_role("button", name="Reply").click()
+    posted(page, "The old one.")
+    item = page.locator(".item", has_text="The old one.")
+    item.get_by_text("Edit", exact=True).click()
+    page.get_by_label("Text of the post").fill("The new one.")
+    page.get_by_role("button", name="Save").click()
+    expect(status(page)).to_have_text("Saved")
+    item = page.locator(".item", has_text="The new one.")
+    expect(item).to_be_focused()
+    check_page(page, "reader-own-post")
+    item.get_by_text("Delete", exact=True).click()
+    page.get_by_role("button", name="Delete this post").click()
+    expect(status(page)).to_have_text("Deleted")
+    expect(item).to_have_count(0)
+    shown = {call["operation"] for call in calls(page)}
+    assert shown >= {"createThread", "createPost", "updatePost", "deletePost", "subscribe", "unsubscribe"}, shown
+
+
+def offline(browser: Browser, server: Server) -> None:
+    """Without a connection the view stays, with a button to try again."""
+    page = browser.new_page(base_url=server.address)
+    page.goto("/#/")
+    page.get_by_role("link", name="General").click()
+    expect(page.get_by_role("heading", name="General")).to_be_focused()
+    page.context.set_offline(True)
+    page.get_by_role("link", name="Which tea").click()
+    expect(page.get_by_role("alert").filter(has_text="The server cannot be reached.")).to_be_visible()
+    expect(page.get_by_role("heading", name="General")).to_be_visible()
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="Which tea")).to_be_focused()
+    page.context.close()
+
+
+def drawer(page: Page) -> None:
+    """On a phone the requests are in a drawer, in which nothing is covered."""
+    page.set_viewport_size(PHONE)
+    button = page.get_by_role("button", name=re.compile(r"^\d+ API requests"))
+    expect(page.locator("#calls")).to_be_hidden()
+    button.click()
+    expect(page.locator("#calls")).to_be_visible()
+    expect(button).to_have_attribute("aria-expanded", "true")
+    assert not barriers(page)
+    button.click()
+    expect(page.locator("#calls")).to_be_hidden()
+    page.set_viewport_size(DESKTOP)
+
+
+def without_script(browser: Browser, server: Server) -> None:
+    """Without scripts the page has no form, and says what to do."""
+    page = browser.new_page(base_url=server.address, java_script_enabled=False)
+    page.goto("/")
+    expect(page.locator("form:visible, aside:visible")).to_have_count(0)
+    assert "needs JavaScript" in page.get_by_role("main").inner_text()
+    expect(page.get_by_role("main").get_by_role("link", name="API reference")).to_be_visible()
+    page.context.close()
+
+
+def frame(page: Page, server: Server, name: str) -> None:
+    """A long name of the board shrinks on every page, and the rest of the header does not."""
+    page.goto("/sign-in?back=/panel/tokens")
+    sign_in(page, "admin", server.password)
+    for path in ("/", "/docs", "/panel/tokens", "/nothing"):
+        page.goto(path)
+        pages = page.get_by_role("navigation", name="Pages").get_by_role("link")
+        expect(pages).to_have_text(["Board", "API reference", "Panel"])
+        expect(page.locator(".board")).to_have_attribute("title", name)
+        icon = page.locator("link[rel=icon]").get_attribute("href")
+        assert icon and icon.startswith("data:image/svg+xml,"), icon
+        for size, height in ((DESKTOP, 64), (PHONE, 100)):
+            page.set_viewport_size(size)
+            box = page.locator(".frame").bounding_box()
+            assert box and box["height"] <= height and fits(page), (path, box)
+            for scheme in SCHEMES:
+                page.emulate_media(color_scheme=scheme)
+                assert not barriers(page), (path, scheme)
+        page.emulate_media(forced_colors="active")
+        colors = "links => new Set(links.map(link => getComputedStyle(link).borderBottomColor)).size"
+        assert pages.evaluate_all(colors) == (1 if path == "/nothing" else 2), path
+        if path == "/panel/tokens":
+            assert page.locator(".bar nav a").evaluate_all(colors) == 2
+        page.emulate_media(forced_colors="none", color_scheme="light")
+    page.set_viewport_size(DESKTOP)
+
+
+def enter(page: Page, token: str) -> None:
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Use token").click()
+
+
+def posted(page: Page, text: str) -> None:
+    """Expects that the page shows a new post, with the focus on it."""
+    expect(status(page)).to_have_text("Posted")
+    expect(page.locator(".item", has_text=text)).to_be_focused()
+
+
+def status(page: Page):  # type: ignore[no-untyped-def]
+    return page.get_by_role("status")
 
 
 def check_ids(page: Page) -> None:
@@ -70,7 +289,7 @@ def check_ids(page: Page) -> None:
             page.goto("/#/")
             expect(page.get_by_role("heading", name="Forums")).to_be_visible()
             page.goto(f"/#/{view}/{name}")
-            expect(page.get_by_role("alert")).to_be_visible()
+            expect(page.get_by_role("heading", name="This cannot be shown")).to_be_visible()
     paths = {urlsplit(url).path for url in requested}
     unexpected = [path for path in paths if not re.fullmatch(r"/|/api/v1/forums|/api/v1/(threads/[^/]+|forums/[^/]+/threads)", path)]
     assert "/api/v1/threads/..%5Cmessages%5C3%23" in paths and not unexpected, paths
@@ -82,4 +301,8 @@ def operations(page: Page) -> list[dict[str, int]]:
 
 
 def calls(page: Page) -> list[re.Match[str]]:
-    return [match for text in page.locator("#calls li").all_inner_texts() if (match := CALL.search(text))]
+    """Returns the requests that the page shows, newest first."""
+    texts = page.locator("#calls li").all_inner_texts()
+    found = [CALL.search(text) for text in texts]
+    assert texts and all(found), texts
+    return [match for match in found if match]

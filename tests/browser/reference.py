@@ -98,6 +98,8 @@ def requests(page: Page, server: Server) -> None:
     me.get_by_label("Token").fill(server.token)
     send(me, "200 OK")
     expect(me.locator(".result")).to_contain_text('"username": "alice"')
+    expect(me.locator(".result b", has_text='"username"').first).to_be_visible()
+    masked_token(page, server)
     me.get_by_text("Response headers").click()
     expect(me.locator(".result")).to_contain_text("x-ratelimit-remaining: ")
     threads = try_it(page, "listThreads")
@@ -105,12 +107,31 @@ def requests(page: Page, server: Server) -> None:
     threads.get_by_label("limit", exact=True).fill("1")
     send(threads, "200 OK")
     created = try_it(page, "createThread")
+    created.get_by_role("button", name="New key").click()
+    key = created.get_by_label("Idempotency-Key").input_value()
+    expect(page.locator("#createThread .samples .code:visible")).to_contain_text(f"Idempotency-Key: {key}")
     created.get_by_label("forumId").fill("2")
     created.get_by_label("Body", exact=True).fill('{"title": "From the page", "body": "Sent with a form"}')
     send(created, "201 Created")
     expect(created.locator(".result")).to_contain_text('"title": "From the page"')
     check_page(page, "docs")
     assert page.evaluate("localStorage.length + sessionStorage.length") == 0
+
+
+def masked_token(page: Page, server: Server) -> None:
+    """The page shows the token without its secret. A copy has it whole, with the button and with the keyboard."""
+    secret = server.token.rsplit("_", 1)[1]
+    assert secret not in page.locator("body").inner_text()
+    sample = page.locator("#getMe .samples .code:visible")
+    expect(sample).to_contain_text(server.token.removesuffix(secret))
+    sample.get_by_role("button", name="Copy").click()
+    expect(sample.get_by_role("button", name="Copied")).to_have_count(1)
+    assert server.token in page.evaluate("navigator.clipboard.readText()")
+    page.evaluate("navigator.clipboard.writeText('')")
+    sample.locator("code").click(click_count=3)
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+c")
+    assert server.token in page.evaluate("navigator.clipboard.readText()")
 
 
 def links(page: Page) -> None:
@@ -136,6 +157,11 @@ def on_a_phone(page: Page) -> None:
     entry.click()
     expect(entry).to_be_hidden()
     expect(page.locator("#vote h3")).to_be_in_viewport()
+    covered = """buttons => buttons.filter(button => {
+        const [box, code] = [button, button.parentElement.querySelector("pre")].map(one => one?.getBoundingClientRect())
+        return code && box.bottom > code.top + 1 && box.top < code.bottom && box.width > 0 && code.width > 0
+    }).map(button => button.parentElement.innerText)"""
+    assert page.locator(".copyable > .copy").evaluate_all(covered) == []
     page.set_viewport_size(DESKTOP)
 
 

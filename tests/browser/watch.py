@@ -51,7 +51,7 @@ class Window:
         dialog.dismiss()
 
     def _on_request(self, request: Request) -> None:
-        if not request.url.startswith((f"{self.address}/", "data:,")):
+        if not request.url.startswith((f"{self.address}/", "data:image/svg+xml,")):
             self.faults.append(f"request to another host: {request.url}")
 
     def _on_response(self, response: Response) -> None:

@@ -8,7 +8,7 @@ use forum_api::host::{BoardResult, OrInternal};
 use forum_api::mcp::McpServer;
 use forum_api::panel::{Panel, PanelSettings};
 use forum_api::rate_limit::Budget;
-use forum_api::reference::ReferencePage;
+use forum_api::reference::{ReferencePage, ReferenceSettings};
 use forum_api::store::Stores;
 use forum_api::worker::WorkerHandle;
 use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi};
@@ -118,7 +118,7 @@ impl Server {
         let sign_in = SignIn::new(
             board.clone(),
             settings.clone(),
-            &options.board_name,
+            panel_settings(options, &base_url),
             &base_url,
             stores.rate_limits.clone(),
         );
@@ -136,8 +136,8 @@ impl Server {
             cors_origins: options.cors_origin.clone(),
             panel: panel.build().or_internal()?,
             sign_in: sign_in.routes(),
-            board_name: options.board_name.as_str().into(),
-            docs: ReferencePage::new(DOCS, API, &api.openapi()).or_internal()?,
+            panel_settings: Arc::new(panel_settings(options, &base_url)),
+            docs: reference(options, &api)?,
             monitor: Monitor {
                 metrics,
                 readiness: Readiness::new(database.clone(), board.clone()),
@@ -169,6 +169,7 @@ impl Server {
             monitor_url: operator.as_ref().map_or(base_url.clone(), Listener::url),
             base_url,
             has_mcp: !options.no_mcp,
+            database: data_location(&common.database),
             new,
         };
         // The server starts even if stdout cannot be written, for example to a file on a full disk.
@@ -249,12 +250,34 @@ fn mcp(options: &ServeArgs, api: &ForumApi) -> BoardResult<Option<McpServer>> {
     Ok(Some(server.allow_origins(options.cors_origin.clone())))
 }
 
+fn reference(options: &ServeArgs, api: &ForumApi) -> BoardResult<ReferencePage> {
+    let mut settings = ReferenceSettings::default();
+    settings.board_name = options.board_name.clone();
+    settings.accent_color = options.accent_color.clone().unwrap_or_default();
+    settings.board_url = "/".into();
+    settings.panel_url = PANEL.into();
+    Ok(ReferencePage::with_settings(DOCS, API, &api.openapi(), &settings).or_internal()?)
+}
+
+/// Returns the path of a SQLite database, or the URL of another one without its password.
+fn data_location(database: &str) -> String {
+    match database.strip_prefix("sqlite:") {
+        Some(":memory:") => "in memory; it is lost when the server stops".into(),
+        Some(path) => {
+            std::path::absolute(path).map_or(path.into(), |path| path.display().to_string())
+        }
+        None => without_password(database).to_string(),
+    }
+}
+
 fn panel_settings(options: &ServeArgs, base_url: &str) -> PanelSettings {
     let mut settings = PanelSettings::default();
     settings.base_path = PANEL.into();
     settings.api_url = format!("{base_url}{API}");
     settings.reference_url = DOCS.into();
     settings.board_name = options.board_name.clone();
+    settings.board_url = "/".into();
+    settings.accent_color = options.accent_color.clone().unwrap_or_default();
     settings.other_tasks = [
         ("members", "forum-server member"),
         ("board settings", "forum-server setting"),

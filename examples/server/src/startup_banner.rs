@@ -19,6 +19,8 @@ pub struct StartupBanner {
     pub monitor_url: String,
     /// `true` if the server serves [`MCP`].
     pub has_mcp: bool,
+    /// URL of the database without its password.
+    pub database: String,
     /// Present for a new board only.
     pub new: Option<NewBoard>,
 }
@@ -78,15 +80,17 @@ impl fmt::Display for StartupBanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let api = self.at(API);
         writeln!(f, "forum     {}", self.at("/"))?;
-        writeln!(f, "API       {api}")?;
+        writeln!(f, "API       {api}/forums")?;
         writeln!(f, "docs      {}", self.at(DOCS))?;
         writeln!(f, "OpenAPI   {api}/openapi.json")?;
         if self.has_mcp {
-            writeln!(f, "MCP       {}", self.at(MCP))?;
+            writeln!(f, "MCP       {}, for assistants and agents", self.at(MCP))?;
         }
         writeln!(f, "panel     {}", self.at(PANEL))?;
         writeln!(f, "health    {}/health", self.monitor_url)?;
         writeln!(f, "metrics   {}/metrics", self.monitor_url)?;
+        writeln!(f, "data      {}", self.database)?;
+        writeln!(f, "stop      Ctrl-C")?;
         let Some(new) = &self.new else {
             return writeln!(
                 f,
@@ -128,9 +132,17 @@ mod tests {
             base_url: "http://127.0.0.1:8080".into(),
             monitor_url: "http://127.0.0.1:8080".into(),
             has_mcp: true,
+            database: "sqlite:forum.db".into(),
             new: None,
         };
         let text = banner.to_string();
+        for line in [
+            "API       http://127.0.0.1:8080/api/v1/forums",
+            "data      sqlite:forum.db",
+            "stop      Ctrl-C",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line}: {text}");
+        }
         let last = text.lines().last().unwrap();
         assert!(
             last.starts_with("sign-in   admin, with the password"),

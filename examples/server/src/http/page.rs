@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
-use forum_api::panel::security_headers;
+use forum_api::panel::{PanelSettings, security_headers};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
 use super::paths::{API, DOCS, MCP, PANEL};
@@ -25,47 +25,58 @@ const READER_POLICY: HeaderValue = HeaderValue::from_static(
     form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 );
 
-/// Returns the start page: a reader of the board that sends requests to the API, and links to the other pages.
-pub async fn home_page(board_name: Arc<str>, has_mcp: bool) -> Response {
+/// Returns the start page: the board, read and written through the API, and beside it the requests to the API.
+pub async fn home_page(frame: Arc<PanelSettings>, has_mcp: bool) -> Response {
     let links = html! {
         link rel="stylesheet" href=(READER_STYLE);
         script type="module" src=(READER_SCRIPT) {}
     };
     let body = html! {
+        a.skip href="#main" { "Skip to content" }
         header {
-            div.bar {
-                p.name { a href="#/" { (board_name) } }
+            (PreEscaped(frame.page_header("Board")))
+            div #tools .bar hidden {
                 form #search role="search" {
                     label.visually-hidden for="q" { "Search" }
-                    input #q name="q" type="search" placeholder="Search" required;
+                    input #q name="q" type="search" placeholder="Search" maxlength="200" required;
                     button { "Search" }
                 }
                 form #access {
                     label.visually-hidden for="token" { "Token" }
-                    input #token type="password" placeholder="Token, or none for a guest" autocomplete="off";
+                    input #token type="password" placeholder="API token" autocomplete="off" required aria-describedby="token-error";
                     button.quiet { "Use token" }
+                    p.error #token-error role="alert" {}
                 }
+                p #who hidden {}
             }
         }
-        main aria-live="polite" {
-            noscript { h1 { (board_name) } p { "The reader of the board needs JavaScript. The pages below do not." } }
-        }
-        footer {
-            section aria-labelledby="requests" {
-                h2 #requests { "Requests of this view" }
+        div.columns {
+            main #main tabindex="-1" {
+                noscript {
+                    h1 { (frame.board_name) }
+                    p { "The board of this page needs JavaScript. Switch it on, or use a page that works without it:" }
+                    ul {
+                        li { a href=(DOCS) { "API reference" } ", with commands to read and write the board" }
+                        li { a href={ (API) "/forums" } { "List of forums" } ", as the API returns it" }
+                        li { a href=(PANEL) { "Control panel" } ", for administrators" }
+                    }
+                }
+                p #status role="status" {}
+                div #view {}
+            }
+            aside #api hidden aria-labelledby="requests" {
+                h2 #requests { "API requests" }
+                button #drawer type="button" aria-expanded="false" aria-controls="calls" { "API requests" }
+                p #budget {}
                 ol #calls {}
             }
-            nav aria-label="Pages" {
-                p { a href=(DOCS) { "API reference" } br; "Operations, code samples and forms to send requests" }
-                p { a href=(PANEL) { "Control panel" } br; "Tokens, webhooks, usage and audit log, for administrators" }
-                p { a href={ (API) "/openapi.json" } { "OpenAPI document" } br; "For code generators and other tools" }
-                @if has_mcp {
-                    p { "MCP server: " code { (MCP) } br; "For assistants and agents that use the Model Context Protocol, with a token" }
-                }
-            }
+        }
+        footer {
+            a href={ (API) "/openapi.json" } { "OpenAPI document" } " for code generators and other tools"
+            @if has_mcp { " · MCP server " a href=(MCP) { (MCP) } " for assistants and agents, with a token" }
         }
     };
-    let mut response = document(StatusCode::OK, &board_name, links, body);
+    let mut response = document(StatusCode::OK, &frame, &frame.board_name, links, body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, READER_POLICY);
     response
@@ -109,25 +120,38 @@ fn asset(request: &HeaderMap, content_type: &'static str, content: &'static str)
     response
 }
 
-/// Returns a page with a heading, the name of the board, and a link to the start page.
-pub fn page(status: StatusCode, board_name: &str, title: &str, content: Markup) -> Response {
+/// Returns a page with a heading, and the header of all pages. `current` is the text of its link to the page.
+pub fn page(
+    status: StatusCode,
+    frame: &PanelSettings,
+    current: &str,
+    title: &str,
+    content: Markup,
+) -> Response {
     let body = html! {
-        header { div.bar { p.name { a href="/" { (board_name) } } } }
+        header { (PreEscaped(frame.page_header(current))) }
         main.narrow { h1 { (title) } (content) }
     };
-    document(status, &format!("{title} · {board_name}"), html! {}, body)
+    let title = format!("{title} · {}", frame.board_name);
+    document(status, frame, &title, html! {}, body)
 }
 
 /// Returns the page for an unknown path.
-pub fn not_found_page(board_name: &str) -> Response {
+pub fn not_found_page(frame: &PanelSettings) -> Response {
     let content = html! {
         p { "There is no page at this address." }
         p { a href="/" { "Start page" } " · " a href=(DOCS) { "API reference" } }
     };
-    page(StatusCode::NOT_FOUND, board_name, "Not found", content)
+    page(StatusCode::NOT_FOUND, frame, "", "Not found", content)
 }
 
-fn document(status: StatusCode, title: &str, links: Markup, body: Markup) -> Response {
+fn document(
+    status: StatusCode,
+    frame: &PanelSettings,
+    title: &str,
+    links: Markup,
+    body: Markup,
+) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -136,7 +160,7 @@ fn document(status: StatusCode, title: &str, links: Markup, body: Markup) -> Res
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                link rel="icon" href="data:,";
+                link rel="icon" href=(frame.icon_url());
                 link rel="stylesheet" href={ (PANEL) "/style.css" };
                 (links)
             }

@@ -9,7 +9,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{any, get};
 use forum_api::mcp::McpServer;
-use forum_api::panel::Panel;
+use forum_api::panel::{Panel, PanelSettings};
 use forum_api::reference::ReferencePage;
 use forum_api::{ForumApi, MalformedRequest};
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -43,8 +43,8 @@ pub struct ServerRouter {
     pub panel: Panel,
     /// Signs members in and out.
     pub sign_in: Router,
-    /// Name of the board, for the start page and the page for an unknown path.
-    pub board_name: Arc<str>,
+    /// Settings of the panel, with the header of the start page and the page for an unknown path.
+    pub panel_settings: Arc<PanelSettings>,
     /// Serves the reference page at [`DOCS`].
     pub docs: ReferencePage,
     /// Serves `/health` and `/ready`, and `/metrics` unless another listener does.
@@ -90,8 +90,8 @@ impl ServerRouter {
     /// Builds the router. The API receives paths as they were sent, and reports malformed requests itself.
     pub fn build(self) -> Router {
         let has_mcp = self.mcp.is_some();
-        let name = Arc::clone(&self.board_name);
-        let missing = self.board_name;
+        let frame = Arc::clone(&self.panel_settings);
+        let missing = self.panel_settings;
         let unknown = move |request| unknown_path(missing, request);
         let panel = mount(Router::new(), PANEL, self.panel);
         let routes = DOCS_FILES
@@ -99,7 +99,7 @@ impl ServerRouter {
             .fold(panel, |routes, file| {
                 routes.route_service(&format!("{DOCS}{file}"), self.docs.clone())
             })
-            .route("/", get(move || home_page(name, has_mcp)))
+            .route("/", get(move || home_page(frame, has_mcp)))
             .route(READER_SCRIPT, get(reader_script))
             .route(READER_STYLE, get(reader_style))
             .route("/openapi.json", get(openapi_document))
@@ -147,7 +147,7 @@ async fn openapi_document() -> Redirect {
 }
 
 /// Returns a page to a browser, unless the path is below `/api`, and JSON to other clients.
-async fn unknown_path(board_name: Arc<str>, request: Request) -> Response {
+async fn unknown_path(frame: Arc<PanelSettings>, request: Request) -> Response {
     let accepts_html = |value: &HeaderValue| {
         let media_types = value.as_bytes().split(|byte| b",;".contains(byte));
         media_types
@@ -159,7 +159,7 @@ async fn unknown_path(board_name: Arc<str>, request: Request) -> Response {
     if path == "/api" || path.starts_with("/api/") || !is_browser {
         return not_found().await;
     }
-    not_found_page(&board_name)
+    not_found_page(&frame)
 }
 
 async fn not_found() -> Response {

@@ -9,7 +9,8 @@ use forum_api::{IpNet, scope};
 use http::HeaderValue;
 
 use super::values::{
-    base_url, count, database, delay, listen_address, network, number, origin, seconds, whole,
+    base_url, color, count, database, delay, listen_address, network, number, origin, seconds,
+    whole,
 };
 use super::webhooks::{RetryOptions, WEBHOOKS, WebhookOptions};
 
@@ -128,6 +129,9 @@ pub struct ServeArgs {
     /// Name of the board, on the start page, the sign-in page and the control panel
     #[arg(help_heading = BOARD, long, value_name = "NAME", default_value = "Forum")]
     pub board_name: String,
+    /// Accent colour of the pages, as #rrggbb
+    #[arg(help_heading = BOARD, long, value_name = "COLOR", value_parser = color)]
+    pub accent_color: Option<String>,
     /// Language of the API's error messages
     #[arg(help_heading = BOARD, long, value_enum, default_value = "en")]
     pub language: LanguageArg,

@@ -95,6 +95,15 @@ pub fn base_url(text: &str) -> Result<String, &'static str> {
     fits.then(|| url.into()).ok_or(expected)
 }
 
+/// Parses a colour.
+pub fn color(text: &str) -> Result<String, &'static str> {
+    let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6);
+    let is_hex = digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    is_hex
+        .then(|| text.into())
+        .ok_or("expected a colour such as #1f55b5")
+}
+
 /// Parses an origin in the form in which a browser sends it, or `*`. A browser compares the whole text: an origin in
 /// another form, such as with a pattern or with the default port of its scheme, would never match.
 pub fn origin(text: &str) -> Result<HeaderValue, &'static str> {

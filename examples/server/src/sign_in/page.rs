@@ -1,6 +1,7 @@
 //! The sign-in page.
 
 use axum::response::Response;
+use forum_api::panel::PanelSettings;
 use http::StatusCode;
 use maud::html;
 
@@ -10,7 +11,7 @@ use crate::http::page::page;
 /// Returns the page with the form as it was sent, and the reason of a refusal.
 pub fn sign_in_page(
     status: StatusCode,
-    board_name: &str,
+    frame: &PanelSettings,
     form: &SignInForm,
     reason: Option<&str>,
 ) -> Response {
@@ -35,5 +36,5 @@ pub fn sign_in_page(
         }
         p.hint { "An operator sets a forgotten password with " code { "forum-server member password NAME" } "." }
     };
-    page(status, board_name, "Sign in", content)
+    page(status, frame, "Panel", "Sign in", content)
 }

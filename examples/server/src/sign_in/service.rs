@@ -13,7 +13,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use forum_api::host::{AdminAuth as _, BackendResult, BoardError};
-use forum_api::panel::is_same_origin_form;
+use forum_api::panel::{PanelSettings, is_same_origin_form};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
 use forum_api::{ApiSettings, IpNet, client_ip};
@@ -61,7 +61,7 @@ pub struct SignIn(Arc<SignInState>);
 struct SignInState {
     board: ReferenceBoard,
     settings: ApiSettings,
-    board_name: String,
+    panel: PanelSettings,
     public_origin: String,
     cookie: Cookie,
     throttle: Throttle,
@@ -139,14 +139,14 @@ impl SignIn {
     pub fn new(
         board: ReferenceBoard,
         settings: ApiSettings,
-        board_name: &str,
+        panel: PanelSettings,
         public_origin: &str,
         budgets: Arc<dyn RateLimitStore>,
     ) -> Self {
         Self(Arc::new(SignInState {
             board,
             cookie: Cookie::new(public_origin),
-            board_name: board_name.into(),
+            panel,
             public_origin: public_origin.into(),
             settings,
             throttle: Throttle::new(budgets),
@@ -309,7 +309,7 @@ async fn show(State(sign_in): State<SignIn>, request: Request) -> Response {
     if !sign_in.sessions(&head).is_empty() {
         form.session_ended |= matches!(sign_in.session(&head).await, Ok(None));
     }
-    sign_in_page(StatusCode::OK, &sign_in.0.board_name, &form, None)
+    sign_in_page(StatusCode::OK, &sign_in.0.panel, &form, None)
 }
 
 async fn sign_in(State(sign_in): State<SignIn>, request: Request) -> Response {
@@ -374,7 +374,7 @@ impl SignInError {
             }
             _ => reason.to_owned(),
         };
-        let mut response = sign_in_page(status, &sign_in.0.board_name, form, Some(&reason));
+        let mut response = sign_in_page(status, &sign_in.0.panel, form, Some(&reason));
         let mut retry_after = |seconds: u64| {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
         };
@@ -434,7 +434,13 @@ mod tests {
         let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::COMMAND, true).unwrap();
         let (_, board) = url.open(Language::English).await.unwrap();
         let budgets = Arc::new(MemoryRateLimitStore::default());
-        SignIn::new(board, ApiSettings::default(), "", "", budgets)
+        SignIn::new(
+            board,
+            ApiSettings::default(),
+            PanelSettings::default(),
+            "",
+            budgets,
+        )
     }
 
     #[tokio::test]

@@ -79,17 +79,24 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     assert!(policy.contains("; img-src data:;"), "no request of a post");
     let addresses = page_urls(&page.body);
     let expected = [
-        "/reader.js",
+        "/",
+        "/api/v1/forums",
+        "/api/v1/openapi.json",
+        "/docs",
+        "/mcp",
+        "/panel",
         "/panel/style.css",
         "/reader.css",
-        "/docs",
-        "/panel",
-        "/api/v1/openapi.json",
+        "/reader.js",
     ];
-    assert_eq!(addresses, expected);
+    assert_eq!(addresses, BTreeSet::from(expected));
     for address in addresses {
         let answer = get(&server.url(address));
-        let expected = if address == "/panel" { 303 } else { 200 };
+        let expected = match address {
+            "/mcp" => 405,
+            "/panel" => 303,
+            _ => 200,
+        };
         assert_eq!(answer.status, expected, "{address}");
         if address.contains('.') {
             let known = [("if-none-match", answer.header("etag").unwrap())];
@@ -107,7 +114,7 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
 }
 
 /// Returns the URLs that a page loads or links to, without fragments and those of its data.
-fn page_urls(page: &str) -> Vec<&str> {
+fn page_urls(page: &str) -> BTreeSet<&str> {
     let attributes = [" src=\"", " href=\""];
     let links = attributes
         .map(|attribute| page.split(attribute).skip(1))
@@ -115,7 +122,7 @@ fn page_urls(page: &str) -> Vec<&str> {
         .flatten()
         .filter_map(|rest| rest.split('"').next());
     links
-        .filter(|link| !link.starts_with('#') && *link != "data:,")
+        .filter(|link| !link.starts_with('#') && !link.starts_with("data:image/svg+xml,"))
         .collect()
 }
 
@@ -133,8 +140,10 @@ fn the_reference_page_and_its_resources_are_on_this_server() {
     );
     assert_eq!(get(&server.url("/docs/")).body, page.body);
     let mut loads = page_urls(&page.body);
-    assert_eq!(loads.len(), 3, "{loads:?}");
-    loads.push("/docs");
+    for other_page in ["/", "/panel"] {
+        assert!(loads.remove(other_page), "{other_page}");
+    }
+    assert_eq!(loads.len(), 4, "{loads:?}");
     for address in loads {
         assert!(address.starts_with("/docs") || address == "/api/v1/openapi.json");
         let head = send("HEAD", &server.url(address), &[], "");
@@ -143,6 +152,30 @@ fn the_reference_page_and_its_resources_are_on_this_server() {
         let again = send("GET", &server.url(address), &known, "");
         assert_eq!((again.status, &*again.body), (304, ""), "{address}");
     }
+}
+
+#[test]
+fn the_name_and_the_accent_colour_of_the_board_are_on_each_page() {
+    let server = Server::new(&["--board-name", "Tea <club>", "--accent-color", "#c2410c"]);
+    for path in ["/", "/docs", "/sign-in", "/nothing"] {
+        let page = send("GET", &server.url(path), &[("accept", "text/html")], "").body;
+        assert!(
+            page.contains("<span class=\"name\">Tea &lt;club&gt;</span>"),
+            "{path}"
+        );
+        assert!(
+            page.contains("data:image/svg+xml,") && page.contains("%23c2410c"),
+            "{path}"
+        );
+    }
+    for path in ["/panel/style.css", "/docs/style.css"] {
+        assert!(
+            get(&server.url(path)).body.contains("--brand: #c2410c;"),
+            "{path}"
+        );
+    }
+    let refused = ServerDirectory::new().run(&["--accent-color", "red"], "");
+    assert_eq!(refused.status, 2);
 }
 
 #[test]
