@@ -1,4 +1,4 @@
-"""Screenshots of the control panel and of the reference page, for the README."""
+"""Screenshots of the start page, the control panel and the reference page, for the README."""
 
 import sys
 from pathlib import Path
@@ -30,13 +30,12 @@ def main(program: str) -> None:
                 "token", "issue", "--owner", owner, "--label", label, "--scopes", scopes, *expiry,
                 "--password-stdin", given=f"{server.password}\n",
             )
-        server.command("token", "revoke", server.token.split("_")[2])
         # The sandbox of Chromium is not available to root.
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for scheme in ("light", "dark"):
             page = chromium.new_page(base_url=server.address, color_scheme=scheme)
             panel(page, server.password, FOLDER / f"panel-{scheme}.png")
-            forum(page, FOLDER / f"forum-{scheme}.png")
+            forum(page, server.token, FOLDER / f"forum-{scheme}.png")
             reference(page, FOLDER / f"reference-{scheme}.png")
         chromium.close()
 
@@ -51,11 +50,20 @@ def panel(page: Page, password: str, picture: Path) -> None:
     page.screenshot(path=picture)
 
 
-def forum(page: Page, picture: Path) -> None:
-    page.set_viewport_size({"width": 1100, "height": 720})
+def forum(page: Page, token: str, picture: Path) -> None:
+    """A member's vote and its requests."""
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.goto("/#/threads/16")
-    page.locator("#calls li").first.wait_for()
-    page.locator("main .item").first.wait_for()
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Use token").click()
+    vote = page.get_by_role("button", name="Vote")
+    own = page.get_by_text("your vote")
+    vote.or_(own).first.wait_for()
+    if vote.count():
+        page.get_by_label("Green tea").check()
+        vote.click()
+        own.wait_for()
+    page.get_by_text("JSON of the response").first.click()
     page.screenshot(path=picture)
 
 
