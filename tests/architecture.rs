@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
+use pulldown_cmark::{BrokenLink, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
@@ -453,6 +453,40 @@ fn the_links_of_documents_have_targets() {
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// A forge shows documents without rustdoc.
+#[test]
+fn documents_can_be_read_without_rustdoc() {
+    let mut faults = Vec::new();
+    for file in markdown_files() {
+        let text = read(&file);
+        let mut undefined = Vec::new();
+        let collect = |link: BrokenLink<'_>| {
+            undefined.push(format!("{file}: [{}]", link.reference));
+            None
+        };
+        let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
+        let mut is_rust = false;
+        for event in Parser::new_with_broken_link_callback(&text, options, Some(collect)) {
+            match event {
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
+                    is_rust = language.starts_with("rust");
+                    if language.is_empty() {
+                        faults.push(format!("{file}: a fence without a language"));
+                    }
+                }
+                Event::End(TagEnd::CodeBlock) => is_rust = false,
+                Event::Text(code) if is_rust => {
+                    let hidden = code.lines().filter(|line| line.trim().starts_with("# "));
+                    faults.extend(hidden.map(|line| format!("{file}: {line}")));
+                }
+                _ => {}
+            }
+        }
+        faults.append(&mut undefined);
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
