@@ -27,8 +27,8 @@
 //! Read the first sections of [`getting_started`] to run a first program, then [`testing`]. While you implement the
 //! methods, use the module [`rules`](crate::conformance::rules) as a reference. `examples/existing_board` in the
 //! repository adds the API to a board with its own tables, pages and forms; `examples/server` is a complete board.
-
-// The chapters name items and chapters as code. Definitions let rustdoc check the names.
+//!
+// The chapters name items and chapters as code. With these definitions rustdoc checks the names.
 #![doc = include_str!("links.txt")]
 
 /// Shows a file that `tests/mounts` compiles: its frameworks are no dependencies of this crate.
