@@ -113,7 +113,7 @@ fn assert_catalogs(directory: &ServerDirectory, database: &Database) {
     file.execute(attach, [source.to_str().unwrap()]).unwrap();
     for catalog in [
         "SELECT type || name || tbl_name || coalesce(sql, '') FROM SCHEMA.sqlite_schema ORDER BY 1",
-        "SELECT name || seq FROM SCHEMA.sqlite_sequence",
+        "SELECT name || seq FROM SCHEMA.sqlite_sequence ORDER BY name",
     ] {
         let rows = |schema: &str| {
             let mut select = file.prepare(&catalog.replace("SCHEMA", schema)).unwrap();
