@@ -10,7 +10,7 @@ use crate::board::generate::ContentSize;
 use crate::board::settings;
 use crate::demo::{Demo, api_of, body};
 use crate::postgres::run_with_postgres;
-use crate::token_loader::token;
+use crate::token_loading::token;
 
 /// Requests of the moderator. `{post}` is the last post of thread 16, and `{message}` the last message.
 const REQUESTS: [(&str, &str, &str); 23] = [
