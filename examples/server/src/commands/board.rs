@@ -10,7 +10,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::content::{self, effective_groups};
-use super::member_named;
 use crate::audit;
 use crate::board::access::groups::Groups;
 use crate::board::access::permissions::{AccessLists, TOP_FORUM};
@@ -277,13 +276,14 @@ pub struct DeleteArgs {
 impl DeleteArgs {
     async fn delete(self, board: &ReferenceBoard) -> BoardResult<Output> {
         if let Some(name) = self.by {
-            let member = member_named(board, name.clone()).await?.to_i64()?;
+            let member = content::member_id(board, name.clone()).await?;
             let since = self.since.map(|since| format!("; since {since}"));
             let since = since.unwrap_or_default();
             let entry = audit::entry(audit::POST_DELETED, "")?
                 .with_details(format_args!("by {name}{since}"));
             let deleted = delete_posts(board, member, self.since, entry).await?;
-            return Output::message(format_args!("Deleted {} by {name:?}.", posts(deleted)));
+            let posts = counted(deleted, "post", "posts");
+            return Output::message(format_args!("Deleted {posts} by {name:?}."));
         }
         let post = self.id.unwrap_or_default();
         let is_changed = board
@@ -298,11 +298,6 @@ impl DeleteArgs {
             format!("Post {post} is already deleted."),
         )
     }
-}
-
-/// Formats a number of posts.
-pub fn posts(number: u64) -> String {
-    counted(number, "post", "posts")
 }
 
 /// Soft-deletes the posts of a member since a time, in several transactions. Returns their number.

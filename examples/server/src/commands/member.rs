@@ -4,14 +4,14 @@ use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
 use serde_json::json;
 
-use super::board::{delete_posts, posts};
-use super::member_named;
+use super::board::delete_posts;
+use super::content::member_id;
 use crate::audit;
 use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts::passwords;
 use crate::board::listings::{self, MemberListing};
 use crate::board::{ReferenceBoard, accounts, locks};
-use crate::output::{Limit, ListItem, Output, time};
+use crate::output::{Limit, ListItem, Output, counted, time};
 use crate::prompt::{self, Confirm};
 
 /// The board's members.
@@ -173,10 +173,11 @@ async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResul
 /// Bans a member and soft-deletes their posts.
 async fn ban_with_posts(board: &ReferenceBoard, name: String) -> BoardResult<Output> {
     let banned = change(board, name.clone(), Change::Banned(true)).await?;
-    let member = member_named(board, name.clone()).await?.to_i64()?;
+    let member = member_id(board, name.clone()).await?;
     let entry = audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {name}"));
     let deleted = delete_posts(board, member, None, entry).await?;
-    Output::message(format_args!("{banned} Deleted {}.", posts(deleted)))
+    let posts = counted(deleted, "post", "posts");
+    Output::message(format_args!("{banned} Deleted {posts}."))
 }
 
 /// Text about the data of an erased member that the database does not contain.
@@ -190,7 +191,7 @@ async fn erase(
     with_posts: bool,
     confirm: Confirm,
 ) -> BoardResult<Output> {
-    let member = member_named(board, name.clone()).await?.to_i64()?;
+    let member = member_id(board, name.clone()).await?;
     let posts_of = if with_posts {
         "Their posts, and the threads that they started with the replies of others, are removed."
     } else {

@@ -5,7 +5,7 @@ use std::path::Path;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::UserId;
 
-use crate::board::{ReferenceBoard, accounts};
+use crate::board::ReferenceBoard;
 use crate::new_file::beside;
 use crate::sign_in::accounts::names;
 
@@ -45,10 +45,7 @@ fn refused(reason: &str) -> BoardError {
 }
 
 async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserId> {
-    board
-        .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }))
-        .await
-        .map(UserId::from)
+    content::member_id(board, name).await.map(UserId::from)
 }
 
 /// Returns the username of a member, or the id if the account was removed.
