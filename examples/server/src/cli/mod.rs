@@ -429,7 +429,7 @@ mod tests {
         assert!(names(OPERATING).is_subset(&known));
         let alerts = RULES.lines().filter_map(|line| line.split_once("alert: "));
         for (_, alert) in alerts {
-            assert!(OPERATING.contains(&format!("| `{alert}`")), "{alert}");
+            assert!(OPERATING.contains(&format!("`{alert}`")), "{alert}");
         }
     }
 }
