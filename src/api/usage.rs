@@ -166,19 +166,29 @@ mod tests {
         }
     }
 
-    fn usage(hour: i64, number: u8, counts: UsageCounts) -> TokenUsage {
+    fn usage(hour: i64, number: u8, counts: [u64; 7]) -> TokenUsage {
+        let [
+            requests,
+            units,
+            rate_limited,
+            unauthenticated,
+            forbidden,
+            rejected,
+            errors,
+        ] = counts;
         TokenUsage {
             hour: at(hour * 60),
             token: token(number),
             operation: None,
-            counts,
-        }
-    }
-
-    fn requests(requests: u64) -> UsageCounts {
-        UsageCounts {
-            requests,
-            ..UsageCounts::default()
+            counts: UsageCounts {
+                requests,
+                units,
+                rate_limited,
+                unauthenticated,
+                forbidden,
+                rejected,
+                errors,
+            },
         }
     }
 
@@ -203,51 +213,11 @@ mod tests {
             ..request(61, 0, 200, 4)
         });
         let expected = [
-            usage(
-                0,
-                0,
-                UsageCounts {
-                    units: 3,
-                    unauthenticated: 1,
-                    ..requests(2)
-                },
-            ),
-            usage(
-                0,
-                1,
-                UsageCounts {
-                    units: 8,
-                    rate_limited: 1,
-                    forbidden: 1,
-                    rejected: 2,
-                    ..requests(5)
-                },
-            ),
-            usage(
-                0,
-                2,
-                UsageCounts {
-                    units: 3,
-                    errors: 1,
-                    ..requests(1)
-                },
-            ),
-            usage(
-                1,
-                0,
-                UsageCounts {
-                    units: 4,
-                    ..requests(1)
-                },
-            ),
-            usage(
-                1,
-                1,
-                UsageCounts {
-                    unauthenticated: 1,
-                    ..requests(1)
-                },
-            ),
+            usage(0, 0, [2, 3, 0, 1, 0, 0, 0]),
+            usage(0, 1, [5, 8, 1, 0, 1, 2, 0]),
+            usage(0, 2, [1, 3, 0, 0, 0, 0, 1]),
+            usage(1, 0, [1, 4, 0, 0, 0, 0, 0]),
+            usage(1, 1, [1, 0, 0, 1, 0, 0, 0]),
         ];
         let taken = counters.take();
         assert_eq!(taken.usage, expected);
@@ -267,11 +237,7 @@ mod tests {
                 threads.spawn(|| counters.record(&request(0, 0, 200, 1)));
             }
         });
-        let counts = UsageCounts {
-            units: 4,
-            ..requests(4)
-        };
-        assert_eq!(counters.take().usage, [usage(0, 0, counts)]);
+        assert_eq!(counters.take().usage, [usage(0, 0, [4, 4, 0, 0, 0, 0, 0])]);
     }
 
     #[test]
