@@ -35,8 +35,8 @@ def main(program: str) -> None:
         for scheme in ("light", "dark"):
             page = chromium.new_page(base_url=server.address, color_scheme=scheme)
             panel(page, server.password, FOLDER / f"panel-{scheme}.png")
-            forum(page, server.token, FOLDER / f"forum-{scheme}.png")
             reference(page, FOLDER / f"reference-{scheme}.png")
+        forum(chromium.new_page(base_url=server.address), server.token)
         chromium.close()
 
 
@@ -50,21 +50,19 @@ def panel(page: Page, password: str, picture: Path) -> None:
     page.screenshot(path=picture)
 
 
-def forum(page: Page, token: str, picture: Path) -> None:
-    """A member's vote and its requests."""
+def forum(page: Page, token: str) -> None:
+    """A member's vote and its requests, in both schemes."""
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto("/#/threads/16")
     page.get_by_label("Token").fill(token)
     page.get_by_role("button", name="Use token").click()
-    vote = page.get_by_role("button", name="Vote")
-    own = page.get_by_text("your vote")
-    vote.or_(own).first.wait_for()
-    if vote.count():
-        page.get_by_label("Green tea").check()
-        vote.click()
-        own.wait_for()
-    page.get_by_text("JSON of the response").first.click()
-    page.screenshot(path=picture)
+    page.get_by_label("Green tea").check()
+    page.get_by_role("button", name="Vote").click()
+    page.get_by_text("your vote").wait_for()
+    page.locator("#calls li:has(.post)").get_by_text("JSON of the response").click()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.screenshot(path=FOLDER / f"forum-{scheme}.png")
 
 
 def reference(page: Page, picture: Path) -> None:
