@@ -100,7 +100,7 @@ impl Event {
     /// enabled endpoint subscribes to the topic `$1`.
     ///
     /// A host runs it in the transaction of a change. If no endpoint subscribes to the topic, the host omits the event and
-    /// the queries for its arguments ([example](crate::guide::outbox#changes-without-subscribers)). A change whose
+    /// the queries for its arguments ([guide](crate::guide::outbox#changes-without-subscribers)). A change whose
     /// transaction begins after an endpoint was added or enabled always finds the endpoint. A change in progress at that time
     /// may omit its event.
     pub const IS_SUBSCRIBED_SQL: &'static str = "
