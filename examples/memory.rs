@@ -113,6 +113,8 @@ struct Ballot {
 struct Viewer {
     author: Option<Author>,
     role: Role,
+    /// The request of a command; `None` for a query or a fixture.
+    request: Option<RequestInfo>,
 }
 
 /// A thread that a viewer sees.
@@ -128,6 +130,7 @@ struct VisibleThread<'a> {
 const READER: Viewer = Viewer {
     author: None,
     role: Role::Staff,
+    request: None,
 };
 
 impl Viewer {
@@ -176,6 +179,7 @@ impl Data {
         Viewer {
             author: account.map(|account| account.author.clone()),
             role: account.map_or(Role::Guest, |account| account.role),
+            request: None,
         }
     }
 
@@ -551,6 +555,10 @@ impl Data {
             actor: actor.author.as_ref(),
         };
         let meta = EventMeta::new(&OsRandom, self.now)?;
+        let meta = match &actor.request {
+            Some(request) => meta.caused_by(request),
+            None => meta,
+        };
         self.outbox.push(event(meta, context));
         Ok(())
     }
@@ -611,7 +619,8 @@ impl MemoryBoard {
     /// began.
     fn write(&self, member: &MemberCaller) -> BoardResult<(MutexGuard<'_, Data>, Viewer)> {
         let data = self.data();
-        let writer = data.viewer(Some(member.user_id()));
+        let mut writer = data.viewer(Some(member.user_id()));
+        writer.request = Some(member.request().clone());
         let is_banned = writer.role == Role::Guest;
         ensure(!is_banned, Forbidden, "The account is banned.")?;
         Ok((data, writer))
@@ -956,7 +965,7 @@ impl Board for MemoryBoard {
             forum_id: section.forum.forum_id.clone(),
             title: section.forum.title.clone(),
         });
-        let meta = EventMeta::new(&OsRandom, data.now)?;
+        let meta = EventMeta::new(&OsRandom, data.now)?.caused_by(member.request());
         let actor = writer.author.as_ref();
         let event = Event::member_rated(meta, &rating, &rated, forum.as_ref(), actor);
         data.outbox.push(event);
@@ -1004,7 +1013,7 @@ impl Board for MemoryBoard {
         for id in &ids {
             data.add_copy(id, Folder::Inbox, &message);
         }
-        let meta = EventMeta::new(&OsRandom, data.now)?;
+        let meta = EventMeta::new(&OsRandom, data.now)?.caused_by(member.request());
         let event = Event::message_sent(meta, &sent.summary.message_id, member.user_id(), &ids);
         data.outbox.push(event);
         Ok(sent)

@@ -167,12 +167,19 @@ impl Environment {
         self
     }
 
-    /// Returns the kinds of events that the OpenAPI document describes.
-    pub(crate) fn events(&self) -> Vec<EventKind> {
+    /// Returns all kinds of events of the board.
+    pub(crate) fn event_kinds(&self) -> Vec<EventKind> {
         let mut kinds = event_kinds();
         kinds.retain(|kind| !self.omitted_topics.contains(&kind.topic));
-        if self.surface == Surface::Full {
-            kinds.extend_from_slice(&self.own_events);
+        kinds.extend_from_slice(&self.own_events);
+        kinds
+    }
+
+    /// Returns the kinds of events that the OpenAPI document describes.
+    pub(crate) fn events(&self) -> Vec<EventKind> {
+        let mut kinds = self.event_kinds();
+        if self.surface == Surface::Compact {
+            kinds.truncate(kinds.len() - self.own_events.len());
         }
         kinds
     }
@@ -180,13 +187,8 @@ impl Environment {
     /// Returns the topics to which an endpoint can subscribe.
     #[cfg(feature = "webhooks")]
     pub(crate) fn topics(&self) -> Vec<Topic> {
-        let own = self.own_events.iter().map(|kind| &kind.topic);
-        let standard = Topic::STANDARD.iter();
-        standard
-            .filter(|topic| !self.omitted_topics.contains(topic))
-            .chain(own)
-            .cloned()
-            .collect()
+        let topics = self.event_kinds().into_iter().map(|kind| kind.topic);
+        topics.filter(|topic| *topic != Topic::PING).collect()
     }
 
     /// Omits operations of the specification that the board does not have, by their ids, such as `getPoll`. Default: none.

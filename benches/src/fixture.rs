@@ -8,7 +8,9 @@ use forum_api::runtime::{Clock as _, OsRandom, SystemClock};
 use forum_api::store::WebhookStores;
 use forum_api::store::postgres::{connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
-use forum_api::webhook::{Event, EventMeta, HttpTransport, HttpTransportSettings, Topic, TopicSet};
+use forum_api::webhook::{
+    AllowedAddresses, Event, EventMeta, HttpTransport, HttpTransportSettings, Topic, TopicSet,
+};
 use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use forum_api::{Environment, Language};
@@ -69,8 +71,8 @@ impl BenchFixture {
             secret: None,
         };
         let environment = Environment::default().topic(topic.clone(), "A text.", &());
-        let webhook_admin =
-            WebhookAdmin::new(self.webhooks.clone(), &environment).allow_private_addresses(true);
+        let webhook_admin = WebhookAdmin::new(self.webhooks.clone(), &environment)
+            .allowed_addresses(AllowedAddresses::Private);
         webhook_admin.add(new, &AuditActor::SYSTEM).await.unwrap();
     }
 
@@ -78,7 +80,7 @@ impl BenchFixture {
     pub fn work(&self, settings: WorkerSettings) -> WorkerHandle {
         let authority = Arc::new(self.board.clone());
         let mut transport = HttpTransportSettings::default();
-        transport.allow_private_addresses = true;
+        transport.allowed_addresses = AllowedAddresses::Private;
         let transport = HttpTransport::new(transport).unwrap();
         Worker::builder(
             self.webhooks.clone(),

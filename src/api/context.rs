@@ -7,12 +7,14 @@ use std::time::Duration;
 use http::StatusCode;
 use http::header::USER_AGENT;
 use http::request::Parts;
+use serde_json::{Map, Value};
 use tracing::field::Empty;
 use tracing::{Span, record_all};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::usage::RequestUsage;
-use crate::host::{RequestId, RequestInfo};
+use crate::host::{RequestEvents, RequestId, RequestInfo};
+use crate::http_util::loggable_path;
 use crate::mask_secrets::mask_secrets;
 use crate::metrics::recorder;
 use crate::model::Timestamp;
@@ -28,6 +30,7 @@ pub(crate) struct RequestContext<'h> {
     /// Head of the request. Its URI includes the path prefix that a router in front of the service removed.
     pub(crate) head: &'h Parts,
     pub(crate) id: RequestId,
+    pub(crate) events: RequestEvents,
     /// Address of the client; `None` if the server does not know the peer.
     pub(crate) client_ip: Option<IpAddr>,
     /// Key of the budget that is charged for a request without a valid token.
@@ -62,6 +65,7 @@ impl<'h> RequestContext<'h> {
         Self {
             head,
             id,
+            events: RequestEvents::default(),
             client_ip,
             guest_key,
             received_at,
@@ -106,7 +110,7 @@ impl<'h> RequestContext<'h> {
     pub(super) fn request_info(&self) -> RequestInfo {
         let user_agent = self.head.headers.get(USER_AGENT).cloned();
         let mut request = RequestInfo::new(self.received_at)
-            .with_request_id(self.id)
+            .with_request_id(self.id, self.events.clone())
             .with_user_agent_header(user_agent);
         if let Some(client_ip) = self.client_ip {
             request = request.with_client_ip(client_ip);
@@ -129,6 +133,11 @@ impl<'h> RequestContext<'h> {
         }
     }
 
+    /// Returns the path, for the log; `None` for an unknown route, whose path can be any text.
+    fn path(&self) -> Option<String> {
+        self.route.and_then(|_| loggable_path(&self.head.uri))
+    }
+
     /// Logs the end of a request whose client disconnected before the response.
     pub(super) fn log_disconnect(&self) {
         record_all!(
@@ -136,16 +145,25 @@ impl<'h> RequestContext<'h> {
             route = self.route,
             cost = self.charged_units
         );
-        tracing::info!(route = self.route, "client disconnected");
+        tracing::info!(
+            request_id = self.id.as_str(),
+            token = self.token.as_ref().map(Lookup::as_str),
+            method = %recorder::method_label(&self.head.method),
+            path = self.path(),
+            route = self.route,
+            cost = self.charged_units,
+            "client disconnected"
+        );
     }
 
     /// Logs the end of the request. Records all fields in one call, because each call makes a subscriber look up the
-    /// span.
+    /// span. The event has the fields, too, for programs without spans. `created` is the body of a new resource.
     pub(super) fn log_response(
         &self,
         status: StatusCode,
         code: Option<&'static str>,
         elapsed: Duration,
+        created: Option<&[u8]>,
     ) {
         let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         record_all!(
@@ -154,17 +172,31 @@ impl<'h> RequestContext<'h> {
             cost = self.charged_units,
             status = status.as_u16(),
             code = code,
-            elapsed_ms,
+            elapsed_ms = elapsed_ms,
         );
-        // A program without spans, such as one with the crate `log`, reads these fields of the event.
         tracing::info!(
+            request_id = self.id.as_str(),
+            token = self.token.as_ref().map(Lookup::as_str),
             method = %recorder::method_label(&self.head.method),
+            path = self.path(),
             route = self.route,
+            cost = self.charged_units,
             status = status.as_u16(),
+            code,
             elapsed_ms,
+            created = created.and_then(ids),
+            events = status.is_success().then(|| self.events.ids()).flatten(),
             "request completed"
         );
     }
+}
+
+/// Returns the ids of a resource with the names of their fields.
+fn ids(resource: &[u8]) -> Option<String> {
+    let fields: Map<String, Value> = serde_json::from_slice(resource).ok()?;
+    let ids = fields.iter().filter(|(name, _)| name.ends_with("Id"));
+    let texts = ids.filter_map(|(name, id)| Some(format!("{name}={}", id.as_str()?)));
+    Some(texts.collect::<Vec<_>>().join(" "))
 }
 
 /// Generates the request ids of a service. The ids do not reveal the number of requests.

@@ -23,8 +23,8 @@ use crate::operation::{
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::scope::Scope;
 use bytes::Bytes;
-use http::Response;
 use http::request::Parts;
+use http::{Response, StatusCode};
 
 /// Label of the rate limit store in the metrics.
 const STORE: &str = "budgets";
@@ -73,13 +73,15 @@ impl PendingRequest<'_> {
         let response =
             result.unwrap_or_else(|error| api.services.error_response(&error, context.id));
         let code = response.code;
+        let is_new = response.status == StatusCode::CREATED && !response.replayed;
+        let created = is_new.then(|| response.body.clone());
         let charge = context
             .charge
             .unwrap_or_else(|| api.untouched_budget(context));
         let response = response::into_http(response, context, &api.settings.base_path, charge);
         let status = response.status();
         let elapsed = now.saturating_duration_since(context.received_at);
-        context.log_response(status, code, elapsed);
+        context.log_response(status, code, elapsed, created.as_deref());
         api.usage.record(&context.usage(Some(status)));
         recorder::record_request(&context.head.method, context.route, status, code, elapsed);
         self.is_finished = true;

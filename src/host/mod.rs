@@ -31,8 +31,8 @@ pub use create_outcome::CreateOutcome;
 pub use error::BoardError;
 pub use in_forum::{HasForum, InForum};
 pub use parts::Host;
-pub(crate) use request_info::RequestId;
 pub use request_info::RequestInfo;
+pub(crate) use request_info::{RequestEvents, RequestId};
 
 /// Result of a [`Board`] method.
 pub type BoardResult<T> = Result<T, BoardError>;

@@ -1,11 +1,12 @@
 //! Metadata of a request: time, id, client address, token and user agent.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use http::HeaderValue;
 
-use crate::model::{Timestamp, is_single_line_char};
+use crate::lock::lock;
+use crate::model::{EventId, Timestamp, is_single_line_char};
 use crate::token::Lookup;
 
 /// Metadata of a request: its time and id, and the address, token lookup and user agent of the client.
@@ -45,7 +46,7 @@ pub struct RequestInfo {
 
 #[derive(Clone, Debug)]
 enum Id {
-    Api(RequestId),
+    Api(RequestId, RequestEvents),
     Host(Arc<str>),
 }
 
@@ -106,9 +107,9 @@ impl RequestInfo {
         self.with_user_agent_header(HeaderValue::from_bytes(user_agent.as_bytes()).ok())
     }
 
-    pub(crate) fn with_request_id(self, id: RequestId) -> Self {
+    pub(crate) fn with_request_id(self, id: RequestId, events: RequestEvents) -> Self {
         Self {
-            id: Some(Id::Api(id)),
+            id: Some(Id::Api(id, events)),
             ..self
         }
     }
@@ -134,8 +135,27 @@ impl RequestInfo {
     /// `None` if the host set no id.
     pub fn id(&self) -> Option<&str> {
         match self.id.as_ref()? {
-            Id::Api(id) => Some(id.as_str()),
+            Id::Api(id, _) => Some(id.as_str()),
             Id::Host(id) => Some(id),
+        }
+    }
+
+    /// Records an event of a request of the API. Returns the request's id; `None` if the API has not created this value.
+    pub(crate) fn record_event(&self, event: &EventId) -> Option<&str> {
+        match self.id.as_ref()? {
+            Id::Api(id, events) => {
+                lock(&events.0).push(event.clone());
+                Some(id.as_str())
+            }
+            Id::Host(_) => None,
+        }
+    }
+
+    /// Removes the ids of the request's events, which the last log line of the request contains. A command calls it
+    /// before it repeats a transaction that was rolled back.
+    pub fn discard_events(&self) {
+        if let Some(Id::Api(_, events)) = &self.id {
+            lock(&events.0).clear();
         }
     }
 
@@ -163,6 +183,18 @@ impl RequestInfo {
         let is_allowed = |c: char| c == '\t' || is_single_line_char(c);
         let text = text.split(|c| !is_allowed(c)).next()?;
         (!text.is_empty()).then_some(text)
+    }
+}
+
+/// Ids of the events that a request of the API caused, in the order of their creation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RequestEvents(Arc<Mutex<Vec<EventId>>>);
+
+impl RequestEvents {
+    /// Returns the ids, separated by spaces; `None` if there are none.
+    pub(crate) fn ids(&self) -> Option<String> {
+        let ids: Vec<_> = lock(&self.0).iter().map(ToString::to_string).collect();
+        (!ids.is_empty()).then(|| ids.join(" "))
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) use page::{Content, page_headers, respond};
 #[cfg(feature = "panel")]
 pub(crate) use request::run_write;
 pub(crate) use request::{
-    BodyError, LazyBody, OriginalUri, is_json, no_original_uri, parse_base_path, read_body,
-    restore_uri, retry_after, run,
+    BodyError, LazyBody, OriginalUri, is_json, loggable_path, no_original_uri, parse_base_path,
+    read_body, restore_uri, retry_after, run,
 };
 pub use response::ResponseBody;

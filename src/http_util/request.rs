@@ -13,6 +13,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::build_error::BuildError;
 use crate::host::BoxError;
+use crate::mask_secrets::mask_secrets;
 use crate::runtime::Runtime;
 #[cfg(feature = "panel")]
 use crate::task::spawn_and_join;
@@ -48,6 +49,14 @@ pub(crate) fn parse_base_path(
     }
     base_path.truncate(base_path.trim_end_matches('/').len());
     Ok(())
+}
+
+/// Returns the path of a request with secrets masked, for the log. `None` if it has other characters than ids and names
+/// of operations have, because it can then contain a text, or is longer than 512 bytes.
+pub(crate) fn loggable_path(uri: &Uri) -> Option<String> {
+    let path = uri.path();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/@._-".contains(&byte);
+    (path.len() <= 512 && path.bytes().all(is_plain)).then(|| mask_secrets(path))
 }
 
 /// Returns `true` if a `content-type` is `application/json`, with any parameters.

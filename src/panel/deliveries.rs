@@ -15,7 +15,7 @@ use super::page_context::PageContext;
 use super::pretty_json::pretty_json;
 use super::response::{PageResult, PanelError};
 use crate::model::{DAY, DeliveryId, EndpointId, Timestamp};
-use crate::store::{DeliveryFilter, Quarantine, ResponseFilter};
+use crate::store::{DeliveryFilter, Quarantine, QueueStats, ResponseFilter};
 use crate::task::join_all;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
 
@@ -28,6 +28,9 @@ const MAX_OPTION_LEN: usize = 60;
 /// Period of a list that is filtered by response, if the filter sets no beginning. The period bounds the search,
 /// because no index contains the responses.
 const RESPONSE_PERIOD: Duration = DAY.saturating_mul(7);
+
+/// Longest time for which a page waits for the result of an attempt.
+const RESULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -50,7 +53,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         @if is_default_period(&context.query, &filter) {
             p.hint { "If \"Queued from\" is empty, a filter by response covers the 7 days before \"Queued until\". If both are empty, it covers the last 7 days." }
         }
-        @if let Some(endpoint) = &filter.endpoint_id { (retry_dead(context, endpoint, &endpoints)) }
+        (retry_dead(context, filter.endpoint_id.as_ref()).await?)
         @if deliveries.is_empty() {
             (no_deliveries(context, &fields, &endpoints))
         } @else {
@@ -211,16 +214,36 @@ fn no_deliveries(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[En
     empty("There are no deliveries.", ping)
 }
 
-/// Renders the button that redelivers all dead deliveries of an existing endpoint.
-fn retry_dead(context: &PageContext, id: &EndpointId, endpoints: &[Endpoint]) -> Markup {
-    let exists = endpoints.iter().any(|endpoint| endpoint.id == *id);
-    let path = format!("/webhooks/{id}/retry-dead");
-    html! {
-        @if exists {
-            div.actions { (context.button(&path, "Redeliver all failed", "", "quiet")) }
-            p.hint { "Queues all dead deliveries of this endpoint again." }
+/// Renders the button that redelivers all dead deliveries, or those of an endpoint, with their number. Renders nothing if
+/// there are none.
+pub(super) async fn retry_dead(
+    context: &PageContext,
+    endpoint: Option<&EndpointId>,
+) -> Result<Markup, PanelError> {
+    let count = context.webhooks().deliveries.count_dead(endpoint).await?;
+    let (path, of) = match endpoint {
+        Some(id) => (format!("/webhooks/{id}/retry-dead"), "this endpoint"),
+        None => ("/deliveries/retry-dead".into(), "all endpoints"),
+    };
+    let number = match count {
+        QueueStats::MAX_DEPTH.. => format!("more than {}", QueueStats::MAX_DEPTH - 1),
+        count => count.to_string(),
+    };
+    Ok(html! {
+        @if count > 0 {
+            div.actions {
+                (context.button(&path, &format!("Redeliver all failed ({number})"), "", "quiet"))
+            }
+            p.hint { "Queues all dead deliveries of " (of) " again." }
         }
-    }
+    })
+}
+
+/// `POST /deliveries/retry-dead`
+pub(super) async fn retry_all_dead(context: &PageContext) -> PageResult {
+    let admin = &context.panel.webhook_admin;
+    admin.retry_all_dead(&context.actor).await?;
+    context.redirect_with_flash("/deliveries", "all-retried")
 }
 
 /// Returns the rows of a table of deliveries. `endpoints` contains the endpoints of the deliveries that were not removed.
@@ -295,7 +318,10 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let (delivery, attempts) = find(context).await?;
     let webhooks = context.webhooks();
     let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
-    let body = webhooks.outbox.body(&delivery.event_id).await?;
+    let stored = webhooks.outbox.find(&delivery.event_id).await?;
+    let request_id = stored
+        .as_ref()
+        .and_then(|event| event.request_id.as_deref());
     let next = next_attempt(context, &delivery, endpoint.as_ref());
     let url = endpoint.map_or_else(|| delivery.endpoint_id.to_string(), |endpoint| endpoint.url);
     let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint_id));
@@ -307,7 +333,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
         @if progress.state == DeliveryState::Withheld { " " small { (WITHHELD) } }
     };
     let main = html! {
-        (ping_result(context, &delivery, attempts.last()))
+        (result(context, &delivery, attempts.last()))
         (properties([
             ("State", state),
             ("Topic", html! { (delivery.topic) }),
@@ -316,6 +342,12 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             ("Next attempt", next),
             ("Id", html! { code data-copy="id" { (id) } }),
             ("Event", html! { code data-copy="event id" { (delivery.event_id) } }),
+            ("Request", html! {
+                @match request_id {
+                    Some(id) => code data-copy="request id" { (id) },
+                    None => "none: not caused by an API request",
+                }
+            }),
         ]))
         @if progress.state != DeliveryState::Queued {
             div.actions {
@@ -334,11 +366,11 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
                 }
             }
         }
-        @if let Some(body) = body {
+        @if let Some(event) = &stored {
             section aria-labelledby="body" {
                 h2 id="body" { "Request body" }
                 p.hint { "Indented for reading. The signature covers the body as it was sent, without this white space." }
-                (copyable("Request body", &pretty_json(&body)))
+                (copyable("Request body", &pretty_json(&event.body)))
             }
         }
         (danger_section(
@@ -351,28 +383,49 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     context.show(&format!("{} {id}", delivery.topic), main)
 }
 
-/// Renders the result of a ping to which the administrator was redirected.
-fn ping_result(context: &PageContext, delivery: &Delivery, last: Option<&AttemptRecord>) -> Markup {
-    if delivery.topic != Topic::PING || context.query.get("done") != "pinged" {
-        return html! {};
-    }
+/// Waits for the attempt of a delivery that was just sent, and redirects to its page, which shows the result. `previous` is
+/// the last attempt before.
+pub(super) async fn show_result(
+    context: &PageContext,
+    id: &DeliveryId,
+    previous: Option<&AttemptRecord>,
+) -> PageResult {
+    let admin = &context.panel.webhook_admin;
+    // The redirect must be sent within the timeout of the request.
+    let limit = RESULT_TIMEOUT.min(context.panel.settings.request_timeout / 2);
+    let flash = match admin.wait_for_attempt(id, previous, limit).await? {
+        Some(_) => "attempted",
+        None => "queued",
+    };
+    context.redirect_with_flash(&format!("/deliveries/{id}"), flash)
+}
+
+/// Renders the result of the attempt whose request redirected to the page.
+fn result(context: &PageContext, delivery: &Delivery, last: Option<&AttemptRecord>) -> Markup {
+    let what = if delivery.topic == Topic::PING {
+        "Ping"
+    } else {
+        "Event"
+    };
+    let done = context.query.get("done");
+    let state = delivery.progress.state;
     let reason = last.and_then(|last| match (last.status, &last.error) {
         (Some(status), _) => Some(format!("The endpoint responded with {status}.")),
         (None, error) => error.as_ref().map(ToString::to_string),
     });
-    match delivery.progress.state {
-        DeliveryState::Queued => html! {
-            p.notice.waiting role="status" { "Ping queued. There is no result yet. Reload this page to see it." }
-        },
-        DeliveryState::Delivered => html! {
-            p.notice role="status" { "Ping delivered. " (reason.unwrap_or_default()) }
-        },
-        DeliveryState::Withheld => html! {
-            p.alert role="alert" { "Ping not sent. " (WITHHELD) }
-        },
-        DeliveryState::Retrying | DeliveryState::Dead | DeliveryState::Gone => html! {
-            p.alert role="alert" { "Ping failed. " (reason.unwrap_or_default()) }
-        },
+    html! {
+        @match state {
+            _ if !matches!(done, "attempted" | "queued") => {}
+            DeliveryState::Delivered => p.notice role="status" { (what) " delivered. " (reason.unwrap_or_default()) }
+            DeliveryState::Withheld => p.alert role="alert" { (what) " not sent. " (WITHHELD) }
+            _ if done == "queued" && state.is_pending() => p.notice.waiting role="status" {
+                (what) " queued. There is no result yet. Reload this page to see it."
+            }
+            DeliveryState::Queued => {}
+            DeliveryState::Retrying | DeliveryState::Dead | DeliveryState::Gone => p.alert role="alert" {
+                (what) " failed. " (reason.unwrap_or_default())
+            }
+        }
     }
 }
 
@@ -423,9 +476,10 @@ fn copyable(name: &str, text: &str) -> Markup {
 pub(super) async fn retry(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
     let path = format!("/deliveries/{id}");
+    let (_, attempts) = find(context).await?;
     let admin = &context.panel.webhook_admin;
     if admin.retry_delivery(&id, &context.actor).await? {
-        return context.redirect_with_flash(&path, "retried");
+        return show_result(context, &id, attempts.last()).await;
     }
     let (delivery, _) = find(context).await?;
     let reason = match delivery.progress.state {

@@ -1,7 +1,5 @@
 //! Page and actions of a webhook endpoint.
 
-use std::time::Duration;
-
 use maud::{Markup, html};
 
 use super::components::{self, breakable, danger_section, secret_field, table};
@@ -10,11 +8,10 @@ use super::endpoints::{URL, checked_topics, entered_url, state, topic_boxes};
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
 use super::password::{self, check_password};
-use super::response::{PageResponse, PageResult, PanelError};
+use super::response::{PageResult, PanelError};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::DeliveryFilter;
-use crate::task::timeout;
-use crate::webhook::{DeliveryState, Endpoint, PendingSecret};
+use crate::webhook::{Endpoint, PendingSecret};
 use crate::webhook_admin::{EndpointUpdate, WebhookAdminError};
 
 /// Number of deliveries on the page.
@@ -23,12 +20,6 @@ const LATEST_DELIVERIES: u32 = 5;
 const ALREADY_SUBMITTED: &str = "This form was already submitted. Its secret was generated and shown once. If you have lost the secret, rotate it again.";
 
 const REFUSED: &str = "The changes were not saved";
-
-/// Longest time for which a ping waits for its result.
-const PING_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Time between two look-ups of the result.
-const PING_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 const PASSWORD: TextField =
     password::PASSWORD.with_hint("Required to change the URL or the owner.");
@@ -88,6 +79,7 @@ fn properties(context: &PageContext, endpoint: &Endpoint, owner: &str) -> Markup
         div.actions {
             @if endpoint.enabled {
                 (button(context, endpoint, "ping", "Send ping", ""))
+                (example_form(context, endpoint))
                 (button(context, endpoint, "disable", "Disable", "quiet"))
             } @else {
                 (button(context, endpoint, "enable", "Enable", "quiet"))
@@ -95,6 +87,19 @@ fn properties(context: &PageContext, endpoint: &Endpoint, owner: &str) -> Markup
         }
         @if !endpoint.enabled {
             p.hint { "Events that occur while the endpoint is disabled are not sent to it, even after you enable it." }
+        }
+    }
+}
+
+/// Renders the form that sends an example of a topic.
+fn example_form(context: &PageContext, endpoint: &Endpoint) -> Markup {
+    let topics = context.panel.webhook_admin.known_topics();
+    html! {
+        form.actions method="post" action=(context.url(&format!("/webhooks/{}/example", endpoint.id))) {
+            (context.csrf())
+            label.visually-hidden for="topic" { "Topic of the example" }
+            select.choice id="topic" name="topic" { @for topic in topics { option { (topic) } } }
+            button.quiet type="submit" { "Send example" }
         }
     }
 }
@@ -121,6 +126,7 @@ async fn latest_deliveries(
                 (table(rows))
                 p { a href=(all) { "All deliveries of this endpoint" } }
             }
+            (deliveries::retry_dead(context, Some(&endpoint.id)).await?)
         }
     })
 }
@@ -249,7 +255,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         };
         let admin = &context.panel.webhook_admin;
         match admin.update(&endpoint.id, changes, &context.actor).await {
-            Err(WebhookAdminError::Address(error)) => form.add_error("url", error),
+            Err(WebhookAdminError::Address(error)) => form.add_error("url", admin.describe(&error)),
             Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
             changed => return redirect_or_conflict(context, changed, "saved"),
         }
@@ -317,31 +323,24 @@ pub(super) async fn set_enabled(context: &PageContext, enabled: bool) -> PageRes
 
 /// `POST /webhooks/{id}/ping`
 pub(super) async fn ping(context: &PageContext) -> PageResult {
-    match context.panel.webhook_admin.ping(&context.endpoint()?).await {
-        Ok(delivery) => {
-            let runtime = &*context.panel.environment.runtime;
-            // The redirect must be sent within the timeout of the request.
-            let limit = PING_TIMEOUT.min(context.panel.settings.request_timeout / 2);
-            // The page of the delivery shows a ping without a result as queued.
-            timeout(runtime, limit, wait_for_result(context, &delivery)).await;
-            context.redirect_with_flash(&format!("/deliveries/{delivery}"), "pinged")
-        }
-        Err(error) => conflict_page(context, error),
-    }
+    let sent = context.panel.webhook_admin.ping(&context.endpoint()?).await;
+    show_result(context, sent).await
 }
 
-/// Waits until the delivery is not queued or cannot be read.
-async fn wait_for_result(context: &PageContext, id: &DeliveryId) {
-    let is_queued = |state| state == DeliveryState::Queued;
-    while let Ok(Some((delivery, _))) = context.webhooks().deliveries.find(id).await
-        && is_queued(delivery.progress.state)
-    {
-        context
-            .panel
-            .environment
-            .runtime
-            .sleep(PING_POLL_INTERVAL)
-            .await;
+/// `POST /webhooks/{id}/example`
+pub(super) async fn example(context: &PageContext, form: Form) -> PageResult {
+    let admin = &context.panel.webhook_admin;
+    let sent = admin.example(&context.endpoint()?, form.get("topic")).await;
+    show_result(context, sent).await
+}
+
+async fn show_result(
+    context: &PageContext,
+    sent: Result<DeliveryId, WebhookAdminError>,
+) -> PageResult {
+    match sent {
+        Ok(delivery) => deliveries::show_result(context, &delivery, None).await,
+        Err(error) => conflict_page(context, error),
     }
 }
 
@@ -360,13 +359,9 @@ pub(super) async fn remove(context: &PageContext) -> PageResult {
 /// `POST /webhooks/{id}/retry-dead`
 pub(super) async fn retry_dead(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
-    context
-        .panel
-        .webhook_admin
-        .retry_dead(&id, &context.actor)
-        .await?;
-    let path = format!("/deliveries?endpoint={id}&done=all-retried");
-    Ok(PageResponse::see_other(&context.url(&path)))
+    let admin = &context.panel.webhook_admin;
+    admin.retry_dead(&id, &context.actor).await?;
+    context.redirect(&format!("/deliveries?endpoint={id}&done=all-retried"))
 }
 
 fn redirect_or_conflict(
@@ -382,10 +377,12 @@ fn redirect_or_conflict(
 
 /// Renders errors that another request may have caused as conflicts.
 fn conflict_page(context: &PageContext, error: WebhookAdminError) -> PageResult {
-    use WebhookAdminError::{EndpointDisabled, NoPendingSecret, PendingSecretReplaced};
+    use WebhookAdminError::{
+        EndpointDisabled, NoPendingSecret, PendingSecretReplaced, UnknownTopic,
+    };
     if !matches!(
         error,
-        NoPendingSecret | PendingSecretReplaced | EndpointDisabled
+        NoPendingSecret | PendingSecretReplaced | EndpointDisabled | UnknownTopic(_)
     ) {
         return Err(error.into());
     }

@@ -206,20 +206,17 @@ pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
         "*".to_owned(),
         "All topics except message.sent, including future ones",
     );
-    let known: Vec<_> = context
-        .panel
-        .webhook_admin
-        .known_topics()
-        .map(|topic| topic.to_string())
-        .collect();
-    let is_other = |topic: &&str| *topic != "*" && !known.iter().any(|known| known == topic);
+    let known = context.panel.webhook_admin.described_topics();
+    let is_known = |name: &str| known.iter().any(|(topic, _)| topic.as_str() == name);
+    let is_other = |topic: &&str| *topic != "*" && !is_known(topic);
     let others: Vec<_> = form
         .all("topics")
         .filter(is_other)
         .map(str::to_owned)
         .map(|topic| (topic, "No longer sent by the board"))
         .collect();
-    let named = known.into_iter().map(|topic| (topic, "")).chain(others);
+    let named = known.iter().map(|(topic, text)| (topic.to_string(), *text));
+    let named = named.chain(others);
     let text = ("topics", "Topics", "The topics sent to this endpoint.");
     checkboxes(text, std::iter::once(all).chain(named), form, html! {})
 }
@@ -285,7 +282,10 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     };
     match context.panel.webhook_admin.add(new, &context.actor).await {
         Ok(added) => return show_added(context, &added).await,
-        Err(WebhookAdminError::Address(error)) => form.add_error("url", error),
+        Err(WebhookAdminError::Address(error)) => {
+            let text = context.panel.webhook_admin.describe(&error);
+            form.add_error("url", text);
+        }
         Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
         Err(other) => return Err(other.into()),
     }
@@ -301,16 +301,26 @@ async fn show_added(context: &PageContext, added: &EndpointWithSecret) -> PageRe
     let endpoint = &added.endpoint;
     tracing::info!(endpoint = %endpoint.id, admin = %context.session.user_id, "endpoint added");
     let owner = context.name(&endpoint.owner).await?;
+    let reference_url = &context.panel.settings.reference_url;
+    let path = format!("/webhooks/{}", endpoint.id);
     let main = html! {
         p.notice role="status" { "Endpoint added. Copy its secret now; it is not shown again." }
         (secret_field("secret", "Secret", added.secret.expose_secret()))
-        p { "The receiver needs it to verify signatures." }
+        p {
+            "The receiver needs it to verify signatures."
+            @if !reference_url.is_empty() {
+                " " a href={ (reference_url) "#group-webhooks" } { "Code that verifies them" }
+            }
+        }
+        div.actions {
+            (context.button(&format!("{path}/ping"), "Send ping", "", ""))
+            a href=(context.url(&path)) { "Open the endpoint" }
+        }
         (properties([
             ("URL", html! { span.scroll { (endpoint.url) } }),
             ("Owner", breakable(&owner)),
             ("Topics", html! { (endpoint.topics.to_string().replace(',', ", ")) }),
         ]))
     };
-    let path = format!("/webhooks/{}", endpoint.id);
-    context.show_secret("New endpoint", main, &path)
+    context.show("New endpoint", main)
 }

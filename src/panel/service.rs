@@ -17,7 +17,9 @@ use super::router::{self, RouteHandler};
 use crate::api::client_ip;
 use crate::audit::AuditActor;
 use crate::host::RequestId;
-use crate::http_util::{BodyError, ResponseBody, read_body, restore_uri, run, run_write};
+use crate::http_util::{
+    BodyError, ResponseBody, loggable_path, read_body, restore_uri, run, run_write,
+};
 use crate::metrics::recorder;
 use crate::runtime::BoxFuture;
 
@@ -73,10 +75,14 @@ impl PanelInner {
             Err(error) => self.error_response(error, id, progress.context.as_deref()),
         };
         let status = response.status.as_u16();
-        let asset = |path: &str| PageResponse::asset(path, &self.style);
-        match self.path_below_base(head).and_then(asset) {
-            Some(_) => tracing::debug!(status, "request completed"),
-            None => tracing::info!(status, "request completed"),
+        let method = recorder::method_label(&head.method);
+        let below = self.path_below_base(head).unwrap_or_default();
+        let route = router::find(&head.method, below);
+        let path = route.and_then(|_| loggable_path(&head.uri));
+        if PageResponse::asset(below).is_some() {
+            tracing::debug!(%method, status, "request completed");
+        } else {
+            tracing::info!(%method, path, status, "request completed");
         }
         response.into_response(head)
     }

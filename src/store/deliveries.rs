@@ -487,6 +487,13 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
 
+    /// Returns the number of dead deliveries to this endpoint, or to all endpoints; at most [`QueueStats::MAX_DEPTH`] are
+    /// counted.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the backend fails.
+    async fn count_dead(&self, endpoint: Option<&EndpointId>) -> BackendResult<u64>;
+
     /// Removes up to `limit` deliveries that were delivered, gone or withheld before `before`, or whose endpoint was removed.
     /// Returns their number. An event is removed with its last delivery.
     ///

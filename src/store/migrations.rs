@@ -156,11 +156,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "e9de20e869699ab18dff3870ba3a35df0acc56ab54e4a66d2ac2ff60e4a30a22",
+                "2938c5217e44f7629a3cc91bbb597e8cbbf5a5e660223ae898fe9197574d3bad",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "3a1ad281af646b38b0c3458045d38a6d8dc0fce970a0dd9e38c8b2deb49d7d6a",
+                "dd87eaa197db01f498d12800308287bd5ad32e0fa91ace525222fe51afbb90e5",
             ),
         ] {
             let name = "unchanged";

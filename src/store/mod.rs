@@ -56,7 +56,7 @@ pub use idempotency::{
 pub(crate) use library_store::LibraryStore;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
 pub use outbox::FanOut;
-pub use outbox::{OutboxStore, Quarantine, QuarantinedEvent};
+pub use outbox::{OutboxStore, Quarantine, QuarantinedEvent, StoredEvent};
 pub use pending_events::PendingEventStore;
 #[cfg(any(feature = "conformance", feature = "webhooks"))]
 pub(crate) use pending_events::relay_events;

@@ -40,6 +40,16 @@ pub struct QuarantinedEvent {
     pub reason: String,
 }
 
+/// What a delivery shows of its event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredEvent {
+    /// The body of its deliveries.
+    pub body: String,
+    /// Id of the API request that caused the event; `None` for another cause.
+    pub request_id: Option<String>,
+}
+
 /// Stores events until they are fanned out.
 ///
 /// A host adds an event in the transaction of the change that caused the event: to the table of the outbox
@@ -75,12 +85,12 @@ pub trait OutboxStore: LibraryStore + Send + Sync + 'static {
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine>;
 
-    /// Returns the body of an event, even after it was fanned out; `None` if it is not stored. An event is removed with
-    /// its last delivery.
+    /// Returns an event, even after it was fanned out; `None` if it is not stored. An event is removed with its last
+    /// delivery.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn body(&self, id: &EventId) -> BackendResult<Option<String>>;
+    async fn find(&self, id: &EventId) -> BackendResult<Option<StoredEvent>>;
 
     /// Queues a delivery of each event to each of its endpoints that exists and is enabled, and marks the events as fanned
     /// out, in one transaction.

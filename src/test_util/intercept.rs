@@ -21,8 +21,8 @@ use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryCount, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FanOut,
     IdempotencyStore, IdempotentRequest, LibraryStore, OutboxStore, Quarantine, QueueStats,
-    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenStore, TokenUsage,
-    UsageCounts, UsageStore, WebhookStores,
+    RateLimitStore, Reservation, Settlement, StoredEvent, Stores, TokenFilter, TokenStore,
+    TokenUsage, UsageCounts, UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -364,7 +364,7 @@ intercepted! {
         insert(event: &Event) -> (): (event.clone()) => (event);
         pending(limit: u32) -> Vec<Event>: (limit) => (*limit);
         quarantined(limit: u32) -> Quarantine: (limit) => (*limit);
-        body(id: &EventId) -> Option<String>: (id.clone()) => (id);
+        find(id: &EventId) -> Option<StoredEvent>: (id.clone()) => (id);
         fan_out(events: &[FanOut], now: Timestamp) -> (): (events.to_vec(), now) => (events, *now);
     }
 }
@@ -416,6 +416,7 @@ intercepted! {
             (state, before, limit, audit.clone()) => (*state, *before, *limit, audit);
         find(id: &DeliveryId) -> Option<(Delivery, Vec<AttemptRecord>)>: (id.clone()) => (id);
         list(filter: &DeliveryFilter) -> Vec<Delivery>: (filter.clone()) => (filter);
+        count_dead(endpoint: Option<&EndpointId>) -> u64: (endpoint.cloned()) => (endpoint.as_ref());
         sweep(before: Timestamp, limit: u32) -> u64: (before, limit) => (*before, *limit);
     }
 }

@@ -261,6 +261,15 @@ pub struct AttemptRecord {
 }
 
 impl AttemptRecord {
+    /// Returns the result as a sentence without a period: the status of the response, or why there was none.
+    pub fn result(&self) -> String {
+        match (self.status, &self.error) {
+            (Some(status), _) => format!("the endpoint responded with {status}"),
+            (None, Some(error)) => error.to_string(),
+            (None, None) => "the endpoint did not respond".into(),
+        }
+    }
+
     /// Returns `false` if no part of the request was sent.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn is_sent(&self) -> bool {

@@ -26,7 +26,7 @@ pub(crate) use address::url_origin;
 #[cfg(feature = "webhooks")]
 pub use address::{AddressClass, EndpointUrl, classify_address};
 #[cfg(feature = "webhooks")]
-pub use address::{AddressError, Resolver, SystemResolver};
+pub use address::{AddressError, AllowedAddresses, Resolver, SystemResolver};
 #[cfg(feature = "webhooks")]
 pub use aead_cipher::{AeadCipher, KeyTooShortError};
 pub use delivery::{

@@ -105,7 +105,7 @@ pub struct TopicSet {
 pub struct UnknownTopicError(String);
 
 impl UnknownTopicError {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self(name.chars().take(64).collect())
     }
 

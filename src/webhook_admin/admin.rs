@@ -1,5 +1,6 @@
 //! Operations on webhook endpoints.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,25 +10,30 @@ use crate::environment::Environment;
 use crate::error::BoxError;
 use crate::model::{DAY, DeliveryId, EndpointId, Timestamp, UserId};
 use crate::store::WebhookStores;
+use crate::task::timeout;
 use crate::webhook::{
-    DeliveryState, EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyMismatchError,
-    PendingSecret, PlaintextCipher, Resolver, SecretCipher, SystemResolver, TopicSet,
-    WebhookSecret, url_origin,
+    AddressError, AllowedAddresses, AttemptRecord, DeliveryState, EncryptedSecret, Endpoint,
+    EndpointUrl, Event, EventMeta, KeyMismatchError, PendingSecret, PlaintextCipher, Resolver,
+    SecretCipher, SystemResolver, Topic, TopicSet, UnknownTopicError, WebhookSecret, url_origin,
 };
 
 /// Largest number of deliveries that are queued again or removed in one call of the store.
 const BATCH: u32 = 500;
 
+/// Time between two look-ups of the result of an attempt.
+const RESULT_POLL_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Registers and changes webhook endpoints ([protocol](crate::guide::protocol), section 13).
 ///
 /// Each change is recorded in the audit log with the `actor` of the call. An operation that changes nothing adds no entry.
-/// A [`ping`](Self::ping) is not recorded.
+/// A [`ping`](Self::ping) and an [`example`](Self::example) are not recorded.
 #[derive(Clone)]
 pub struct WebhookAdmin {
     webhooks: WebhookStores,
     environment: Environment,
     resolver: Arc<dyn Resolver>,
-    allow_private_addresses: bool,
+    allowed_addresses: AllowedAddresses,
+    address_remedy: &'static str,
 }
 
 /// Values of a new endpoint.
@@ -68,6 +74,33 @@ pub struct EndpointWithSecret {
     pub secret: WebhookSecret,
 }
 
+/// A delivery after an attempt. `Display` shows the result without a period, for example `delivered: the endpoint
+/// responded with 204`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AttemptResult {
+    /// State of the delivery.
+    pub state: DeliveryState,
+    /// Record of the attempt; `None` if the delivery was withheld.
+    pub last: Option<AttemptRecord>,
+}
+
+impl fmt::Display for AttemptResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = self
+            .last
+            .as_ref()
+            .map_or_else(String::new, AttemptRecord::result);
+        match self.state {
+            DeliveryState::Delivered => write!(f, "delivered: {reason}"),
+            DeliveryState::Withheld => {
+                f.write_str("not sent: the owner of the endpoint may not receive the event")
+            }
+            _ => write!(f, "not delivered: {reason}"),
+        }
+    }
+}
+
 impl WebhookAdmin {
     /// Creates a `WebhookAdmin` for the endpoints in `webhooks`. By default it accepts only public addresses.
     pub fn new(webhooks: WebhookStores, environment: &Environment) -> Self {
@@ -75,7 +108,8 @@ impl WebhookAdmin {
             webhooks,
             environment: environment.clone(),
             resolver: Arc::new(SystemResolver),
-            allow_private_addresses: false,
+            allowed_addresses: AllowedAddresses::Public,
+            address_remedy: "",
         }
     }
 
@@ -85,19 +119,51 @@ impl WebhookAdmin {
         Self { resolver, ..self }
     }
 
-    /// Allows loopback, private and unique-local addresses. Default: false.
+    /// Sets the addresses of endpoints. Pass the same value in the settings of the worker's
+    /// [`HttpTransport`](crate::webhook::HttpTransport). Default: public ones.
     #[must_use]
-    pub fn allow_private_addresses(self, allow_private_addresses: bool) -> Self {
+    pub fn allowed_addresses(self, allowed_addresses: AllowedAddresses) -> Self {
         Self {
-            allow_private_addresses,
+            allowed_addresses,
             ..self
+        }
+    }
+
+    /// Sets the text that [`describe`](Self::describe) adds to the refusal of a private address: how an operator allows
+    /// it, for example `pass --allow-private-webhooks to allow it`. Default: none.
+    #[must_use]
+    pub fn address_remedy(self, address_remedy: &'static str) -> Self {
+        Self {
+            address_remedy,
+            ..self
+        }
+    }
+
+    /// Returns the text of an error about the URL of an endpoint, with the [remedy](Self::address_remedy).
+    pub fn describe(&self, error: &AddressError) -> String {
+        match error {
+            AddressError::Private(..) if !self.address_remedy.is_empty() => {
+                format!("{error}; {}", self.address_remedy)
+            }
+            other => other.to_string(),
         }
     }
 
     /// Returns all topics to which an endpoint can subscribe.
     #[cfg(feature = "panel")]
-    pub(crate) fn known_topics(&self) -> impl Iterator<Item = crate::webhook::Topic> {
+    pub(crate) fn known_topics(&self) -> impl Iterator<Item = Topic> {
         self.environment.topics().into_iter()
+    }
+
+    /// Returns each topic to which an endpoint can subscribe, with a sentence without its period.
+    #[cfg(feature = "panel")]
+    pub(crate) fn described_topics(&self) -> Vec<(Topic, &'static str)> {
+        let kinds = self.environment.event_kinds().into_iter();
+        let named = kinds.filter(|kind| kind.topic != Topic::PING);
+        let sentence = |text: &'static str| text.split_once(". ").map_or(text, |(first, _)| first);
+        named
+            .map(|kind| (kind.topic, sentence(kind.description).trim_end_matches('.')))
+            .collect()
     }
 
     #[cfg(feature = "panel")]
@@ -242,8 +308,7 @@ impl WebhookAdmin {
     /// Checks the URL of an endpoint, and returns it as requests use it. An empty path stays empty.
     async fn checked_url(&self, url: String) -> Result<String, WebhookAdminError> {
         let checked =
-            EndpointUrl::check_registration(&url, self.allow_private_addresses, &*self.resolver)
-                .await?;
+            EndpointUrl::check_registration(&url, self.allowed_addresses, &*self.resolver).await?;
         let used = checked.as_str();
         let is_same = used.strip_suffix('/') == Some(&url);
         Ok(if is_same { url } else { used.to_owned() })
@@ -398,11 +463,65 @@ impl WebhookAdmin {
     pub async fn ping(&self, id: &EndpointId) -> Result<DeliveryId, WebhookAdminError> {
         let now = self.environment.clock.now();
         let ping = Event::ping(EventMeta::new(&*self.environment.random, now)?);
-        if let Some(delivery) = self.webhooks.deliveries.enqueue(&ping, id, now).await? {
+        self.enqueue(&ping, id).await
+    }
+
+    /// Queues an example of a topic for this endpoint only, regardless of its topics. The body has the data of the example
+    /// in the OpenAPI document, and `"example": true`.
+    ///
+    /// # Errors
+    /// [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::EndpointNotFound`],
+    /// [`WebhookAdminError::EndpointDisabled`] or [`WebhookAdminError::Backend`].
+    pub async fn example(
+        &self,
+        id: &EndpointId,
+        topic: &str,
+    ) -> Result<DeliveryId, WebhookAdminError> {
+        let kinds = self.environment.event_kinds();
+        let kind = kinds.iter().find(|kind| kind.topic.as_str() == topic);
+        let kind = kind.ok_or_else(|| UnknownTopicError::new(topic))?;
+        let meta = EventMeta::new(&*self.environment.random, self.environment.clock.now())?;
+        self.enqueue(&kind.new_example(meta), id).await
+    }
+
+    async fn enqueue(
+        &self,
+        event: &Event,
+        id: &EndpointId,
+    ) -> Result<DeliveryId, WebhookAdminError> {
+        let deliveries = &self.webhooks.deliveries;
+        if let Some(delivery) = deliveries.enqueue(event, id, event.occurred_at).await? {
             return Ok(delivery);
         }
         self.find(id).await?;
         Err(WebhookAdminError::EndpointDisabled)
+    }
+
+    /// Waits for the next attempt of a delivery, at most for `limit`. `previous` is the last attempt before the delivery
+    /// was sent again; `None` for a [`ping`](Self::ping) or an [`example`](Self::example). Returns `None` if there was
+    /// no attempt, for example because no worker runs or the endpoint is busy, or if the delivery was removed.
+    ///
+    /// # Errors
+    /// [`WebhookAdminError::Backend`].
+    pub async fn wait_for_attempt(
+        &self,
+        id: &DeliveryId,
+        previous: Option<&AttemptRecord>,
+        limit: Duration,
+    ) -> Result<Option<AttemptResult>, WebhookAdminError> {
+        let runtime = &*self.environment.runtime;
+        let wait = async {
+            while let Some((delivery, attempts)) = self.webhooks.deliveries.find(id).await? {
+                let last = attempts.into_iter().next_back();
+                let state = delivery.progress.state;
+                if !state.is_pending() || last.as_ref() != previous {
+                    return Ok(Some(AttemptResult { state, last }));
+                }
+                runtime.sleep(RESULT_POLL_INTERVAL).await;
+            }
+            Ok(None)
+        };
+        timeout(runtime, limit, wait).await.unwrap_or(Ok(None))
     }
 
     /// Removes an endpoint with its deliveries, even if the store cannot decode it.
@@ -447,6 +566,22 @@ impl WebhookAdmin {
                 batch => retried += batch,
             }
         }
+    }
+
+    /// Queues the dead deliveries of all endpoints again, with an audit entry for each endpoint that has any. Returns their
+    /// number.
+    ///
+    /// # Errors
+    /// [`WebhookAdminError::Backend`].
+    pub async fn retry_all_dead(&self, actor: &AuditActor) -> Result<u64, WebhookAdminError> {
+        let mut retried = 0;
+        for endpoint in self.webhooks.endpoints.list().await? {
+            retried += match self.retry_dead(&endpoint.id, actor).await {
+                Err(WebhookAdminError::EndpointNotFound) => 0, // removed meanwhile
+                result => result?,
+            };
+        }
+        Ok(retried)
     }
 
     /// Queues a [finished](DeliveryState) delivery again, or makes a retrying one due at once. Returns `false`, and changes

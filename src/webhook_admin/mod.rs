@@ -3,5 +3,5 @@
 mod admin;
 mod error;
 
-pub use admin::{EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
+pub use admin::{AttemptResult, EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
 pub use error::WebhookAdminError;

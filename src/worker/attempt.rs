@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use tracing::Span;
 use tracing::field::Empty;
+use tracing::{Span, record_all};
 
 use super::batcher::Batchers;
 use super::context::{STORE, WorkerContext};
 use crate::audit::{AuditAction, AuditActor};
 use crate::error::{BackendError, BackendResult};
 use crate::error_chain::ErrorChain;
+use crate::mask_secrets::mask_secrets;
 use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::store::{ClaimedDelivery, Settlement};
@@ -29,6 +30,7 @@ pub(super) fn span(claimed: &ClaimedDelivery) -> Span {
         delivery = %claimed.delivery.id,
         endpoint = %claimed.endpoint.id,
         topic = %claimed.delivery.topic,
+        request_id = claimed.event.request_id,
         attempt = claimed.delivery.progress.attempts + 1,
         status = Empty,
         state = Empty,
@@ -283,10 +285,35 @@ impl Attempt<'_> {
         let duration = sent.map(|sent| Duration::from_millis(sent.duration_ms));
         recorder::record_attempt(self.claimed.delivery.topic.as_str(), state, duration);
         span.record("state", state);
-        if let Some(record) = record {
-            span.record("status", record.status);
-            span.record("elapsed_ms", record.duration_ms);
+        let status = record.as_ref().and_then(|record| record.status);
+        let elapsed_ms = record.as_ref().map(|record| record.duration_ms);
+        record_all!(span, status = status, elapsed_ms = elapsed_ms);
+        let reason = match outcome {
+            _ if progress.state == DeliveryState::Delivered => None,
+            AttemptOutcome::Withheld => Some("the owner may not receive the event".to_owned()),
+            _ => record.map(|record| mask_secrets(&record.result())),
+        };
+        // The event has the fields of the span, too, for programs without spans.
+        macro_rules! log {
+            ($level:ident) => {
+                tracing::$level!(
+                    delivery = %self.claimed.delivery.id,
+                    endpoint = %self.claimed.endpoint.id,
+                    topic = %self.claimed.delivery.topic,
+                    request_id = self.claimed.event.request_id,
+                    attempt = self.claimed.delivery.progress.attempts + 1,
+                    status,
+                    state,
+                    elapsed_ms,
+                    reason,
+                    "delivery attempt completed"
+                )
+            };
         }
-        tracing::info!("delivery attempt completed");
+        if progress.state == DeliveryState::Dead {
+            log!(warn);
+        } else {
+            log!(info);
+        }
     }
 }

@@ -36,6 +36,7 @@ const FORM: &Fields<'static> = &[
     ("password", PASSWORD),
     ("url", "https://93.184.215.14/"),
     ("topics", "post.created"),
+    ("topic", "post.created"),
     ("activates_at", "2026-01-02T00:00:00.000Z"),
 ];
 

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use forum_api::model::{DeliveryId, EventId};
 use forum_api::store::{Quarantine, QuarantinedEvent};
 use forum_api::webhook::{AttemptRecord, DeliveryState, TransportError};
 
 use crate::fixture::PanelFixture;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_delivery_that_is_not_queued_can_be_retried() {
     let fixture = PanelFixture::with_content().await;
     let path = fixture.delivery_path("");
@@ -26,7 +27,7 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
         assert!(page.contains(&button) && page.contains(text));
         let (_, page) = fixture.post_and_follow(&retry).await;
         assert!(
-            page.contains("The delivery will be sent again.") && page.contains("queued</span>")
+            page.contains("Ping queued. There is no result yet.") && page.contains("queued</span>")
         );
         assert!(!page.contains(&button));
         assert_eq!(fixture.state().await, Some(DeliveryState::Queued));
@@ -39,7 +40,7 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
     assert!(page.contains(&button) && page.contains(text));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_delivery_shows_its_request_and_the_responses_to_its_attempts() {
     let fixture = PanelFixture::with_content().await;
     let page = fixture.get(&fixture.delivery_path("")).await;
@@ -62,7 +63,7 @@ async fn a_delivery_shows_its_request_and_the_responses_to_its_attempts() {
     assert_eq!(page.body.matches("<details open").count(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_attempt_that_sent_nothing_is_shown_without_a_request() {
     let fixture = PanelFixture::with_content().await;
     fixture
@@ -89,7 +90,7 @@ async fn an_attempt_that_sent_nothing_is_shown_without_a_request() {
     assert!(list.contains("<td data-label=\"Response\"><div>not sent</div>"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn deliveries_of_a_disabled_endpoint_are_paused() {
     let fixture = PanelFixture::with_content().await;
     fixture
@@ -116,16 +117,24 @@ async fn deliveries_of_a_disabled_endpoint_are_paused() {
 }
 
 #[tokio::test]
-async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
+async fn all_dead_deliveries_are_retried_together() {
     let fixture = PanelFixture::with_content().await;
-    let list = fixture
-        .get(&format!("/panel/deliveries?endpoint={}", fixture.endpoint))
-        .await;
-    let path = fixture.endpoint_path("/retry-dead");
-    assert!(list.contains(&format!("action=\"{path}\"")));
-    let (_, page) = fixture.post_and_follow(&path).await;
-    assert!(page.contains("All dead deliveries of the endpoint are queued again."));
-    assert_eq!(fixture.state().await, Some(DeliveryState::Queued));
+    let of_endpoint = fixture.endpoint_path("/retry-dead");
+    let list = format!("/panel/deliveries?endpoint={}", fixture.endpoint);
+    for (page, path) in [
+        (&*list, &*of_endpoint),
+        (&fixture.endpoint_path(""), &of_endpoint),
+        ("/panel/deliveries", "/panel/deliveries/retry-dead"),
+    ] {
+        let button = format!("action=\"{path}\"");
+        let shown = fixture.get(page).await;
+        assert!(shown.contains(&button) && shown.contains("Redeliver all failed (1)"));
+        let (_, shown) = fixture.post_and_follow(path).await;
+        assert!(shown.contains("All dead deliveries are queued again."));
+        assert!(!shown.contains("Redeliver all failed"));
+        assert_eq!(fixture.state().await, Some(DeliveryState::Queued));
+        fixture.end_attempt(DeliveryState::Dead).await;
+    }
 }
 
 #[tokio::test]
@@ -228,15 +237,27 @@ async fn a_filter_shows_the_endpoint_although_it_was_removed() {
     assert!(page.contains(&chosen), "{}", page.body);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_withheld_ping_has_a_reason() {
     let fixture = PanelFixture::with_content().await;
     fixture.post(&fixture.delivery_path("/retry"), &[]).await;
     fixture.end_attempt(DeliveryState::Withheld).await;
-    let page = fixture.get(&fixture.delivery_path("?done=pinged")).await;
+    let page = fixture.get(&fixture.delivery_path("?done=attempted")).await;
     let reason = "The owner of the endpoint is not allowed to receive this event.";
     assert!(page.contains(&format!("Ping not sent. {reason}")));
     assert_eq!(page.body.matches(reason).count(), 2, "result and state");
+}
+
+#[tokio::test]
+async fn a_delivery_names_the_request_that_caused_its_event() {
+    let mut fixture = PanelFixture::with_content().await;
+    let page = fixture.get(&fixture.delivery_path("")).await;
+    assert!(page.contains("none: not caused by an API request"));
+    fixture.queue(1).await;
+    let event = EventId::parse("evt_0").unwrap();
+    fixture.delivery = DeliveryId::derive(&event, &fixture.endpoint_id()).to_string();
+    let page = fixture.get(&fixture.delivery_path("")).await;
+    assert!(page.contains("data-copy=\"request id\">7f3a<"));
 }
 
 #[tokio::test]

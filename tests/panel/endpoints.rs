@@ -325,34 +325,70 @@ async fn an_endpoint_that_was_disabled_after_failures_is_marked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_ping_waits_for_its_result_up_to_two_seconds() {
+async fn a_sent_delivery_waits_for_its_result_up_to_ten_seconds() {
     for (state, expected) in [
         (
             DeliveryState::Delivered,
-            "Ping delivered. The endpoint responded with 500.",
+            "delivered. The endpoint responded with 500.",
         ),
         (
             DeliveryState::Retrying,
-            "Ping failed. The endpoint responded with 500.",
+            "failed. The endpoint responded with 500.",
         ),
-        (DeliveryState::Gone, "Ping failed."),
+        (DeliveryState::Gone, "failed."),
     ] {
         let fixture = PanelFixture::with_content().await;
-        let began = Instant::now();
-        let worker = async {
-            sleep(Duration::from_millis(1_450)).await;
-            fixture.end_attempt(state).await;
-        };
-        let ((status, page), ()) = tokio::join!(fixture.run_action("/ping"), worker);
-        assert!(status == 303 && page.contains(expected), "{state:?}");
-        assert!(began.elapsed() < Duration::from_millis(1_700), "{state:?}");
+        fixture
+            .post_and_follow(&fixture.delivery_path("/retry"))
+            .await;
+        fixture.end_attempt(DeliveryState::Retrying).await;
+        for (path, topic, what) in [
+            (fixture.endpoint_path("/ping"), "", "Ping"),
+            (fixture.endpoint_path("/example"), "post.created", "Event"),
+            (fixture.delivery_path("/retry"), "", "Ping"),
+        ] {
+            fixture.clock.advance(Duration::from_secs(1));
+            let began = Instant::now();
+            let worker = async {
+                sleep(Duration::from_millis(8_450)).await;
+                fixture.end_attempt(state).await;
+            };
+            let form = [("topic", topic)];
+            let sent = fixture.send_and_follow(&path, &form);
+            let ((status, page), ()) = tokio::join!(sent, worker);
+            let expected = format!("{what} {expected}");
+            assert!(
+                status == 303 && page.contains(&expected),
+                "{state:?} {path}"
+            );
+            assert!(
+                began.elapsed() < Duration::from_millis(8_700),
+                "{state:?} {path}"
+            );
+        }
     }
     let fixture = PanelFixture::with_content().await;
     let began = Instant::now();
     let (status, page) = fixture.run_action("/ping").await;
     assert!(status == 303 && page.contains("Ping queued.") && page.contains("queued</span>"));
     let waited = began.elapsed();
-    assert!((Duration::from_secs(2)..Duration::from_millis(2_500)).contains(&waited));
+    assert!((Duration::from_secs(10)..Duration::from_millis(10_500)).contains(&waited));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_example_of_each_topic_can_be_sent() {
+    let fixture = PanelFixture::with_content().await;
+    let page = fixture.get(&fixture.endpoint_path("")).await;
+    assert!(page.contains("<option>message.sent</option>") && page.contains(">Send example<"));
+    let example = fixture.endpoint_path("/example");
+    let (_, page) = fixture
+        .send_and_follow(&example, &[("topic", "member.rated")])
+        .await;
+    assert!(page.contains("&quot;example&quot;: true,") && page.contains("&quot;ratingId&quot;"));
+    let (status, page) = fixture
+        .send_and_follow(&example, &[("topic", "no.topic")])
+        .await;
+    assert!(status == 409 && page.contains("unknown topic"));
 }
 
 #[tokio::test]

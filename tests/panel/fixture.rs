@@ -220,7 +220,7 @@ impl PanelFixture {
         fixture.token = fixture.add_token("<script>alert(1)</script>").await;
         let form = [("url", URL), ("owner", NAMES[2]), ("topics", "*")];
         let added = fixture.post_confirmed("/panel/webhooks", &form).await;
-        fixture.endpoint = added.after("/panel/webhooks/").to_owned();
+        fixture.endpoint = added.after("href=\"/panel/webhooks/").to_owned();
         fixture.post(&fixture.endpoint_path("/rotate"), &[]).await;
         let environment = Environment::default().clock(fixture.clock.clone());
         let admin = WebhookAdmin::new(fixture.webhooks.clone(), &environment);
@@ -313,9 +313,14 @@ impl PanelFixture {
             .await
     }
 
-    /// Sends a form and follows its redirect.
+    /// Sends a form without fields and follows its redirect.
     pub async fn post_and_follow(&self, path: &str) -> (u16, Response) {
-        let response = self.post(path, &[]).await;
+        self.send_and_follow(path, &[]).await
+    }
+
+    /// Sends a form and follows its redirect.
+    pub async fn send_and_follow(&self, path: &str, form: &Fields<'_>) -> (u16, Response) {
+        let response = self.post(path, form).await;
         match response.status {
             303 => (303, self.get(response.header("location")).await),
             status => (status, response),
@@ -372,6 +377,7 @@ impl PanelFixture {
                 topic: Topic::POST_CREATED,
                 occurred_at: self.clock.now(),
                 forum_id: None,
+                request_id: Some("7f3a".into()),
                 body: "{}".into(),
             };
             self.webhooks.outbox.insert(&event).await.unwrap();

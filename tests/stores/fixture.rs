@@ -126,6 +126,7 @@ pub(crate) fn event(number: u64) -> Event {
         topic: Topic::POST_CREATED,
         occurred_at: at(-7),
         forum_id: Some(ForumId::from(4)),
+        request_id: Some("7f3a".into()),
         body: "{\"a\":\"'é\"}".into(),
     }
 }

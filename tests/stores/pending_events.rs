@@ -15,7 +15,7 @@ use forum_api::webhook::Event;
 /// A map from the number of an event to its texts.
 #[derive(Default)]
 pub(crate) struct KeyValueEvents {
-    rows: Mutex<BTreeMap<u64, [String; 5]>>,
+    rows: Mutex<BTreeMap<u64, [String; 6]>>,
     fault: Fault,
 }
 

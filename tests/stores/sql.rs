@@ -234,6 +234,7 @@ async fn a_host_writes_an_event_in_its_own_transaction() {
     let mut host = Connection::open(path(&directory)).unwrap();
     let without_forum = Event {
         forum_id: None,
+        request_id: None,
         ..event(2)
     };
     for (commits, event) in [(false, event(0)), (true, event(1)), (true, without_forum)] {

@@ -51,7 +51,8 @@ impl Sql {
     }
 
     /// Inserts an event as a host does; returns whether the database accepts it.
-    pub(crate) async fn accepts(&self, event: [&str; 5]) -> bool {
+    pub(crate) async fn accepts(&self, [id, topic, at, forum, body]: [&str; 5]) -> bool {
+        let event = [id, topic, at, forum, "", body];
         match self {
             Self::Sqlite(directory, _) => {
                 let host = Connection::open(path(directory)).unwrap();

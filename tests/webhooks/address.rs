@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use forum_api::model::is_blank;
 use forum_api::webhook::{
-    AddressClass, AddressError, EndpointUrl, HttpTransport, Resolver, Transport as _,
-    TransportError, classify_address,
+    AddressClass, AddressError, AllowedAddresses, EndpointUrl, HttpTransport, Resolver,
+    Transport as _, TransportError, classify_address,
 };
 use proptest::prelude::*;
 
@@ -38,24 +38,22 @@ fn not_sent(reason: &str) -> String {
 
 /// Registers URLs and sends to them, with or without private addresses.
 struct Sender {
-    allow_private_addresses: bool,
+    allowed: AllowedAddresses,
     transport: HttpTransport,
 }
 
 impl Sender {
-    fn new(allow_private_addresses: bool) -> Self {
+    fn new(allowed: impl Into<AllowedAddresses>) -> Self {
+        let allowed = allowed.into();
         let mut settings = settings(LONG_TIMEOUT);
         settings.connect_timeout = SHORT_TIMEOUT * 3;
-        settings.allow_private_addresses = allow_private_addresses;
+        settings.allowed_addresses = allowed;
         let transport = HttpTransport::new(settings).unwrap();
-        Self {
-            allow_private_addresses,
-            transport,
-        }
+        Self { allowed, transport }
     }
 
     async fn register(&self, url: &str, names: &FakeResolver) -> Result<EndpointUrl, AddressError> {
-        EndpointUrl::check_registration(url, self.allow_private_addresses, names).await
+        EndpointUrl::check_registration(url, self.allowed, names).await
     }
 
     /// Returns the status of the response, or the error.
@@ -93,6 +91,44 @@ async fn a_forbidden_address_is_rejected_as_a_literal_and_by_name() {
         }
     }
     assert_eq!(trap.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_local_board_allows_loopback_only() {
+    let receiver = ScriptedReceiver::new(OK).await;
+    let sender = Sender::new(AllowedAddresses::for_base_url("http://[::1]:8080"));
+    let names = FakeResolver::resolving_to(&["127.0.0.1"]);
+    for host in [
+        "http://receiver.test",
+        "http://127.0.0.1",
+        "http://localhost",
+    ] {
+        let url = receiver.url(host);
+        sender.register(&url, &names).await.expect(host);
+        assert_eq!(sender.send(&url, &names).await, "200", "{host}");
+    }
+    for address in ["10.0.0.1", "fd00::1", "169.254.169.254"] {
+        let url = receiver.url(&format!("http://{}", host(address)));
+        sender.rejection(&url, &names).await;
+        let private = FakeResolver::resolving_to(&[address]);
+        sender
+            .rejection(&receiver.url("http://receiver.test"), &private)
+            .await;
+    }
+    for (base_url, expected) in [
+        ("http://localhost:8080", AllowedAddresses::Loopback),
+        ("http://127.8.9.10", AllowedAddresses::Loopback),
+        ("http://0.0.0.0:8080", AllowedAddresses::Public),
+        ("http://10.0.0.1", AllowedAddresses::Public),
+        ("https://localhost.example", AllowedAddresses::Public),
+        ("", AllowedAddresses::Public),
+    ] {
+        assert_eq!(
+            AllowedAddresses::for_base_url(base_url),
+            expected,
+            "{base_url}"
+        );
+    }
 }
 
 #[tokio::test]

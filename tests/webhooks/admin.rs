@@ -254,6 +254,46 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     };
     let left = webhooks.deliveries.list(&dead).await.unwrap();
     assert!(left.len() == 1 && left[0].endpoint_id == other);
+    fail_all(&webhooks).await;
+    assert_eq!(
+        admin.retry_all_dead(&BY).await.unwrap(),
+        u64::from(MANY) + 1
+    );
+    assert_eq!(webhooks.deliveries.count_dead(None).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn an_example_has_the_data_of_the_document_and_any_owner() {
+    let webhooks = stores_in_memory().1;
+    let own = Topic::parse("badge.given").unwrap();
+    let environment = Environment::default().topic(own, "A badge was given.", &"gardener");
+    let admin = admin(&webhooks, environment);
+    let id = add_endpoint(&admin, "post.deleted").await.unwrap();
+    for (topic, pointer, expected) in [
+        ("post.created", "/data/post/postId", "69"),
+        ("message.sent", "/data/message/messageId", "1"),
+        ("member.rated", "/data/member/userId", "4"),
+        ("badge.given", "/data", "gardener"),
+    ] {
+        let delivery = admin.example(&id, topic).await.unwrap();
+        let (delivery, _) = webhooks.deliveries.find(&delivery).await.unwrap().unwrap();
+        assert_eq!(delivery.topic.as_str(), topic);
+        let stored = webhooks
+            .outbox
+            .find(&delivery.event_id)
+            .await
+            .unwrap()
+            .unwrap();
+        let body: serde_json::Value = serde_json::from_str(&stored.body).unwrap();
+        assert_eq!(body.pointer(pointer).unwrap(), expected, "{body}");
+        assert_eq!(body["example"], true);
+        assert!(body["requestId"].is_null() && stored.request_id.is_none());
+        assert_eq!(body["event"], delivery.event_id.to_string());
+    }
+    for unknown in ["*", "post.liked", ""] {
+        let refused = admin.example(&id, unknown).await;
+        assert!(matches!(refused, Err(WebhookAdminError::UnknownTopic(_))));
+    }
 }
 
 /// Makes all queued deliveries dead.

@@ -60,6 +60,7 @@ pub fn event(body: &str) -> Event {
         topic: Topic::THREAD_CREATED,
         occurred_at: after(-5000),
         forum_id: None,
+        request_id: None,
         body: body.into(),
     }
 }

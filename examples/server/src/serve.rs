@@ -10,6 +10,7 @@ use forum_api::panel::{Panel, PanelSettings};
 use forum_api::rate_limit::Budget;
 use forum_api::reference::{ReferencePage, ReferenceSettings};
 use forum_api::store::Stores;
+use forum_api::webhook::AllowedAddresses;
 use forum_api::worker::WorkerHandle;
 use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi};
 use tokio::net::TcpListener;
@@ -83,11 +84,15 @@ impl Server {
             cipher = cipher.create_if_missing(&common.database)?;
         }
         let base_url = base_url(options, &listener);
+        // The default URL has a loopback address also if other machines can reach the server.
+        let is_public = options.base_url.is_none() && listener.address.ip().is_unspecified();
+        let local_url = if is_public { "" } else { &base_url };
+        let allowed = options.webhooks.allowed_addresses(local_url);
         let environment = cipher
             .environment()
             .surface(options.surface.into())
             .public_origin(&base_url);
-        let webhook_admin = webhooks::admin(&database, &environment, &options.webhooks);
+        let webhook_admin = webhooks::admin(&database, &environment, allowed);
         webhook_admin.check_key().await.map_err(refusal)?;
         let new = bootstrap::create(&database, &board, options, password).await?;
         if new.is_some() {
@@ -101,7 +106,7 @@ impl Server {
         let Listener { listener, address } = listener;
         board = board.with_replicas(replicas).await?;
         let server_lock = register(&common.database, address, options.redis.is_some());
-        let worker = start_worker(options, &database, &board, &environment)?;
+        let worker = start_worker(options, &database, &board, &environment, allowed)?;
         if let Some(worker) = worker.clone() {
             board = board.with_wake(move || worker.wake());
         }
@@ -235,10 +240,10 @@ fn start_worker(
     database: &BoardDatabase,
     board: &ReferenceBoard,
     environment: &Environment,
+    allowed: AllowedAddresses,
 ) -> BoardResult<Option<WorkerHandle>> {
-    let webhooks = &options.webhooks;
     let retries = &options.retries;
-    let start = || webhooks::start(database, board, environment, webhooks, retries);
+    let start = || webhooks::start(database, board, environment, allowed, retries);
     (!options.no_worker).then(start).transpose()
 }
 

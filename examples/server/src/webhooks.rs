@@ -7,27 +7,31 @@ use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::EndpointId;
 use forum_api::webhook::{
-    AddressError, Backoff, HttpTransport, HttpTransportSettings, KeyId, KeyMismatchError, Topic,
+    AddressError, AllowedAddresses, Backoff, HttpTransport, HttpTransportSettings, KeyId,
+    KeyMismatchError, Topic,
 };
 use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
-use crate::options::{RetryOptions, WebhookOptions};
+use crate::options::RetryOptions;
 use crate::shutdown::Shutdown;
 
 /// Minimum ratio of the time limit of a step to the time limit of an attempt. An attempt must end before its step.
 const STEP_FACTOR: f64 = 1.5;
 
+const ADDRESS_REMEDY: &str = "pass --allow-private-webhooks to allow it";
+
 /// Returns the administration of endpoints and deliveries.
 pub fn admin(
     database: &BoardDatabase,
     environment: &Environment,
-    options: &WebhookOptions,
+    allowed: AllowedAddresses,
 ) -> WebhookAdmin {
     WebhookAdmin::new(database.webhooks(), environment)
-        .allow_private_addresses(options.allow_private_webhooks)
+        .allowed_addresses(allowed)
+        .address_remedy(ADDRESS_REMEDY)
 }
 
 /// Starts a worker over the webhooks in `database`.
@@ -35,13 +39,13 @@ pub fn start(
     database: &BoardDatabase,
     board: &ReferenceBoard,
     environment: &Environment,
-    options: &WebhookOptions,
+    allowed: AllowedAddresses,
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
     let timeout = retries.webhook_timeout;
     let keep = retries.webhook_retention;
     let mut transport_settings = HttpTransportSettings::default();
-    transport_settings.allow_private_addresses = options.allow_private_webhooks;
+    transport_settings.allowed_addresses = allowed;
     transport_settings.attempt_timeout = timeout;
     let transport = HttpTransport::new(transport_settings);
     let mut settings = WorkerSettings::default();
@@ -74,6 +78,12 @@ pub async fn stop(worker: &WorkerHandle, shutdown: &Shutdown) {
     shutdown.drain("webhooks", worker.stop()).await;
 }
 
+/// Returns the topics to which an endpoint can subscribe.
+pub fn topic_names() -> String {
+    let names: Vec<_> = Topic::STANDARD.iter().map(Topic::to_string).collect();
+    names.join(", ")
+}
+
 /// Error of an id that no endpoint has.
 pub fn unknown_endpoint(id: &EndpointId) -> BoardError {
     BoardError::not_found(format!("unknown endpoint \"{id}\""))
@@ -91,16 +101,11 @@ pub fn refusal_for(id: &EndpointId, error: WebhookAdminError) -> BoardError {
 pub fn refusal(error: WebhookAdminError) -> BoardError {
     match error {
         WebhookAdminError::Backend(source) => BoardError::Internal(source),
-        WebhookAdminError::Address(private @ AddressError::Private(..)) => BoardError::validation(
-            "url",
-            format!("{private}; pass --allow-private-webhooks to allow it"),
-        ),
+        WebhookAdminError::Address(private @ AddressError::Private(..)) => {
+            BoardError::validation("url", format!("{private}; {ADDRESS_REMEDY}"))
+        }
         WebhookAdminError::UnknownTopic(unknown) => {
-            let known = Topic::STANDARD
-                .iter()
-                .map(Topic::to_string)
-                .collect::<Vec<_>>()
-                .join(", ");
+            let known = topic_names();
             BoardError::validation("topics", format!("{unknown}; expected `*` or {known}"))
         }
         WebhookAdminError::Key(mismatch) => key_refusal(&mismatch, "--secret-key-file"),

@@ -19,7 +19,7 @@ board_rules! {
         ];
         suite.expect_events(&created).await?;
         let post = alice.reply(&thread.thread_id, "The red one.").await.expect_ok()?;
-        suite.expect_one_event(&Topic::POST_CREATED, &post.post_id).await
+        suite.expect_caused_event(&Topic::POST_CREATED, &post.post_id).await
     }
 
     /// An edit of a reply or a first post emits `post.updated`.
@@ -27,7 +27,7 @@ board_rules! {
         let ThreadFixture { otto, alice, first, reply, .. } = recorded_thread(suite).await?;
         for (author, reply) in [(otto, first), (alice, reply)] {
             author.edit(&reply, "Better words").await.expect_ok()?;
-            suite.expect_one_event(&Topic::POST_UPDATED, &reply.post_id).await?;
+            suite.expect_caused_event(&Topic::POST_UPDATED, &reply.post_id).await?;
         }
         Ok(())
     }
@@ -55,7 +55,7 @@ board_rules! {
     async fn a_deletion_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
         alice.delete_post(&reply).await.expect_ok()?;
-        suite.expect_one_event(&Topic::POST_DELETED, &reply.post_id).await?;
+        suite.expect_caused_event(&Topic::POST_DELETED, &reply.post_id).await?;
         if suite.restore(&reply.post_id).await? {
             suite.expect_one_event(&Topic::POST_RESTORED, &reply.post_id).await?;
         }
@@ -84,7 +84,7 @@ board_rules! {
         let poll = recorded_poll(suite).await?;
         for indexes in [[0], [1]] {
             poll.vote(&poll.bob, &indexes).await.expect_ok()?;
-            suite.expect_one_event(&Topic::POLL_VOTED, &poll.id).await?;
+            suite.expect_caused_event(&Topic::POLL_VOTED, &poll.id).await?;
         }
         Ok(())
     }
@@ -93,7 +93,7 @@ board_rules! {
     async fn a_poll_edit_emits_an_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.edit(&poll.alice, &question_update("Which tea, then?")).await.expect_ok()?;
-        suite.expect_one_event(&Topic::POLL_UPDATED, &poll.id).await
+        suite.expect_caused_event(&Topic::POLL_UPDATED, &poll.id).await
     }
 
     /// A rating emits `member.rated`, with or without a post.
@@ -101,7 +101,7 @@ board_rules! {
         let ThreadFixture { otto, alice, reply, .. } = recorded_thread(suite).await?;
         for post in [None, Some(&reply.post_id)] {
             let rating = otto.rate_member(&alice.id_ref(), &new_rating(1, post)).await.expect_ok()?;
-            suite.expect_one_event(&Topic::MEMBER_RATED, &rating.rating_id).await?;
+            suite.expect_caused_event(&Topic::MEMBER_RATED, &rating.rating_id).await?;
         }
         Ok(())
     }
@@ -110,7 +110,7 @@ board_rules! {
     async fn a_message_emits_one_event(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let sent = alice.send(suite, suite.recipients(&[&bob, &carol])).await?.summary;
-        suite.expect_one_event(&Topic::MESSAGE_SENT, &sent.message_id).await
+        suite.expect_caused_event(&Topic::MESSAGE_SENT, &sent.message_id).await
     }
 
     /// Each of several concurrent replies emits one event.

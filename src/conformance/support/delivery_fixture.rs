@@ -46,6 +46,7 @@ pub(crate) fn event(number: u64) -> TestResult<Event> {
         topic: Topic::POST_CREATED,
         occurred_at: instant(number.cast_signed()),
         forum_id: None,
+        request_id: None,
         body: format!("{{\"event\":{number}}}"),
     })
 }

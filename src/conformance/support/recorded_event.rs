@@ -5,7 +5,7 @@ use std::fmt::Display;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Capability, Suite, TestFailure, TestResult};
+use super::{Capability, Suite, TestCaller, TestFailure, TestResult};
 use crate::model::{EventId, ForumId, Timestamp};
 use crate::webhook::{Event, Topic};
 
@@ -18,6 +18,7 @@ pub(crate) struct RecordedEvent {
     /// Id of the forum that an endpoint's owner has to see.
     pub(crate) forum_id: Option<ForumId>,
     pub(crate) data: Value,
+    request_id: Option<String>,
     body: String,
 }
 
@@ -27,6 +28,7 @@ struct EventBody {
     event: EventId,
     topic: String,
     occurred_at: Timestamp,
+    request_id: Option<String>,
     data: Value,
 }
 
@@ -43,11 +45,29 @@ impl RecordedEvent {
     /// Decodes an event of the library's topics. Its body has to agree with its other fields.
     fn decode(event: Event) -> TestResult<Self> {
         let body: EventBody = serde_json::from_str(&event.body).map_err(|error| {
-            TestFailure::mismatch("an event's body", error, "event, topic, occurredAt, data")
+            TestFailure::mismatch(
+                "an event's body",
+                error,
+                "event, topic, occurredAt, requestId, data",
+            )
         })?;
-        let actual = (body.event, body.topic.as_str(), body.occurred_at);
-        let expected = (event.id.clone(), event.topic.as_str(), event.occurred_at);
-        check_eq!(actual, expected, "event, topic and occurredAt in the body")?;
+        let actual = (
+            body.event,
+            body.topic.as_str(),
+            body.occurred_at,
+            body.request_id,
+        );
+        let expected = (
+            event.id.clone(),
+            event.topic.as_str(),
+            event.occurred_at,
+            event.request_id.clone(),
+        );
+        check_eq!(
+            actual,
+            expected,
+            "event, topic, occurredAt and requestId in the body"
+        )?;
         check!(event.body.len() <= Event::MAX_BODY_LEN)?;
         let subject = SUBJECTS
             .iter()
@@ -58,6 +78,7 @@ impl RecordedEvent {
             id: event.id,
             forum_id: event.forum_id,
             data: body.data,
+            request_id: event.request_id,
             body: event.body,
         };
         let reader_fields = Event::READER_FIELDS.iter();
@@ -101,6 +122,18 @@ impl Suite {
 
     pub(crate) async fn expect_one_event(&self, topic: &Topic, id: impl Display) -> TestResult {
         self.expect_events(&[event_name(topic, id)]).await
+    }
+
+    /// Expects one event, which a request of a [`TestCaller`] caused.
+    pub(crate) async fn expect_caused_event(&self, topic: &Topic, id: impl Display) -> TestResult {
+        let events = self.recorded().await?.into_iter();
+        let actual: Vec<_> = events.map(|event| (event.name, event.request_id)).collect();
+        let request = Some(TestCaller::REQUEST_ID.as_str().to_owned());
+        check_eq!(
+            actual,
+            [(event_name(topic, id), request)],
+            "the event and its request"
+        )
     }
 
     pub(crate) async fn expect_no_events(&self) -> TestResult {

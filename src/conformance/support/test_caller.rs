@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{CallResult, Capability, ForumScoped, TestFailure, TestResult};
 use crate::host::{
     Access, Authorizer, Board, BoardError, BoardResult, Caller, CreateOutcome, InForum,
-    MemberCaller, RequestInfo, ResourceRef,
+    MemberCaller, RequestEvents, RequestId, RequestInfo, ResourceRef,
 };
 use crate::lock::lock;
 use crate::model::*;
@@ -246,8 +246,12 @@ impl TestCaller {
         })
     }
 
+    /// Id of each request of the suite.
+    pub(crate) const REQUEST_ID: RequestId = RequestId(*b"019bc2d1b7a05f0ce6a4d8e1f3927b64");
+
     fn request(&self) -> RequestInfo {
-        RequestInfo::new(self.inner.clock.now())
+        let request = RequestInfo::new(self.inner.clock.now());
+        request.with_request_id(Self::REQUEST_ID, RequestEvents::default())
     }
 
     async fn caller(&self) -> TestResult<Caller> {

@@ -186,6 +186,7 @@ impl DeliveryStore for PostgresExecutor {
                     &id,
                     endpoint,
                     &self.clock.time(now),
+                    &event.request_id,
                 ],
             )
             .await?;
@@ -236,6 +237,10 @@ impl DeliveryStore for PostgresExecutor {
 
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
         sql::deliveries::list(self, filter).await
+    }
+
+    async fn count_dead(&self, endpoint: Option<&EndpointId>) -> BackendResult<u64> {
+        sql::deliveries::count_dead(self, endpoint).await
     }
 
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {

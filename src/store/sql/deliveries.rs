@@ -2,8 +2,8 @@
 
 use super::{SqlExecutor, Statement, read_attempt, read_delivery, readable};
 use crate::error::BackendResult;
-use crate::model::DeliveryId;
-use crate::store::DeliveryFilter;
+use crate::model::{DeliveryId, EndpointId};
+use crate::store::{DeliveryFilter, QueueStats};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState};
 
 /// The attempts are joined so that a settlement between two statements does not separate them from their delivery.
@@ -53,6 +53,31 @@ pub(crate) async fn list<E: SqlExecutor>(
         .into_iter()
         .flatten()
         .collect())
+}
+
+/// See [`DeliveryStore::count_dead`](crate::store::DeliveryStore::count_dead).
+pub(crate) async fn count_dead(
+    executor: &impl SqlExecutor,
+    endpoint: Option<&EndpointId>,
+) -> BackendResult<u64> {
+    let count = executor
+        .query(count_dead_statement(endpoint), |row| row.value("count"))
+        .await?;
+    Ok(count.first().copied().unwrap_or_default())
+}
+
+pub(crate) fn count_dead_statement(endpoint: Option<&EndpointId>) -> Statement {
+    let limit = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
+    let mut count = Statement::new(
+        "
+    SELECT count(*) AS count FROM (
+        SELECT 1 FROM forum_api_deliveries WHERE state = 'dead'
+            AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)",
+        [limit.into()],
+    );
+    count.and("endpoint =", endpoint);
+    count.push(" LIMIT ?1) AS few");
+    count
 }
 
 /// Returns the conditions of `filter`, each after an ` AND `. Their placeholders begin at `?2`; `?1` is the limit.

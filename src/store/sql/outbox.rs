@@ -7,7 +7,7 @@ use super::{
 };
 use crate::error::BackendResult;
 use crate::model::{EventId, Timestamp};
-use crate::store::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
+use crate::store::{FanOut, OutboxStore, Quarantine, QuarantinedEvent, StoredEvent};
 use crate::webhook::Event;
 
 pub(crate) const PENDING: &str = "
@@ -27,7 +27,8 @@ pub(crate) const QUARANTINED: &str = "
     SELECT id, quarantine_reason FROM forum_api_events WHERE quarantine_reason IS NOT NULL
     ORDER BY number DESC LIMIT ?1";
 
-pub(crate) const BODY: &str = "SELECT body FROM forum_api_events WHERE id = ?1";
+pub(crate) const FIND: &str = "
+    SELECT body, coalesce(request_id, '') AS request_id FROM forum_api_events WHERE id = ?1";
 
 #[async_trait]
 impl<E: SqlExecutor> OutboxStore for SqlStore<E> {
@@ -70,9 +71,16 @@ impl<E: SqlExecutor> OutboxStore for SqlStore<E> {
         })
     }
 
-    async fn body(&self, id: &EventId) -> BackendResult<Option<String>> {
-        let body = Statement::new(BODY, [id.into()]);
-        self.first(body, |row| row.lossy_text("body")).await
+    async fn find(&self, id: &EventId) -> BackendResult<Option<StoredEvent>> {
+        let find = Statement::new(FIND, [id.into()]);
+        self.first(find, |row| {
+            let request_id = row.lossy_text("request_id")?;
+            Ok(StoredEvent {
+                body: row.lossy_text("body")?,
+                request_id: Some(request_id).filter(|id| !id.is_empty()),
+            })
+        })
+        .await
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {

@@ -190,17 +190,19 @@ pub(super) fn read_event(row: &dyn Columns) -> ColumnResult<Event> {
         topic: row.value("topic")?,
         occurred_at: row.value("occurred_at")?,
         forum_id: row.optional("forum")?,
+        request_id: row.optional("request_id")?,
         body: row.value("body")?,
     })
 }
 
-/// Reads the event of a delivery from the columns `occurred_at`, `forum` and `body`.
+/// Reads the event of a delivery from the columns `occurred_at`, `forum`, `request_id` and `body`.
 pub(crate) fn read_claimed_event(row: &dyn Columns, delivery: &Delivery) -> ColumnResult<Event> {
     Ok(Event {
         id: delivery.event_id.clone(),
         topic: delivery.topic.clone(),
         occurred_at: row.value("occurred_at")?,
         forum_id: row.optional("forum")?,
+        request_id: row.optional("request_id")?,
         body: row.value("body")?,
     })
 }

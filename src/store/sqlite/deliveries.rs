@@ -303,6 +303,10 @@ impl DeliveryStore for SqliteExecutor {
         sql::deliveries::list(self, filter).await
     }
 
+    async fn count_dead(&self, endpoint: Option<&EndpointId>) -> BackendResult<u64> {
+        sql::deliveries::count_dead(self, endpoint).await
+    }
+
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
         self.write(move |connection| {
             let orphans = change(connection, DELETE_ORPHANS, [limit])?;

@@ -31,7 +31,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     (usage::OF_TOKEN, "forum_api_usage USING INDEX forum_api_usage_by_token (token=? AND hour>?)"),
     (usage::SWEEP, "forum_api_usage USING PRIMARY KEY (hour<?)"),
     (fan_out::MARK_FANNED_OUT, EVENT),
-    (outbox::BODY, EVENT),
+    (outbox::FIND, EVENT),
     (fan_out::DELETE, EVENT),
     (fan_out::DELETE, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_event (event=?)"),
     (fan_out::QUEUE, "event USING INDEX sqlite_autoindex_forum_api_events_1 (id=?)"),
@@ -97,6 +97,21 @@ fn delivery_stats_are_read_from_an_index_of_the_period() {
     let plan = plan(queue::DELIVERY_COUNTS);
     let search = "SEARCH forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_state (state=? AND created_at>?)";
     assert!(plan.contains(search), "{plan}");
+}
+
+#[test]
+fn dead_deliveries_are_counted_in_an_index() {
+    let to = EndpointId::parse("whe_1").ok();
+    for (endpoint, index) in [
+        (None, "by_state (state=?)"),
+        (to.as_ref(), "by_endpoint (endpoint=? AND state=?)"),
+    ] {
+        let plan = plan(&deliveries::count_dead_statement(endpoint).sql);
+        let search = format!(
+            "SEARCH forum_api_deliveries USING COVERING INDEX forum_api_deliveries_{index}"
+        );
+        assert!(plan.contains(&search), "{plan}");
+    }
 }
 
 #[test]

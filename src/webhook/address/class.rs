@@ -12,7 +12,7 @@ use AddressClass::{Forbidden, Private, Public};
 pub enum AddressClass {
     /// Globally reachable. Webhooks are allowed.
     Public,
-    /// Loopback, private or unique-local. Webhooks are allowed only with the setting `allow_private_addresses`.
+    /// Loopback, private or unique-local. See [`AllowedAddresses`](super::AllowedAddresses).
     Private(&'static str),
     /// Webhooks are never allowed.
     Forbidden(&'static str),

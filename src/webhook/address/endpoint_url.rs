@@ -48,13 +48,75 @@ pub enum AddressError {
     #[error("the host name {0:?} does not resolve")]
     ResolutionFailed(String),
     /// The host is, or resolves to, a loopback, private or unique-local address. Holds the host or the address, and the
-    /// kind of the address. The setting `allow_private_addresses` allows such addresses.
+    /// kind of the address. [`AllowedAddresses`] can allow it.
     #[error("the address {0} is {1}, and private addresses are not allowed")]
     Private(String, &'static str),
     /// The host is, or resolves to, an address to which webhooks are never sent. Holds the host or the address, and the
     /// kind of the address.
     #[error("the address {0} is {1}, which is never allowed")]
     Forbidden(String, &'static str),
+}
+
+/// Addresses to which webhooks can be sent. [`Forbidden`](super::AddressClass::Forbidden) addresses are never allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AllowedAddresses {
+    /// Only public addresses.
+    #[default]
+    Public,
+    /// Public and loopback addresses, for a board on the developer's own machine.
+    Loopback,
+    /// Public, loopback, private and unique-local addresses.
+    Private,
+}
+
+impl AllowedAddresses {
+    /// Returns [`Loopback`](Self::Loopback) if the host of the board's public URL is `localhost` or a loopback address,
+    /// so that clients on other machines cannot use the board; otherwise [`Public`](Self::Public).
+    ///
+    /// ```
+    /// use forum_api::webhook::AllowedAddresses;
+    ///
+    /// let allowed = AllowedAddresses::for_base_url("http://127.0.0.1:8080");
+    /// assert_eq!(allowed, AllowedAddresses::Loopback);
+    /// let allowed = AllowedAddresses::for_base_url("https://board.example");
+    /// assert_eq!(allowed, AllowedAddresses::Public);
+    /// ```
+    pub fn for_base_url(base_url: &str) -> Self {
+        let url = Url::parse(base_url).ok();
+        let is_loopback = match url.as_ref().and_then(Url::host) {
+            Some(Host::Domain(name)) => is_localhost(name),
+            Some(Host::Ipv4(address)) => classify_address(address.into()) == LOOPBACK,
+            Some(Host::Ipv6(address)) => classify_address(address.into()) == LOOPBACK,
+            None => false,
+        };
+        if is_loopback {
+            Self::Loopback
+        } else {
+            Self::Public
+        }
+    }
+
+    fn contains(self, class: AddressClass) -> bool {
+        match class {
+            AddressClass::Public => true,
+            AddressClass::Private(_) => {
+                self == Self::Private || self == Self::Loopback && class == LOOPBACK
+            }
+            AddressClass::Forbidden(_) => false,
+        }
+    }
+}
+
+/// [`Private`](AllowedAddresses::Private) for true.
+impl From<bool> for AllowedAddresses {
+    fn from(allow_private: bool) -> Self {
+        if allow_private {
+            Self::Private
+        } else {
+            Self::Public
+        }
+    }
 }
 
 /// A checked URL of an endpoint. A host name is checked when it is [resolved](Self::resolve).
@@ -64,17 +126,18 @@ pub struct EndpointUrl {
     host: Host,
     port: u16,
     path: Uri,
-    allow_private_addresses: bool,
+    allowed: AllowedAddresses,
 }
 
 impl EndpointUrl {
     /// Parses a URL as browsers do, and checks it. An IP address is checked at once, a host name when it is
-    /// [resolved](Self::resolve). `localhost` is a loopback address. `allow_private_addresses` allows loopback, private
-    /// and unique-local addresses.
+    /// [resolved](Self::resolve). `localhost` is a loopback address. `allowed` is checked again when a
+    /// host name is resolved; true and false are [`AllowedAddresses::Private`] and [`AllowedAddresses::Public`].
     ///
     /// # Errors
     /// Each [`AddressError`] except [`AddressError::ResolutionFailed`].
-    pub fn parse(url: &str, allow_private_addresses: bool) -> Result<Self, AddressError> {
+    pub fn parse(url: &str, allowed: impl Into<AllowedAddresses>) -> Result<Self, AddressError> {
+        let allowed = allowed.into();
         let url = parse_url(url)?;
         let path = url[Position::BeforePath..Position::AfterQuery].parse();
         let endpoint_url = Self {
@@ -82,11 +145,11 @@ impl EndpointUrl {
             port: url.port_or_known_default().ok_or(AddressError::Scheme)?,
             path: path.map_err(|_| AddressError::Malformed)?,
             url,
-            allow_private_addresses,
+            allowed,
         };
         match &endpoint_url.host {
             Host::Domain(name) if !is_localhost(name) => {}
-            Host::Domain(name) => check_class(LOOPBACK, name, allow_private_addresses)?,
+            Host::Domain(name) => check_class(LOOPBACK, name, allowed)?,
             Host::Ipv4(address) => endpoint_url.check_address((*address).into())?,
             Host::Ipv6(address) => endpoint_url.check_address((*address).into())?,
         }
@@ -104,10 +167,10 @@ impl EndpointUrl {
     /// Outside of a tokio runtime with time enabled.
     pub async fn check_registration(
         url: &str,
-        allow_private_addresses: bool,
+        allowed: impl Into<AllowedAddresses>,
         resolver: &dyn Resolver,
     ) -> Result<Self, AddressError> {
-        let endpoint_url = Self::parse(url, allow_private_addresses)?;
+        let endpoint_url = Self::parse(url, allowed)?;
         match timeout(REGISTRATION_TIMEOUT, endpoint_url.resolve(resolver)).await {
             Err(_) | Ok(Ok(_) | Err(AddressError::ResolutionFailed(_))) => Ok(endpoint_url),
             Ok(Err(error)) => Err(error),
@@ -167,25 +230,20 @@ impl EndpointUrl {
     }
 
     fn check_address(&self, address: IpAddr) -> Result<(), AddressError> {
-        check_class(
-            classify_address(address),
-            address,
-            self.allow_private_addresses,
-        )
+        check_class(classify_address(address), address, self.allowed)
     }
 }
 
 fn check_class(
     class: AddressClass,
     host: impl ToString,
-    allow_private_addresses: bool,
+    allowed: AllowedAddresses,
 ) -> Result<(), AddressError> {
     match class {
-        AddressClass::Private(kind) if !allow_private_addresses => {
-            Err(AddressError::Private(host.to_string(), kind))
-        }
+        _ if allowed.contains(class) => Ok(()),
+        AddressClass::Private(kind) => Err(AddressError::Private(host.to_string(), kind)),
         AddressClass::Forbidden(kind) => Err(AddressError::Forbidden(host.to_string(), kind)),
-        AddressClass::Public | AddressClass::Private(_) => Ok(()),
+        AddressClass::Public => Ok(()),
     }
 }
 

@@ -9,5 +9,5 @@ mod resolver;
 
 pub use class::{AddressClass, classify_address};
 pub(crate) use endpoint_url::url_origin;
-pub use endpoint_url::{AddressError, EndpointUrl};
+pub use endpoint_url::{AddressError, AllowedAddresses, EndpointUrl};
 pub use resolver::{Resolver, SystemResolver};

@@ -20,6 +20,12 @@ struct Body<'a, T> {
     topic: &'a str,
     /// Time of the event.
     occurred_at: Timestamp,
+    /// Id of the API request that caused the event, as in its header `x-request-id`; null if no API request caused it.
+    request_id: Option<&'a str>,
+    /// Only in an example that an administrator sent: always true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool", extend("const" = true))]
+    example: Option<bool>,
     /// The resources in their state after the change.
     data: Data<T>,
 }
@@ -131,6 +137,10 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
     if let Some(field) = field.and_then(Value::as_object_mut) {
         field.insert("const".into(), topic.as_str().into());
     }
+    let required = schema.get_mut("required").and_then(Value::as_array_mut);
+    if let Some(required) = required {
+        required.retain(|name| name != "example");
+    }
     schema
 }
 
@@ -159,12 +169,22 @@ impl Event {
         forum_id: Option<ForumId>,
         data: impl Serialize,
     ) -> Self {
-        let body = serialize(&meta, &topic, &data);
+        let body = serialize(&meta, &topic, None, &data);
+        Self::with_body(topic, meta, forum_id, body)
+    }
+
+    pub(super) fn with_body(
+        topic: Topic,
+        meta: EventMeta,
+        forum_id: Option<ForumId>,
+        body: String,
+    ) -> Self {
         Self {
             id: meta.id,
             topic,
             occurred_at: meta.occurred_at,
             forum_id,
+            request_id: meta.request_id,
             body,
         }
     }
@@ -172,20 +192,32 @@ impl Event {
 
 /// Serializes the body. If the body is too large, it contains only the ids of `data`. If the ids are too large as well,
 /// it contains no data.
-fn serialize(meta: &EventMeta, topic: &Topic, data: &impl Serialize) -> String {
-    let truncated = |ids| try_serialize::<()>(meta, topic, Data::Truncated(ids));
-    let body = try_serialize(meta, topic, Data::Whole(data))
+pub(super) fn serialize(
+    meta: &EventMeta,
+    topic: &Topic,
+    example: Option<bool>,
+    data: &impl Serialize,
+) -> String {
+    let truncated = |ids| try_serialize::<()>(meta, topic, example, Data::Truncated(ids));
+    let body = try_serialize(meta, topic, example, Data::Whole(data))
         .or_else(|| truncated(Truncated::from_data(data)))
         .or_else(|| truncated(Truncated::from_data(&())));
     body.unwrap_or_default()
 }
 
 /// Returns `None` for a body that is too large or cannot be serialized, for example because of a time outside of RFC 3339.
-fn try_serialize<T: Serialize>(meta: &EventMeta, topic: &Topic, data: Data<T>) -> Option<String> {
+fn try_serialize<T: Serialize>(
+    meta: &EventMeta,
+    topic: &Topic,
+    example: Option<bool>,
+    data: Data<T>,
+) -> Option<String> {
     let content = Body {
         event: &meta.id,
         topic: topic.as_str(),
         occurred_at: meta.occurred_at,
+        request_id: meta.request_id.as_deref(),
+        example,
         data,
     };
     let body = serde_json::to_string(&content).ok();
@@ -254,31 +286,34 @@ struct RatingParty {
 impl Event {
     /// Returns `true` if `member` may receive the event, regardless of the event's forum. `message.sent` concerns only
     /// its sender and its recipients, and `member.rated` only the rated member and the rater; every other topic
-    /// concerns all members.
+    /// concerns all members, and so does an example.
     ///
     /// The parties are read from the body. An event of these two topics without parties concerns no member.
     pub(crate) fn concerns(&self, member: &UserId) -> bool {
+        let body = &self.body;
+        let is_example = || parse_part(body, "/example") == Some(true);
         if self.topic == Topic::MESSAGE_SENT {
-            let parties = self.parties::<MessageParties>("/data/message");
+            let parties = parse_part::<MessageParties>(body, "/data/message");
             parties.is_some_and(|parties| {
                 parties.sender_id == *member || parties.recipient_ids.contains(member)
-            })
+            }) || is_example()
         } else if self.topic == Topic::MEMBER_RATED {
-            let parties = self.parties::<RatingParties>("/data");
+            let parties = parse_part::<RatingParties>(body, "/data");
             parties.is_some_and(|parties| {
                 let is_rater = |rater: RatingParty| rater.user_id == *member;
                 parties.member.user_id == *member || parties.actor.is_some_and(is_rater)
-            })
+            }) || is_example()
         } else {
             true
         }
     }
+}
 
-    /// Reads the value at a JSON pointer of the body; `None` if it is missing or of another type.
-    fn parties<T: serde::de::DeserializeOwned>(&self, pointer: &str) -> Option<T> {
-        let mut body: Value = serde_json::from_str(&self.body).ok()?;
-        serde_json::from_value(body.pointer_mut(pointer)?.take()).ok()
-    }
+/// Reads the value at a JSON pointer of a body; `None` if it is missing or of another type.
+#[cfg(feature = "webhooks")]
+pub(super) fn parse_part<T: serde::de::DeserializeOwned>(body: &str, pointer: &str) -> Option<T> {
+    let mut body: Value = serde_json::from_str(body).ok()?;
+    serde_json::from_value(body.pointer_mut(pointer)?.take()).ok()
 }
 
 #[cfg(test)]
@@ -295,6 +330,7 @@ mod tests {
         let frame = serialize(
             &example_meta(&Topic::POST_CREATED),
             &Topic::POST_CREATED,
+            None,
             &"",
         )
         .len();
@@ -325,6 +361,7 @@ mod tests {
             let text = serialize(
                 &example_meta(&Topic::POST_CREATED),
                 &Topic::POST_CREATED,
+                None,
                 &data,
             );
             assert!(text.len() <= Event::MAX_BODY_LEN);
@@ -335,6 +372,7 @@ mod tests {
         let text = serialize(
             &example_meta(&Topic::POLL_VOTED),
             &Topic::POLL_VOTED,
+            None,
             &no_calendar_date,
         );
         let body: Value = serde_json::from_str(&text).unwrap();

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
+#[cfg(feature = "webhooks")]
+use serde_json::Value;
 
 use super::payload::{
     MessageEventData, MessageIds, PingEventData, PollEventData, PostEventData, PublicView,
@@ -27,6 +29,14 @@ pub(crate) struct EventKind {
 }
 
 impl EventKind {
+    /// Creates an example event. It has no forum, and concerns every member.
+    #[cfg(feature = "webhooks")]
+    pub(crate) fn new_example(&self, meta: EventMeta) -> Event {
+        let data = body::parse_part::<Value>(&self.example.body, "/data");
+        let body = body::serialize(&meta, &self.topic, Some(true), &data);
+        Event::with_body(self.topic.clone(), meta, None, body)
+    }
+
     /// Describes the events of a host's own topic, given the data of one.
     pub(crate) fn own<D: Serialize + JsonSchema>(
         topic: Topic,
@@ -203,5 +213,6 @@ pub(super) fn example_meta(topic: &Topic) -> EventMeta {
     EventMeta {
         id: EventId::from_valid_text("evt_3kTMd0a9bYcQxZ7LpWvJ2e".into()),
         occurred_at,
+        request_id: (*topic != Topic::PING).then(|| "019bc2d1b7a05f0ce6a4d8e1f3927b64".into()),
     }
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::ParseError;
+use crate::host::RequestInfo;
 use crate::model::{Author, EventId, ForumId, Thread, Timestamp};
 use crate::runtime::{RandomError, RandomSource};
 use crate::webhook::Topic;
@@ -27,27 +28,43 @@ pub struct Event {
     /// Id of the forum that the owner of an endpoint must see to receive the event; `None` for an event outside of
     /// forums.
     pub forum_id: Option<ForumId>,
+    /// Id of the API request that caused the event; `None` for an event of a page, a command or another cause.
+    pub request_id: Option<String>,
     /// The body of its deliveries, at most [`Event::MAX_BODY_LEN`] bytes.
     pub body: String,
 }
 
-/// Id and time of an event. Create a new value for each event.
+/// Id, time and request of an event. Create a new value for each event.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EventMeta {
     /// Id of the event.
     pub id: EventId,
     /// Time of the event.
     pub occurred_at: Timestamp,
+    /// Id of the API request that caused the event; `None` for an event of a page, a command or another cause.
+    pub request_id: Option<String>,
 }
 
 impl EventMeta {
-    /// Generates a new id.
+    /// Generates a new id. The event has no request.
     ///
     /// # Errors
     /// [`RandomError`] if the random source fails.
     pub fn new(random: &dyn RandomSource, occurred_at: Timestamp) -> Result<Self, RandomError> {
         let id = EventId::generate(random)?;
-        Ok(Self { id, occurred_at })
+        Ok(Self {
+            id,
+            occurred_at,
+            request_id: None,
+        })
+    }
+
+    /// Sets the request that caused the event, such as [`Caller::request`](crate::host::Caller::request). If it is a
+    /// request of the API, the body of the event contains its id, and its last log line the id of the event.
+    #[must_use]
+    pub fn caused_by(self, request: &RequestInfo) -> Self {
+        let request_id = request.record_event(&self.id).map(Into::into);
+        Self { request_id, ..self }
     }
 }
 
@@ -92,8 +109,8 @@ impl Event {
     /// A host runs it in the transaction of the change that caused the event, with any driver, so that the change and the
     /// event are committed together ([example](crate::guide::outbox)).
     pub const INSERT_SQL: &'static str = "
-        INSERT INTO forum_api_events (id, topic, occurred_at, forum, body)
-        VALUES ($1, $2, CAST(CAST($3 AS TEXT) AS BIGINT), NULLIF($4, ''), $5)
+        INSERT INTO forum_api_events (id, topic, occurred_at, forum, request_id, body)
+        VALUES ($1, $2, CAST(CAST($3 AS TEXT) AS BIGINT), NULLIF($4, ''), NULLIF($5, ''), $6)
         ON CONFLICT (id) DO NOTHING";
 
     /// SQL query, for SQLite and PostgreSQL, that returns one row with the boolean column `is_subscribed`: true if an
@@ -111,20 +128,21 @@ impl Event {
             )
         ) AS is_subscribed";
 
-    /// Returns the parameters `$1` to `$5` of [`INSERT_SQL`](Self::INSERT_SQL) as text.
-    pub fn insert_parameters(&self) -> [String; 5] {
+    /// Returns the parameters `$1` to `$6` of [`INSERT_SQL`](Self::INSERT_SQL) as text.
+    pub fn insert_parameters(&self) -> [String; 6] {
         let forum_id = self.forum_id.as_ref();
         [
             self.id.to_string(),
             self.topic.to_string(),
             self.occurred_at.as_millis().to_string(),
             forum_id.map(ToString::to_string).unwrap_or_default(),
+            self.request_id.clone().unwrap_or_default(),
             self.body.clone(),
         ]
     }
 
     /// Creates an event from its [`insert_parameters`](Self::insert_parameters): id, topic, time in milliseconds, id of
-    /// the forum (empty for none), and body.
+    /// the forum (empty for none), id of the request (empty for none), and body.
     ///
     /// # Errors
     /// [`ParseError`] if a parameter is malformed. The body is not checked.
@@ -138,8 +156,8 @@ impl Event {
     /// let event = Event::ping(EventMeta::new(&OsRandom, Timestamp::from_millis(0)).unwrap());
     /// assert_eq!(Event::from_insert_parameters(event.insert_parameters()), Ok(event));
     /// ```
-    pub fn from_insert_parameters(parameters: [String; 5]) -> Result<Self, ParseError> {
-        let [id, topic, occurred_at, forum_id, body] = parameters;
+    pub fn from_insert_parameters(parameters: [String; 6]) -> Result<Self, ParseError> {
+        let [id, topic, occurred_at, forum_id, request_id, body] = parameters;
         let millis = occurred_at
             .parse()
             .map_err(|_| ParseError::new("a time in milliseconds"))?;
@@ -151,6 +169,7 @@ impl Event {
                 "" => None,
                 id => Some(ForumId::parse(id)?),
             },
+            request_id: Some(request_id).filter(|id| !id.is_empty()),
             body,
         })
     }

@@ -19,16 +19,16 @@ use super::connection::{
 };
 use crate::error::BoxError;
 use crate::webhook::{
-    EndpointUrl, ReceiverResponse, Resolver, SignedRequest, SystemResolver, Transport,
-    TransportError,
+    AllowedAddresses, EndpointUrl, ReceiverResponse, Resolver, SignedRequest, SystemResolver,
+    Transport, TransportError,
 };
 
 /// Settings of an [`HttpTransport`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpTransportSettings {
-    /// Allows loopback, private and unique-local addresses. Default: false.
-    pub allow_private_addresses: bool,
+    /// Addresses to which it sends. Default: public ones.
+    pub allowed_addresses: AllowedAddresses,
     /// Timeout of name resolution, TCP connection and TLS handshake together. Default: 5 s.
     pub connect_timeout: Duration,
     /// Timeout of the whole attempt. The status line and the headers must arrive within it. If it expires while the
@@ -45,7 +45,7 @@ pub struct HttpTransportSettings {
 impl Default for HttpTransportSettings {
     fn default() -> Self {
         Self {
-            allow_private_addresses: false,
+            allowed_addresses: AllowedAddresses::Public,
             connect_timeout: Duration::from_secs(5),
             attempt_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(3),
@@ -91,7 +91,7 @@ impl HttpTransport {
         request: SignedRequest,
         capture: &mut Option<ResponseCapture>,
     ) -> Result<(), TransportError> {
-        let target = EndpointUrl::parse(&request.url, self.settings.allow_private_addresses)
+        let target = EndpointUrl::parse(&request.url, self.settings.allowed_addresses)
             .map_err(TransportError::not_sent)?;
         let request = self
             .request(&target, request)

@@ -85,7 +85,7 @@ async fn run_each_operation(pool: &Pool) {
     deliveries.enqueue(&event(0), &to, now).await.unwrap();
     deliveries.sweep(now, 500).await.unwrap();
     webhooks.outbox.pending(100).await.unwrap();
-    webhooks.outbox.body(&event(1).id).await.unwrap();
+    webhooks.outbox.find(&event(1).id).await.unwrap();
     let fan_out = fan_out(&event(1).id, &[endpoint(1)]);
     webhooks.outbox.fan_out(&[fan_out], now).await.unwrap();
     stores

@@ -29,7 +29,11 @@ fn meta(fixture: &WorkerFixture) -> EventMeta {
     let Event {
         id, occurred_at, ..
     } = fixture.event(&Topic::MESSAGE_SENT, None);
-    EventMeta { id, occurred_at }
+    EventMeta {
+        id,
+        occurred_at,
+        request_id: None,
+    }
 }
 
 /// Adds an endpoint of this owner that subscribes to these topics.
@@ -103,6 +107,18 @@ fn events_are_queued_by_the_access_of_the_owner_at_fan_out() {
         let sent = fixture.sent().len();
         assert_eq!(sent, expected.len(), "other events are not queued later");
     }
+}
+
+#[test]
+fn an_example_is_sent_to_an_endpoint_of_any_owner() {
+    let fixture = WorkerFixture::new();
+    subscribe(&fixture, 4, "other", MESSAGES);
+    fixture.insert_event(Event {
+        body: json!({ "example": true, "data": {} }).to_string(),
+        ..fixture.event(&Topic::MESSAGE_SENT, None)
+    });
+    fixture.start();
+    assert_eq!(recipients(&fixture), ["other"]);
 }
 
 #[test]

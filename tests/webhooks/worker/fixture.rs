@@ -283,6 +283,7 @@ pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timesta
         topic: topic.clone(),
         occurred_at: now,
         forum_id: forum.map(ForumId::from),
+        request_id: Some("7f3a".into()),
     }
 }
 

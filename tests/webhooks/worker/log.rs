@@ -25,9 +25,24 @@ fn each_attempt_has_a_span_with_its_result() {
     let (delivery, _) = fixture.only_delivery();
     let ids = format!("delivery={} endpoint={}", delivery.id, delivery.endpoint_id);
     for (end, fields) in ends.iter().zip([
-        ["attempt=1", "state=\"retrying\"", "status=503"],
-        ["attempt=2", "state=\"retrying\"", "elapsed_ms=0"],
-        ["attempt=3", "state=\"delivered\"", "status=204"],
+        [
+            "attempt=1",
+            "state=\"retrying\"",
+            "status=503",
+            "reason=\"the endpoint responded with 503\"",
+        ],
+        [
+            "attempt=2",
+            "state=\"retrying\"",
+            "elapsed_ms=0",
+            "reason=\"connection",
+        ],
+        [
+            "attempt=3",
+            "state=\"delivered\"",
+            "status=204",
+            "request_id=\"7f3a\"",
+        ],
     ]) {
         assert!(
             end.contains(&ids) && end.contains("topic=post.created"),
@@ -35,6 +50,21 @@ fn each_attempt_has_a_span_with_its_result() {
         );
         assert!(fields.iter().all(|field| end.contains(field)), "{end}");
     }
+}
+
+#[test]
+fn a_dead_delivery_is_one_warning() {
+    let fixture = WorkerFixture::with_replies([Status(500); 6]);
+    thread_log::record();
+    fixture.start();
+    (0..6).for_each(|_| fixture.advance(HOUR));
+    let log = thread_log::take();
+    let warnings: Vec<_> = log.lines().filter(|line| line.contains(" WARN ")).collect();
+    assert_eq!(warnings.len(), 1, "{log}");
+    assert!(
+        warnings[0]
+            .contains("state=\"dead\" elapsed_ms=0 reason=\"the endpoint responded with 500\"")
+    );
 }
 
 #[test]

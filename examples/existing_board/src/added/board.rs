@@ -130,9 +130,10 @@ impl Board for Club {
         thread: ThreadId,
         new: NewPost,
     ) -> BoardResult<InForum<Post>> {
+        let request = Some(member.request());
         let member = member.user_id().to_i64()?;
         let topic = thread.to_i64()?;
-        let (topic, entry) = reply::reply(self, member, topic, &new.body).await?;
+        let (topic, entry) = reply::reply(self, member, topic, &new.body, request).await?;
         Ok(InForum::new(
             topic.section.into(),
             post(&entry, BodyFormat::Both),

@@ -1,6 +1,7 @@
 //! Added: writes events to the outbox.
 
 use deadpool_postgres::GenericClient;
+use forum_api::host::RequestInfo;
 use forum_api::model::{BodyFormat, Timestamp};
 use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventContext, EventMeta};
@@ -14,9 +15,14 @@ pub async fn emit(
     transaction: &impl GenericClient,
     topic: &Topic,
     entry: &Entry,
+    request: Option<&RequestInfo>,
 ) -> Result<(), ReplyError> {
     let now = Timestamp::from_millis(entry.written_at);
-    let meta = EventMeta::new(&OsRandom, now).map_err(|error| ReplyError::Failed(error.into()))?;
+    let mut meta =
+        EventMeta::new(&OsRandom, now).map_err(|error| ReplyError::Failed(error.into()))?;
+    if let Some(request) = request {
+        meta = meta.caused_by(request);
+    }
     let context = EventContext {
         thread: &thread(topic, 0),
         forum_title: &topic.section_title,

@@ -89,7 +89,10 @@ async fn vote(
     let votes = InForum::new(section.into(), PostVotes { vote_count });
     let is_new = row.get("is_new");
     if is_new {
-        let meta = EventMeta::new(&OsRandom, member.request().received_at()).or_internal()?;
+        let request = member.request();
+        let meta = EventMeta::new(&OsRandom, request.received_at())
+            .or_internal()?
+            .caused_by(request);
         let data = PostVoted {
             post_id: post.post_id,
             votes: votes.value,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use forum_api::audit::AuditActor;
 use forum_api::host::{BackendError, OrInternal};
 use forum_api::store::WebhookStores;
-use forum_api::webhook::{HttpTransport, HttpTransportSettings, TopicSet, WebhookSecret};
+use forum_api::webhook::{
+    AllowedAddresses, HttpTransport, HttpTransportSettings, TopicSet, WebhookSecret,
+};
 use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle};
 
@@ -13,12 +15,12 @@ use super::environment;
 use crate::before::Club;
 
 /// Permits receivers in private networks, for this example. A public board must not permit them.
-const ALLOW_PRIVATE: bool = true;
+const ALLOWED: AllowedAddresses = AllowedAddresses::Private;
 
 /// Starts a worker. It polls the outbox once a second.
 pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
     let mut settings = HttpTransportSettings::default();
-    settings.allow_private_addresses = ALLOW_PRIVATE;
+    settings.allowed_addresses = ALLOWED;
     let transport = HttpTransport::new(settings).or_internal()?;
     let stores = WebhookStores::in_postgres(&club.pool);
     let worker = Worker::builder(stores, Arc::new(club.clone()), transport, &environment())
@@ -34,7 +36,7 @@ pub async fn register(
     url: String,
 ) -> Result<WebhookSecret, WebhookAdminError> {
     let admin = WebhookAdmin::new(WebhookStores::in_postgres(&club.pool), &environment())
-        .allow_private_addresses(ALLOW_PRIVATE);
+        .allowed_addresses(ALLOWED);
     let endpoint = NewEndpoint {
         url,
         topics: TopicSet {

@@ -85,7 +85,7 @@ async fn submit(
         .find(|(name, _)| name == "body")
         .map(|(_, body)| body)
         .unwrap_or_default();
-    let (_, entry) = reply::reply(&club, member, id, &body).await?;
+    let (_, entry) = reply::reply(&club, member, id, &body, None).await?;
     Ok(Redirect::to(&format!("/topics/{id}#{}", entry.number)).into_response())
 }
 

@@ -4,6 +4,7 @@ use super::members::{self, Member};
 use super::topics::{self, Entry, Topic, Writer};
 use super::{Club, ReplyError};
 use crate::added::events;
+use forum_api::host::RequestInfo;
 
 /// Maximum length of an entry, in characters.
 const MAX_LENGTH: usize = 10_000;
@@ -29,6 +30,7 @@ pub async fn reply(
     member: i64,
     topic: i64,
     body: &str,
+    request: Option<&RequestInfo>, // Added.
 ) -> Result<(Topic, Entry), ReplyError> {
     let mut client = club.pool.get().await?;
     let transaction = client.transaction().await?;
@@ -57,7 +59,7 @@ pub async fn reply(
         written_at: written.get("written_at"),
     };
     let topic = topic.with_entry(&entry);
-    events::emit(&transaction, &topic, &entry).await?; // Added.
+    events::emit(&transaction, &topic, &entry, request).await?; // Added.
     transaction.commit().await?;
     Ok((topic, entry))
 }

@@ -1,6 +1,6 @@
 //! Events of a transaction: commands record them, and they are written to the outbox with the change.
 
-use forum_api::host::BoardResult;
+use forum_api::host::{BoardResult, RequestInfo};
 use forum_api::model::Timestamp;
 use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventMeta};
@@ -18,6 +18,8 @@ pub struct EventRecorder {
     pub now: Timestamp,
     /// `None` for an operator.
     pub actor: Option<i64>,
+    /// The request that caused the command; `None` for an operator.
+    pub request: Option<RequestInfo>,
     /// `true` if a webhook endpoint is enabled. If `false`, events are not recorded.
     pub has_endpoints: bool,
     recorded: Vec<Event>,
@@ -28,6 +30,7 @@ impl EventRecorder {
         Self {
             now,
             actor: None,
+            request: None,
             has_endpoints: true,
             recorded: Vec::new(),
         }
@@ -36,8 +39,11 @@ impl EventRecorder {
     /// Records an event that all callers who see the forum may receive.
     pub fn record(&mut self, event: impl FnOnce(EventMeta) -> Event) -> BoardResult<()> {
         if self.has_endpoints {
-            self.recorded
-                .push(event(EventMeta::new(&OsRandom, self.now)?));
+            let mut meta = EventMeta::new(&OsRandom, self.now)?;
+            if let Some(request) = &self.request {
+                meta = meta.caused_by(request);
+            }
+            self.recorded.push(event(meta));
         }
         Ok(())
     }

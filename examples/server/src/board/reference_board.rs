@@ -300,12 +300,16 @@ impl ReferenceBoard {
         command: impl for<'a> FnOnce(Command<'a>) -> TransactionFuture<'a, T> + Clone + Send + 'static,
     ) -> BoardResult<T> {
         let member = by.user_id().to_i64()?;
+        let request = by.request().clone();
         let texts = self.texts;
         let rules = self.rules.clone();
         self.write_locked(target, member, move |tx, events| {
             Box::pin(async move {
                 let actor = Actor::acting(tx, member, &rules, texts).await?;
                 events.actor = actor.member;
+                // The transaction may be repeated.
+                request.discard_events();
+                events.request = Some(request);
                 events.has_endpoints = actor.has_endpoints;
                 command((tx, events, &actor, texts)).await
             })

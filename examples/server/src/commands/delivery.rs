@@ -80,14 +80,14 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "forum-server delivery retry [OPTIONS] <ID>\n       forum-server delivery retry [OPTIONS] --dead --endpoint <ID>"
+    override_usage = "forum-server delivery retry [OPTIONS] <ID>\n       forum-server delivery retry [OPTIONS] --dead [--endpoint <ID>]"
 )]
 pub struct RetryArgs {
     /// Delivery id
     #[arg(required_unless_present = "dead", conflicts_with_all = ["dead", "endpoint"], value_parser = delivery)]
     id: Option<DeliveryId>,
-    /// Retry all dead deliveries of an endpoint
-    #[arg(long, requires = "endpoint")]
+    /// Retry all dead deliveries, or those of an endpoint
+    #[arg(long)]
     dead: bool,
     /// Id of the endpoint whose dead deliveries are retried
     #[arg(long, value_name = "ID", requires = "dead", value_parser = endpoint)]
@@ -102,12 +102,18 @@ impl DeliveryCommand {
             Self::Show { id } => show(&webhooks, &id).await,
             Self::Retry(RetryArgs { id: Some(id), .. }) => retry(webhooks, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
+                let admin = WebhookAdmin::new(webhooks, &Environment::default());
+                let actor = audit::actor();
                 let Some(endpoint) = endpoint else {
-                    return Output::nothing();
+                    let count = admin.retry_all_dead(&actor).await.map_err(refusal)?;
+                    let deliveries = counted(count, "dead delivery", "dead deliveries");
+                    return Output::message_if_changed(
+                        count > 0,
+                        format!("Queued {deliveries} again."),
+                        "There are no dead deliveries.".into(),
+                    );
                 };
-                let retried = WebhookAdmin::new(webhooks, &Environment::default())
-                    .retry_dead(&endpoint, &audit::actor())
-                    .await;
+                let retried = admin.retry_dead(&endpoint, &actor).await;
                 let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
                 let deliveries = counted(count, "dead delivery", "dead deliveries");
                 Output::message_if_changed(
@@ -133,7 +139,9 @@ impl DeliveryCommand {
 async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
     let found = webhooks.deliveries.find(id).await?;
     let (delivery, log) = found.ok_or_else(|| not_found(id))?;
-    let body = webhooks.outbox.body(&delivery.event_id).await?;
+    let stored = webhooks.outbox.find(&delivery.event_id).await?;
+    let (body, request_id) = stored.map(|event| (event.body, event.request_id)).unzip();
+    let request_id = request_id.flatten();
     let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
     let disabled = endpoint
         .as_ref()
@@ -151,6 +159,7 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
         ("state", state.into()),
         ("topic", delivery.topic.clone()),
         ("event", event),
+        ("request", request_id.as_deref().unwrap_or("-").into()),
         ("endpoint", delivery.endpoint_id.to_string()),
         ("URL", url),
         ("queued", delivery.created_at.to_string()),
@@ -170,8 +179,12 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
     });
     text += &section("Request body", body.as_deref());
     text.extend(log.iter().map(format_attempt));
-    let log = Some(log);
-    Output::new(text, DeliveryListing { log, ..delivery })
+    let delivery = DeliveryListing {
+        log: Some(log),
+        request_id: Some(request_id),
+        ..delivery
+    };
+    Output::new(text, delivery)
 }
 
 /// Removes the deliveries in this state that were created before the given time.
@@ -286,7 +299,7 @@ fn state(name: &str) -> Result<DeliveryState, String> {
     })
 }
 
-/// A delivery in the output. `log` is present only in the output of `delivery show`.
+/// A delivery in the output. `log` and `request_id` are present only in the output of `delivery show`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DeliveryListing {
@@ -300,6 +313,8 @@ struct DeliveryListing {
     /// `true` if the endpoint is disabled. Its deliveries wait until it is enabled.
     #[serde(skip)]
     paused: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<Vec<AttemptRecord>>,
 }
@@ -315,6 +330,7 @@ impl DeliveryListing {
             attempts: delivery.progress.attempts,
             created_at: delivery.created_at,
             next_attempt_at: delivery.progress.due_at,
+            request_id: None,
             log: None,
         }
     }

@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::{EndpointId, Timestamp, UserId};
+use forum_api::model::{DeliveryId, EndpointId, Timestamp, UserId};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::{LastDelivery, WebhookStores};
-use forum_api::webhook::{Endpoint, KeyId, TopicSet, UnknownTopicError, WebhookSecret};
+use forum_api::webhook::{
+    AllowedAddresses, DeliveryState, Endpoint, KeyId, TopicSet, UnknownTopicError, WebhookSecret,
+};
 use forum_api::webhook_admin::{
     EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin, WebhookAdminError,
 };
@@ -19,11 +22,11 @@ use crate::audit;
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::keys::WebhookCipher;
-use crate::options::WebhookOptions;
+use crate::options::{WebhookOptions, base_url, delay};
 use crate::output::{Limit, ListItem, Output, counted, labelled, time};
 use crate::prompt::{self, Confirm};
 use crate::sign_in::accounts::names as member_names;
-use crate::webhooks::{self, key_refusal, refusal, refusal_for, unknown_endpoint};
+use crate::webhooks::{self, key_refusal, refusal, refusal_for, topic_names, unknown_endpoint};
 
 /// Minimum number of random characters of an id. Those of this version have 22.
 const MIN_ID_LEN: usize = 16;
@@ -33,6 +36,9 @@ const MIN_ID_LEN: usize = 16;
 pub struct WebhookCommand {
     #[command(flatten)]
     options: WebhookOptions,
+    /// Public URL of the server, which sends the webhooks
+    #[arg(long, value_name = "URL", value_parser = base_url, default_value = "http://127.0.0.1:8080")]
+    base_url: String,
     #[command(subcommand)]
     action: Action,
 }
@@ -56,8 +62,23 @@ enum Action {
     Rotate(Id),
     /// Activate the new secret, which replaces the old one
     Activate(Id),
-    /// Queue a ping and print the id of its delivery
-    Ping(Id),
+    /// Send a ping, and print the result of the attempt
+    Ping {
+        #[command(flatten)]
+        id: Id,
+        #[command(flatten)]
+        wait: Wait,
+    },
+    /// Send an example of a topic, and print the result of the attempt
+    Example {
+        #[command(flatten)]
+        id: Id,
+        /// Topic of the example
+        #[arg(long)]
+        topic: String,
+        #[command(flatten)]
+        wait: Wait,
+    },
     /// Enable an endpoint; queued deliveries are sent
     Enable(Id),
     /// Disable an endpoint; queued deliveries are kept
@@ -83,6 +104,35 @@ struct Id {
     /// Endpoint id
     #[arg(value_parser = endpoint)]
     id: EndpointId,
+}
+
+#[derive(Debug, Args)]
+struct Wait {
+    /// Time for which to wait for the result; 0 only queues the delivery
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = delay)]
+    wait: Duration,
+}
+
+impl Wait {
+    /// Waits for the result of a delivery, and returns it as a sentence. A delivery that failed is an error.
+    async fn for_result(
+        self,
+        webhook_admin: &WebhookAdmin,
+        what: &str,
+        id: &DeliveryId,
+    ) -> BoardResult<Output> {
+        let result = webhook_admin.wait_for_attempt(id, None, self.wait).await;
+        match result.map_err(refusal)? {
+            Some(result) if result.state == DeliveryState::Delivered => {
+                Output::message(format_args!("{what} {id} was {result}."))
+            }
+            Some(result) => {
+                let what = what.to_lowercase();
+                Err(BoardError::conflict(format!("{what} {id} was {result}")))
+            }
+            None => Output::message(format_args!("{what} {id} waits to be sent by a worker.")),
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -155,7 +205,11 @@ impl WebhookCommand {
             }
             key_file => WebhookCipher::find(url, key_file)?,
         };
-        let webhook_admin = webhooks::admin(database, &cipher.environment(), &self.options);
+        let webhook_admin = webhooks::admin(
+            database,
+            &cipher.environment(),
+            self.options.allowed_addresses(&self.base_url),
+        );
         if !(self.action.needs_no_secret() && cipher.is_plaintext()) {
             webhook_admin.check_key().await.map_err(refusal)?;
         }
@@ -203,9 +257,28 @@ impl WebhookCommand {
                     activated.map(|_| "Activated the new secret of endpoint"),
                 )
             }
-            Action::Ping(Id { id }) => {
+            Action::Ping {
+                id: Id { id },
+                wait,
+            } => {
                 let sent = webhook_admin.ping(&id).await;
-                return Output::message(sent.map_err(|error| refusal_for(&id, error))?);
+                let sent = sent.map_err(|error| refusal_for(&id, error))?;
+                return wait.for_result(&webhook_admin, "Ping", &sent).await;
+            }
+            Action::Example {
+                id: Id { id },
+                topic,
+                wait,
+            } => {
+                let sent = webhook_admin.example(&id, &topic).await;
+                let sent = sent.map_err(|error| match error {
+                    WebhookAdminError::UnknownTopic(unknown) => {
+                        let known = topic_names();
+                        BoardError::validation("topic", format!("{unknown}; expected {known}"))
+                    }
+                    other => refusal_for(&id, other),
+                })?;
+                return wait.for_result(&webhook_admin, "Example", &sent).await;
             }
             Action::Enable(Id { id }) => {
                 return set_enabled(&webhook_admin, database, &id, true).await;
@@ -276,7 +349,7 @@ async fn reencrypt(
         .filter(|path| is_encrypted && path.exists());
     let old = WebhookCipher::read_or_plaintext(old_key.or(current))?;
     let new = WebhookCipher::read(new_key)?;
-    let webhook_admin = webhooks::admin(database, &old.environment(), options);
+    let webhook_admin = webhooks::admin(database, &old.environment(), AllowedAddresses::Public);
     let count = webhook_admin
         .reencrypt(&*new.0, &audit::actor())
         .await

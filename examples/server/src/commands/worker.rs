@@ -15,6 +15,7 @@ use crate::keys::{self, WebhookCipher};
 use crate::log::Log;
 use crate::options::{
     AdminOptions, Common, DatabaseOptions, DrainOptions, LogOptions, RetryOptions, WebhookOptions,
+    base_url,
     without_password,
 };
 use crate::output::Output;
@@ -32,6 +33,9 @@ pub struct WorkerCommand {
     connections: DatabaseOptions,
     #[command(flatten)]
     webhooks: WebhookOptions,
+    /// Public URL of the server; webhooks to loopback addresses are allowed if its host is a loopback address
+    #[arg(long, value_name = "URL", value_parser = base_url)]
+    base_url: Option<String>,
     #[command(flatten)]
     retries: RetryOptions,
     #[command(flatten)]
@@ -51,15 +55,16 @@ impl WorkerCommand {
         let (database, board) =
             connect::existing(url, &self.connections, Migrations::Apply).await?;
         let environment = cipher.environment();
-        webhooks::admin(&database, &environment, &self.webhooks)
+        let base_url = self.base_url.as_deref().unwrap_or_default();
+        let allowed = self.webhooks.allowed_addresses(base_url);
+        webhooks::admin(&database, &environment, allowed)
             .check_key()
             .await
             .map_err(refusal)?;
         cipher.warn_about_plaintext(url);
         keys::warn_about_weakness(url, &self.webhooks);
-        let options = &self.webhooks;
         let retries = &self.retries;
-        let worker = webhooks::start(&database, &board, &environment, options, retries)?;
+        let worker = webhooks::start(&database, &board, &environment, allowed, retries)?;
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             admin_listen = operator

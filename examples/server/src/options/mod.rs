@@ -8,5 +8,5 @@ pub use arguments::{
     AdminOptions, COMMON_OPTIONS, Common, CopyTarget, DatabaseOptions, DrainOptions, LogFormat,
     LogOptions, NODE, ServeArgs, ServerAddress, SurfaceArg,
 };
-pub use values::{count, days, time, whole, without_password};
+pub use values::{base_url, count, days, delay, time, whole, without_password};
 pub use webhooks::{RetryOptions, WebhookOptions};

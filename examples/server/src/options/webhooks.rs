@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use forum_api::webhook::AllowedAddresses;
 
 use super::values::{number, seconds};
 
@@ -14,13 +15,24 @@ pub(super) const WEBHOOKS: &str = "Webhooks";
 #[command(next_help_heading = WEBHOOKS)]
 pub struct WebhookOptions {
     /// Allow webhooks to loopback, private and unique-local addresses; set it for `webhook`, `serve` and `worker`, which
-    /// all check addresses
+    /// all check addresses; loopback addresses are also allowed if the host of --base-url is a loopback address
     #[arg(long)]
     pub allow_private_webhooks: bool,
     /// Encrypt webhook secrets with the key in this file (at least 16 bytes); without a key, secrets are stored in plain
     /// text [default with SQLite: the path of the database followed by .key; this file is created with a new database]
     #[arg(long, value_name = "PATH")]
     pub secret_key_file: Option<PathBuf>,
+}
+
+impl WebhookOptions {
+    /// Returns the addresses that are allowed for a server with this public URL.
+    pub fn allowed_addresses(&self, base_url: &str) -> AllowedAddresses {
+        if self.allow_private_webhooks {
+            AllowedAddresses::Private
+        } else {
+            AllowedAddresses::for_base_url(base_url)
+        }
+    }
 }
 
 /// Options of retries.

@@ -305,7 +305,7 @@ fn changes_of_deliveries_and_keys_add_entries_to_the_audit_log() {
         .json();
     for _ in 0..2 {
         server.run_ok(&format!(
-            "webhook ping {}",
+            "webhook ping {} --wait 0",
             endpoint["id"].as_str().unwrap()
         ));
     }

@@ -143,11 +143,14 @@ fn an_attempt_fails_after_the_timeout() {
     let server = Server::new(&[ALLOW_PRIVATE, "--webhook-timeout", "0.2"]);
     let receiver = Receiver::with_statuses(|_| None);
     let endpoint = add_endpoint(&server, &receiver, "");
-    let ping = server
-        .run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)))
-        .stdout;
-    let delivery = ping.trim_end();
-    assert_eq!(receiver.next().delivery(), delivery);
+    let ping = format!("webhook ping {}", endpoint_id(&endpoint));
+    let refused = server.run(&ping);
+    let delivery = &receiver.next().delivery();
+    let reason = format!("error: ping {delivery} was not delivered: ");
+    assert!(
+        refused.status == 1 && refused.stderr.starts_with(&reason),
+        "{refused:?}"
+    );
     let retrying = wait_for_state(&server, delivery, "retrying");
     let listed = server.run_ok("delivery list").stdout;
     let next = retrying["nextAttemptAt"].as_str().unwrap();
@@ -174,17 +177,94 @@ fn an_attempt_fails_after_the_timeout() {
 }
 
 #[test]
-fn a_shown_delivery_has_the_response_of_the_receiver() {
+fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
     let server = server();
+    let (receiver, status) = receiver_with_status(204);
+    let endpoint = add_endpoint(&server, &receiver, "--topics poll.voted");
+    let id = endpoint_id(&endpoint);
+    for (command, what) in [
+        (format!("webhook ping {id}"), "Ping"),
+        (
+            format!("webhook example {id} --topic message.sent"),
+            "Example",
+        ),
+    ] {
+        status.store(204, Ordering::SeqCst);
+        let sent = server.run_ok(&command).stdout;
+        let received = receiver.next();
+        let delivery = received.delivery();
+        let expected =
+            format!("{what} {delivery} was delivered: the endpoint responded with 204.\n");
+        assert_eq!(sent, expected);
+        assert!(received.is_signed_with(endpoint_secret(&endpoint)));
+        let body = received.json();
+        assert!(body["requestId"].is_null());
+        assert_eq!(
+            body["example"].as_bool().unwrap_or_default(),
+            what == "Example"
+        );
+        let shown = server.run_ok(&format!("delivery show {delivery}")).stdout;
+        assert!(shown.contains("\nResponse headers\n    "), "{shown}");
+        assert!(shown.contains("\nResponse body"), "{shown}");
+        status.store(410, Ordering::SeqCst);
+        let refused = server.run(&command);
+        let delivery = receiver.next().delivery();
+        let what = what.to_lowercase();
+        let expected = format!(
+            "error: {what} {delivery} was not delivered: the endpoint responded with 410\n"
+        );
+        assert_eq!((refused.status, refused.stderr), (1, expected));
+    }
+    let refused = server.run(&format!("webhook example {id} --topic post.liked"));
+    assert!(refused.status == 1 && refused.stderr.contains("expected thread.created, "));
+}
+
+/// The request, the event and the delivery of a reply name each other.
+#[test]
+fn the_log_leads_from_a_token_to_deliveries() {
+    let server = Server::new(&[ALLOW_PRIVATE, "--log", "json"]);
     let receiver = Receiver::new();
-    let endpoint = add_endpoint(&server, &receiver, "");
-    let ping = format!("webhook ping {}", endpoint_id(&endpoint));
-    let delivery = server.run_ok(&ping).stdout;
-    let show = format!("delivery show {}", delivery.trim_end());
-    wait_for_state(&server, delivery.trim_end(), "delivered");
-    let shown = server.run_ok(&show).stdout;
-    assert!(shown.contains("\nResponse headers\n    "), "{shown}");
-    assert!(shown.contains("\nResponse body"), "{shown}");
+    add_endpoint(&server, &receiver, "--topics post.created");
+    let token = server.token("alice");
+    let thread = json!({ "title": "Kettles", "body": "Which?" });
+    let started = server.post(&token, "/forums/2/threads", &thread);
+    let request = started.header("x-request-id").unwrap().to_owned();
+    let received = receiver.next();
+    let [event, request_id] = ["event", "requestId"].map(|name| received.json()[name].clone());
+    assert_eq!(request_id, request);
+    let shown = server.run_ok(&format!("delivery show {} --json", received.delivery()));
+    assert_eq!(shown.json()["requestId"], request);
+    let (_, log) = server.stop_with_log();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let fields = |message| {
+        let mut fields = lines.iter().map(|line| &line["fields"]);
+        fields
+            .find(|fields| fields["message"] == message && fields["request_id"] == request)
+            .unwrap()
+    };
+    let completed = fields("request completed");
+    let thread = started.json();
+    let created = ["firstPostId", "forumId", "threadId"]
+        .map(|name| format!("{name}={}", thread[name].as_str().unwrap()));
+    for (field, expected) in [
+        ("token", json!(token["forum_pat_".len()..][..16])),
+        ("method", json!("POST")),
+        ("path", json!("/api/v1/forums/2/threads")),
+        ("route", json!("/forums/{forumId}/threads")),
+        ("status", json!(201)),
+        ("created", json!(created.join(" "))),
+    ] {
+        assert_eq!(completed[field], expected, "{field}");
+    }
+    let events = completed["events"].as_str().unwrap();
+    assert!(events.split(' ').any(|id| id == event), "{completed}");
+    assert_eq!(
+        fields("delivery attempt completed")["delivery"],
+        received.delivery()
+    );
 }
 
 #[test]
@@ -192,7 +272,7 @@ fn a_hanging_receiver_delays_the_end_of_a_server_by_ten_seconds_at_most() {
     let server = Server::new(&[ALLOW_PRIVATE, "--webhook-timeout", "60"]);
     let receiver = Receiver::with_statuses(|_| None);
     let endpoint = add_endpoint(&server, &receiver, "");
-    server.run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)));
+    server.run_ok(&format!("webhook ping {} --wait 0", endpoint_id(&endpoint)));
     let delivery = receiver.next().delivery();
     let begun = Instant::now();
     let directory = server.stop();

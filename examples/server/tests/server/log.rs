@@ -457,7 +457,14 @@ impl Scenario {
         }
         let refused = self.command(&format!("webhook add --url http://10.0.0.1/{MARK}"), "");
         assert_eq!(refused.status, 1);
-        for action in ["ping", "rotate", "activate", "disable", "enable", "ping"] {
+        for action in [
+            "ping --wait 0",
+            "rotate",
+            "activate",
+            "disable",
+            "enable",
+            "ping --wait 0",
+        ] {
             let done = self.command(&format!("webhook {action} {} --json", ids[0]), "");
             assert_eq!(done.status, 0, "{done:?}");
             let secret = done.json()["secret"].as_str().map(str::to_owned);

@@ -407,7 +407,7 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     let add = format!("webhook add --json --allow-private-webhooks --url http://{closed}/");
     let unreachable = server.run_ok(&add).json();
     for endpoint in [&unreachable, &endpoint] {
-        server.run_ok(&format!("webhook ping {}", endpoint_id(endpoint)));
+        server.run_ok(&format!("webhook ping {} --wait 0", endpoint_id(endpoint)));
     }
     let token = server.token("alice");
     let statuses = [1, 2, 3].map(|_| server.get(&token, "/threads/1").status);

@@ -11,7 +11,7 @@ store_rules! {
     /// A claimed delivery has all data that sending needs.
     async fn a_claim_returns_the_whole_delivery(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
-        let event = Event { forum_id: Some(ForumId::from(4)), ..event(7)? };
+        let event = Event { forum_id: Some(ForumId::from(4)), request_id: Some("7f3a".into()), ..event(7)? };
         let id = only(fixture.deliver(&event, &[&endpoint], 9).await?)?;
         let claimed = fixture.claim_one(20).await?;
         let delivery = Delivery {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::{DeliveryId, ForumId, Timestamp};
-use crate::store::DeliveryFilter;
+use crate::store::{DeliveryFilter, StoredEvent};
 use crate::webhook::{Endpoint, Event, Topic};
 
 store_rules! {
@@ -14,6 +14,7 @@ store_rules! {
             topic: Topic::parse("my_own.topic")?,
             occurred_at: Timestamp::from_millis(-7),
             forum_id: Some(ForumId::from(8)),
+            request_id: Some("7f3a".into()),
             body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),
             ..event(2)?
         };
@@ -67,18 +68,19 @@ store_rules! {
         expect_pending(fixture, 9, &[event(2)?]).await
     }
 
-    /// The body of an event is stored until its last delivery is removed.
-    async fn the_body_of_an_event_is_found(fixture: &StoreFixture) -> TestResult {
+    /// The body and the request of an event are stored until its last delivery is removed.
+    async fn a_stored_event_is_found(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
-        let event = event(1)?;
+        let event = Event { request_id: Some("7f3a".into()), ..event(1)? };
+        let stored = Some(StoredEvent { body: event.body.clone(), request_id: event.request_id.clone() });
         let outbox = &fixture.webhooks.outbox;
-        check_eq!(outbox.body(&event.id).await?, None)?;
+        check_eq!(outbox.find(&event.id).await?, None)?;
         insert(fixture, &[&event]).await?;
-        check_eq!(outbox.body(&event.id).await?.as_ref(), Some(&event.body))?;
+        check_eq!(outbox.find(&event.id).await?, stored)?;
         let id = only(fixture.deliver(&event, &[&endpoint], 0).await?)?;
-        check_eq!(outbox.body(&event.id).await?.as_ref(), Some(&event.body))?;
+        check_eq!(outbox.find(&event.id).await?, stored)?;
         check!(fixture.webhooks.deliveries.remove(&id, &audit_entry()).await?)?;
-        check_eq!(outbox.body(&event.id).await?, None)
+        check_eq!(outbox.find(&event.id).await?, None)
     }
 
     /// Removing a delivery that was enqueued directly keeps its event in the outbox.

@@ -10,7 +10,7 @@ use super::*;
 use crate::error::{BackendError, BackendResult};
 use crate::model::{DeliveryId, EventId, ForumId, Timestamp};
 use crate::store::{
-    DeliveryFilter, FanOut, LibraryStore, OutboxStore, PendingEventStore, Quarantine,
+    DeliveryFilter, FanOut, LibraryStore, OutboxStore, PendingEventStore, Quarantine, StoredEvent,
     WebhookStores, relay_events,
 };
 use crate::webhook::{Endpoint, Event, Topic};
@@ -25,6 +25,7 @@ store_rules! {
             topic: Topic::parse("my_own.topic")?,
             occurred_at: Timestamp::from_millis(-7),
             forum_id: Some(ForumId::from(8)),
+            request_id: Some("7f3a".into()),
             body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),
             ..event(5)?
         };
@@ -208,8 +209,8 @@ impl OutboxStore for Killable<Arc<dyn OutboxStore>> {
         self.call(self.inner.quarantined(limit)).await
     }
 
-    async fn body(&self, id: &EventId) -> BackendResult<Option<String>> {
-        self.call(self.inner.body(id)).await
+    async fn find(&self, id: &EventId) -> BackendResult<Option<StoredEvent>> {
+        self.call(self.inner.find(id)).await
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {

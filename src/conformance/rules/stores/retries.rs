@@ -70,6 +70,8 @@ store_rules! {
         let elsewhere = fixture.finish(5, &other, DeliveryState::Dead, 0).await?;
         let gone = fixture.finish(6, &endpoint, DeliveryState::Gone, 0).await?;
         let deliveries = &fixture.webhooks.deliveries;
+        check_eq!(deliveries.count_dead(Some(&endpoint.id)).await?, 5)?;
+        check_eq!(deliveries.count_dead(None).await?, 6)?;
         for expected in [2, 2, 1, 0] {
             check_eq!(deliveries.retry_dead(&endpoint.id, instant(9), 2, &audit_entry()).await?, expected)?;
         }
@@ -79,6 +81,7 @@ store_rules! {
         fixture.expect_progress(&elsewhere, progress(DeliveryState::Dead, 1, None)).await?;
         fixture.expect_progress(&gone, progress(DeliveryState::Gone, 1, None)).await?;
         fixture.webhooks.endpoints.remove(&other.id, &audit_entry()).await?;
+        check_eq!(deliveries.count_dead(None).await?, 0, "dead deliveries after removal")?;
         check_eq!(deliveries.retry_dead(&other.id, instant(9), 2, &audit_entry()).await?, 0, "retries after removal")
     }
 

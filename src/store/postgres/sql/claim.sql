@@ -60,7 +60,7 @@ WITH clock AS MATERIALIZED (
 ), delivery AS (
     SELECT leased.*, before.due_at FROM leased JOIN before USING (id)
 )
-SELECT next.due_at - (SELECT now FROM clock) AS due_in, delivery.*, event.occurred_at, event.forum, event.body,
+SELECT next.due_at - (SELECT now FROM clock) AS due_in, delivery.*, event.occurred_at, event.forum, event.request_id, event.body,
     endpoint.id AS endpoint_id, endpoint.url AS endpoint_url, endpoint.topics AS endpoint_topics,
     endpoint.owner AS endpoint_owner, endpoint.enabled AS endpoint_enabled, endpoint.created_at AS endpoint_created_at,
     endpoint.secret AS endpoint_secret, endpoint.pending_secret AS endpoint_pending_secret,

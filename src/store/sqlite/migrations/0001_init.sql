@@ -42,6 +42,7 @@ CREATE TABLE forum_api_events (
     ),
     occurred_at INTEGER NOT NULL,
     forum TEXT CHECK (length(forum) BETWEEN 1 AND 64 AND forum NOT GLOB '*[^A-Za-z0-9_-]*'),
+    request_id TEXT,
     body TEXT NOT NULL CHECK (
         length(CAST(body AS BLOB)) <= 262144
         AND CASE WHEN json_valid(body) THEN json_type(body) = 'object' ELSE FALSE END

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use forum_api::webhook::{HttpTransport, HttpTransportSettings, Resolver, SignedRequest};
+use forum_api::webhook::{
+    AllowedAddresses, HttpTransport, HttpTransportSettings, Resolver, SignedRequest,
+};
 use http::HeaderMap;
 
 pub use receiver::{Behavior, ScriptedReceiver};
@@ -28,7 +30,7 @@ pub const ROOT_CERTIFICATE: &str = include_str!("../../certificates/authority.pe
 /// limit, which is `limit`.
 pub fn settings(limit: Duration) -> HttpTransportSettings {
     let mut settings = HttpTransportSettings::default();
-    settings.allow_private_addresses = true;
+    settings.allowed_addresses = AllowedAddresses::Private;
     settings.connect_timeout = LONG_TIMEOUT;
     settings.attempt_timeout = limit;
     settings.extra_roots_pem = ROOT_CERTIFICATE.into();
