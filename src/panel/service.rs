@@ -79,7 +79,7 @@ impl PanelInner {
         let below = self.path_below_base(head).unwrap_or_default();
         let route = router::find(&head.method, below);
         let path = route.and_then(|_| loggable_path(&head.uri));
-        if PageResponse::asset(below).is_some() {
+        if PageResponse::asset(below, &self.style).is_some() {
             tracing::debug!(%method, status, "request completed");
         } else {
             tracing::info!(%method, path, status, "request completed");

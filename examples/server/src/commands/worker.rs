@@ -15,8 +15,7 @@ use crate::keys::{self, WebhookCipher};
 use crate::log::Log;
 use crate::options::{
     AdminOptions, Common, DatabaseOptions, DrainOptions, LogOptions, RetryOptions, WebhookOptions,
-    base_url,
-    without_password,
+    base_url, without_password,
 };
 use crate::output::Output;
 use crate::shutdown::Shutdown;
