@@ -9,7 +9,7 @@ use forum_api::host::{BoardError, BoardResult, OrInternal};
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, TransactionError};
 
 #[derive(Debug)]
-pub struct CommandError(pub BoardError);
+pub struct CommandError(BoardError);
 
 impl From<BoardError> for CommandError {
     fn from(error: BoardError) -> Self {
