@@ -314,7 +314,7 @@ async fn show_added(context: &PageContext, added: &EndpointWithSecret) -> PageRe
         }
         div.actions {
             (context.button(&format!("{path}/ping"), "Send ping", "", ""))
-            a href=(context.url(&path)) { "Open the endpoint" }
+            a href=(context.url(&path)) { "Done" }
         }
         (properties([
             ("URL", html! { span.scroll { (endpoint.url) } }),

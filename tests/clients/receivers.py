@@ -47,7 +47,7 @@ def receive_two() -> list[Delivery]:
         server.timeout = 20
         url = f"http://127.0.0.1:{server.server_port}"
         endpoint = operate("webhook", "add", "--url", url, "--allow-private-webhooks")
-        operate("webhook", "ping", endpoint["id"])
+        operate("webhook", "ping", endpoint["id"], "--wait", "0")
         server.handle_request()
         message = json.dumps({"body": "Grüner Tee, *natürlich*."}).encode()
         headers = {"authorization": f"Bearer {environ['TOKEN']}", "content-type": "application/json"}
