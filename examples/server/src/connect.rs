@@ -272,7 +272,9 @@ fn named(url: &str, application: &str) -> String {
     if url.contains("application_name=") {
         return url.into();
     }
-    let separator = if url.contains('?') { '&' } else { '?' };
+    // A password can contain a question mark.
+    let address = url.split_once('@').map_or(url, |(_, address)| address);
+    let separator = if address.contains('?') { '&' } else { '?' };
     format!("{url}{separator}application_name={application}")
 }
 

@@ -114,7 +114,7 @@ pub fn running_server(database: &str) -> Option<[String; 2]> {
     is_running.then(|| {
         [
             program.to_owned(),
-            words.last().unwrap_or_default().to_owned(),
+            words.next_back().unwrap_or_default().to_owned(),
         ]
     })
 }
