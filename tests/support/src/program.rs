@@ -286,12 +286,24 @@ impl Server {
 
     /// Sends JSON to a path of the API with a token.
     pub fn send(&self, method: &str, token: &str, path: &str, body: &str) -> Response {
+        self.send_with(&[], method, token, path, body)
+    }
+
+    /// Sends JSON with more headers.
+    pub fn send_with(
+        &self,
+        headers: &[(&str, &str)],
+        method: &str,
+        token: &str,
+        path: &str,
+        body: &str,
+    ) -> Response {
         let bearer = format!("Bearer {token}");
-        let headers = [
+        let own = [
             ("authorization", bearer.as_str()),
             ("content-type", "application/json"),
         ];
-        client::send(method, &self.api_url(path), &headers, body)
+        client::send(method, &self.api_url(path), &[&own, headers].concat(), body)
     }
 
     /// Returns the directory of the process in `/proc`.

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::{Response, get, send};
 use crate::panel::{FORM, cookie, hidden_field, page, sign_in};
@@ -108,14 +108,9 @@ impl FaultFixture {
     }
 
     fn reply(&mut self, body: &str, key: &str) -> Response {
-        let bearer = format!("Bearer {}", self.token);
-        let headers = [
-            ("authorization", bearer.as_str()),
-            ("content-type", "application/json"),
-            ("idempotency-key", key),
-        ];
         let body = json!({ "body": body }).to_string();
-        let answer = send("POST", &self.server.api_url(POSTS), &headers, &body);
+        let key = [("idempotency-key", key)];
+        let answer = (self.server).send_with(&key, "POST", &self.token, POSTS, &body);
         let id = answer.json()["postId"].as_str().map(str::to_owned);
         self.acknowledged
             .extend(id.filter(|_| answer.status == 201));
@@ -173,22 +168,26 @@ fn assert_not_run(response: &Response) {
     assert_eq!(response.header_number("retry-after"), Some(1));
 }
 
-/// Calls a tool that creates a reply.
-fn call_tool(server: &Server, token: &str) -> Response {
-    let arguments = json!({ "threadId": "1", "body": "refused" });
+/// Calls a tool of the Model Context Protocol.
+pub fn call_tool(server: &Server, token: &str, name: &str, arguments: Value) -> Response {
     let call = json!({
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
-        "params": { "name": "createPost", "arguments": arguments },
+        "params": { "name": name, "arguments": arguments },
     });
     let bearer = format!("Bearer {token}");
     let headers = [
         ("authorization", &*bearer),
         ("content-type", "application/json"),
-        ("accept", "application/json, text/event-stream"),
     ];
     send("POST", &server.url("/mcp"), &headers, &call.to_string())
+}
+
+/// Calls a tool that creates a reply.
+fn call_reply(server: &Server, token: &str) -> Response {
+    let reply = json!({ "threadId": "1", "body": "refused" });
+    call_tool(server, token, "createPost", reply)
 }
 
 #[test]
@@ -211,7 +210,7 @@ fn a_database_that_another_process_locks_for_long_is_read() {
             scope.spawn(move || server.post(token, POSTS, &body))
         });
         let signed_in = scope.spawn(|| sign_in(server, "admin", server.password()));
-        let called = scope.spawn(|| call_tool(server, token));
+        let called = scope.spawn(|| call_reply(server, token));
         let issued = scope.spawn(|| {
             let headers = [("cookie", &*session), FORM];
             send("POST", &server.url("/panel/tokens/new"), &headers, &form)
@@ -252,20 +251,8 @@ fn requests_that_get_no_answer_from_postgres_are_refused_without_effect() {
     let arguments = ["--database", &proxy.url, "--no-worker"];
     let server = &Server::start(ServerDirectory::in_sqlite(), &arguments);
     let token = &server.token("alice");
-    let reply = || {
-        let bearer = format!("Bearer {token}");
-        let headers = [
-            ("authorization", &*bearer),
-            ("content-type", "application/json"),
-            ("idempotency-key", "cut"),
-        ];
-        send(
-            "POST",
-            &server.api_url(POSTS),
-            &headers,
-            r#"{"body":"cut off"}"#,
-        )
-    };
+    let key = [("idempotency-key", "cut")];
+    let reply = || server.send_with(&key, "POST", token, POSTS, r#"{"body":"cut off"}"#);
     assert_eq!(server.get(token, POSTS).status, 200);
     for is_first in [true, false] {
         if is_first {
@@ -277,7 +264,7 @@ fn requests_that_get_no_answer_from_postgres_are_refused_without_effect() {
                 scope.spawn(|| server.get(token, POSTS)),
                 scope.spawn(|| get(&server.api_url("/forums"))),
                 scope.spawn(|| sign_in(server, "admin", server.password())),
-                scope.spawn(|| call_tool(server, token)),
+                scope.spawn(|| call_reply(server, token)),
             ];
             for request in requests {
                 assert_not_run(&request.join().unwrap());

@@ -63,15 +63,9 @@ fn the_line_of_a_refused_token_names_the_token_and_the_client() {
     let token = server.token("alice");
     let lookup = &token["forum_pat_".len()..][..16];
     server.run_ok(&format!("token revoke {lookup}"));
-    let bearer = format!("Bearer {token}");
-    let headers = [
-        ("authorization", &*bearer),
-        ("x-forwarded-for", "203.0.113.9"),
-    ];
-    assert_eq!(
-        send("GET", &server.api_url("/me"), &headers, "").status,
-        401
-    );
+    let from = [("x-forwarded-for", "203.0.113.9")];
+    let me = server.send_with(&from, "GET", &token, "/me", "");
+    assert_eq!(me.status, 401);
     let (_, log) = server.stop_with_log();
     let lines = lines(&log);
     let refused = lines
@@ -291,18 +285,8 @@ impl Fault {
 /// commands printed. `key` differs in each call.
 fn use_everything(server: &Server, alice: &str, session: &str, key: usize) -> (bool, String) {
     let pages = ["usage", "tokens", "webhooks", "deliveries", "audit"];
-    let bearer = format!("Bearer {alice}");
-    let headers = [
-        ("authorization", &*bearer),
-        ("content-type", "application/json"),
-        ("idempotency-key", &*key.to_string()),
-    ];
-    let keyed = send(
-        "POST",
-        &server.api_url("/threads/2/posts"),
-        &headers,
-        r#"{"body":"x"}"#,
-    );
+    let key = [("idempotency-key", &*key.to_string())];
+    let keyed = server.send_with(&key, "POST", alice, "/threads/2/posts", r#"{"body":"x"}"#);
     let statuses: Vec<_> = REQUESTS
         .iter()
         .map(|(method, path, body, _)| server.send(method, alice, path, body).status)
@@ -392,14 +376,8 @@ impl Scenario {
         let receiver = self.use_webhooks();
         self.command("setting post.interval_seconds 0", "");
         for (method, path, body, status) in REQUESTS {
-            let bearer = format!("Bearer {alice}");
-            let cookie = format!("session={MARK}");
-            let headers = [
-                ("authorization", &*bearer),
-                ("cookie", &*cookie),
-                ("content-type", "application/json"),
-            ];
-            let answer = send(method, &self.server.api_url(path), &headers, body);
+            let cookie = [("cookie", &*format!("session={MARK}"))];
+            let answer = self.server.send_with(&cookie, method, &alice, path, body);
             assert_eq!(answer.status, *status, "{method} {path} {}", answer.body);
         }
         assert!(

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Response, get, send};
 use crate::deliveries::{add_endpoint, endpoint_id};
+use crate::faults::call_tool;
 use crate::program::{Server, ServerDirectory};
 use crate::receiver::Receiver;
 
@@ -297,14 +298,7 @@ fn pages_over_mcp_have_half_of_the_texts() {
         assert_eq!(reply.status, 201);
     }
     let page = server.get(&token, &posts).json();
-    let call = json!({
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": { "name": "listPosts", "arguments": { "threadId": thread } },
-    });
-    let headers = [("content-type", "application/json")];
-    let answer = send("POST", &server.url("/mcp"), &headers, &call.to_string());
+    let answer = call_tool(&server, &token, "listPosts", json!({ "threadId": thread }));
     let result = &answer.json()["result"];
     let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
     assert_eq!(text, result["structuredContent"]);

@@ -6,7 +6,6 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::{tables, wait_until};
-use crate::client;
 use crate::deliveries::{ALLOW_PRIVATE, add_endpoint, endpoint_id};
 use crate::program::{Server, ServerDirectory};
 use crate::receiver::Receiver;
@@ -123,13 +122,9 @@ fn add_content(server: &Server, tokens: &BTreeMap<&str, String>) {
     let received = inbox["items"][0]["messageId"].as_str().unwrap();
     read("carol", &format!("/messages/{received}"));
 
-    let headers = [
-        ("authorization", &*format!("Bearer {}", tokens["alice"])),
-        ("content-type", "application/json"),
-        ("idempotency-key", "copied"),
-    ];
+    let key = [("idempotency-key", "copied")];
     let body = r#"{"body":"insert by key"}"#;
-    let sent = client::send("POST", &server.api_url(&posts), &headers, body);
+    let sent = server.send_with(&key, "POST", &tokens["alice"], &posts, body);
     assert_eq!(sent.status, 201);
 }
 
