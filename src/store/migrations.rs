@@ -156,11 +156,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "2938c5217e44f7629a3cc91bbb597e8cbbf5a5e660223ae898fe9197574d3bad",
+                "a805e959f855e86f22f9887c0eb4e2e9f09b0e356b2e22f0904fe806690afc3c",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "dd87eaa197db01f498d12800308287bd5ad32e0fa91ace525222fe51afbb90e5",
+                "1f709c026e2c47ff0e234626f8345f6d416d866f7f96f1b2383601c0f465a6d0",
             ),
         ] {
             let name = "unchanged";

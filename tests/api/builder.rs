@@ -102,7 +102,7 @@ fn build_rejects_a_topic_that_exists() {
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Mood {}
+struct Stars {}
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Lenient {}
@@ -112,8 +112,8 @@ fn build_rejects_a_second_type_for_a_body_and_a_type_that_accepts_unknown_fields
     let api = || ForumApi::builder(FullBoard::new(), Stores::in_memory());
     for invalid in [
         api()
-            .extra::<Mood>(ExtraOf::NewPost)
-            .extra::<Mood>(ExtraOf::NewPost),
+            .extra::<Stars>(ExtraOf::NewPost)
+            .extra::<Stars>(ExtraOf::NewPost),
         api().extra::<Lenient>(ExtraOf::NewPost),
     ] {
         assert_eq!(invalid.build().unwrap_err().setting(), "extra");
