@@ -305,8 +305,6 @@ impl<T: Resource> Render for NoForum<Page<T>> {
 impl<T: Render> Render for CreateOutcome<T> {
     type Wire = T::Wire;
 
-    const IS_IN_FORUM: bool = T::IS_IN_FORUM;
-
     const CAN_EXIST: bool = true;
 
     fn render(self, context: &RenderContext<'_>) -> Result<(T::Wire, ApiResponse), ApiError> {

@@ -173,6 +173,7 @@ impl PanelInner {
         let page = match below {
             // The list does not always contain the form.
             "/webhooks" => "/webhooks/new",
+            "/deliveries/retry-dead" => "/deliveries",
             _ if router::find(&Method::GET, below).is_some() => below,
             _ => below.rsplit_once('/').map_or(below, |(parent, _)| parent),
         };

@@ -9,7 +9,7 @@ use super::page_context::PageContext;
 use super::password::{PASSWORD, check_password};
 use super::response::{PageResult, PanelError};
 use super::token as token_page;
-use super::tokens::{NO_LABEL, known_scopes, label, page_path};
+use super::tokens::{LIKE, NO_LABEL, known_scopes, label, page_path};
 use crate::scope::{Scope, Scopes};
 use crate::token::{self, Expiry, IssueError, Lookup, PlainToken, TokenRecord, TokenRequest};
 
@@ -39,9 +39,6 @@ const EXPIRY: TextField = TextField::text(
     "A whole number of days from 1 to 36500. Leave empty for a token that never expires.",
 )
 .inputmode("numeric");
-
-/// Query parameter with the lookup of the token whose properties the form shows.
-pub(super) const LIKE: &str = "like";
 
 /// Name of the buttons that set the scopes.
 const SCOPE_PRESET: &str = "scope_preset";

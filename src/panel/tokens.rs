@@ -170,6 +170,9 @@ fn or_never(context: &PageContext, at: Option<Timestamp>) -> Markup {
     at.map_or_else(|| html! { "never" }, |at| context.relative_time(at))
 }
 
+/// Query parameter with the lookup of the token whose properties the form shows.
+pub(super) const LIKE: &str = "like";
+
 /// Text for a token without a label.
 pub(super) const NO_LABEL: &str = "No label";
 

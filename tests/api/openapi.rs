@@ -460,7 +460,7 @@ fn the_document_states_what_the_host_states_about_the_board() {
         "BBCode",
         "at most 77 ",
         "at most 7777 ",
-        "17 seconds",
+        "17 s",
         "192.0.2.1",
     ] {
         assert!(chapter.contains(part), "{part}: {chapter}");

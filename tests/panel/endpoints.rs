@@ -254,7 +254,7 @@ async fn failing_endpoints_are_listed_first_and_endpoints_are_filtered() {
     ];
     let added = fixture.post_confirmed("/panel/webhooks", &form).await;
     let failing = fixture.endpoint.clone();
-    let other = added.after("/panel/webhooks/").to_owned();
+    let other = added.added_endpoint();
     let listed = async |fixture: &PanelFixture, query: &str| {
         let page = fixture.get(&format!("/panel/webhooks{query}")).await;
         let links = page.body.split("<a href=\"/panel/webhooks/whe_").skip(1);

@@ -139,6 +139,12 @@ impl Response {
         self.status == 422 && self.contains(&format!("id=\"{field}-error\""))
     }
 
+    /// Returns the id of the endpoint that was added.
+    pub fn added_endpoint(&self) -> String {
+        let path = self.after("/panel/webhooks/");
+        path.split('/').next().unwrap_or_default().to_owned()
+    }
+
     /// Returns the text after `before`, up to the next quotation mark or tag.
     pub fn after(&self, before: &str) -> &str {
         let rest = self

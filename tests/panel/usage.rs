@@ -108,7 +108,7 @@ async fn the_ten_endpoints_with_the_most_failed_deliveries_are_shown() {
     let form = [("url", "https://93.184.215.14/hook"), ("topics", "*")];
     for _ in 0..11 {
         let added = fixture.post_confirmed("/panel/webhooks", &form).await;
-        fixture.endpoint = added.after("/panel/webhooks/").to_owned();
+        fixture.endpoint = added.added_endpoint();
         fixture.post(&fixture.endpoint_path("/ping"), &[]).await;
     }
     let page = fixture.get("/panel/usage").await;

@@ -27,7 +27,7 @@ fn a_server_uses_postgres_and_redis_over_verified_tls() {
     assert!(!log.contains("Redis unreachable"), "{log}");
     for message in ["database created", "server started"] {
         let line = log.lines().find(|line| line.contains(message)).unwrap();
-        assert!(line.contains("postgres://forum@localhost"), "{line}");
+        assert!(line.contains("postgres://forum:***@localhost"), "{line}");
     }
 
     let refused = directory.run(&["token", "list", "--database", &url("127.0.0.1")], "");

@@ -37,14 +37,15 @@ const FORUMS: [(Option<usize>, Audience, Audience); 5] = [
     (None, Audience::Members, Audience::Guests),
 ];
 
-/// Fields that each board chooses, and the random ids of events.
-const IGNORED: [&str; 6] = [
+/// Fields that each board chooses, and the random ids of events and requests.
+const IGNORED: [&str; 7] = [
     "bodyHtml",
     "excerpt",
     "score",
     "lastSeenAt",
     "version",
     "event",
+    "requestId",
 ];
 
 /// An id that is never assigned.

@@ -93,7 +93,7 @@ fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     let offline = database.query("SELECT value FROM setting WHERE key = 'board.offline'");
     assert_eq!(offline, ["true"]);
 
-    database.query("CREATE SCHEMA other CREATE TABLE thread AS SELECT 1 AS id");
+    database.query("CREATE SCHEMA other CREATE TABLE thread (id BIGINT)");
     let copy = format!("copy --database {postgres} --to {BACK} {KEY}");
     let mut again = checksums(&directory.run_line(&copy, ""));
     let entries = [&mut again, &mut expected].map(|sums| sums.remove("forum_api_audit_log"));
