@@ -69,7 +69,8 @@ fn a_copy_answers_like_its_source_and_back() {
     let secret = endpoint_secret(&board.endpoint);
     assert!(sent.unwrap().is_signed_with(secret));
 
-    let last = &database.query("SELECT max(id)::text FROM post")[0];
+    let last =
+        &directory.query("SELECT CAST(seq AS TEXT) FROM sqlite_sequence WHERE name = 'post'")[0];
     let next = (last.parse::<i64>().unwrap() + 1).to_string();
     let back = start_server(directory, &format!("--database {BACK} --no-worker"));
     for server in [server, back] {
