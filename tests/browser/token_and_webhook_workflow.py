@@ -108,7 +108,7 @@ def run(page: Page, server: Server, receiver: Receiver) -> None:
 
 def watch(page: Page) -> None:
     """Reloads the page of a token until it shows the requests."""
-    chart = page.get_by_role("img", name=re.compile("4 requests, 1 refused, 0 failed · busiest hour: "))
+    chart = page.get_by_role("img", name=re.compile("4 requests, 1 refused, 0 with another 4xx, 0 failed · busiest hour: "))
     began = monotonic()
     while chart.count() == 0:
         assert monotonic() - began < USAGE_SECONDS, "no usage is shown"
