@@ -5,10 +5,10 @@ use forum_benches::measurements::{Goal, Row, Samples};
 use forum_benches::static_board::BenchFixture;
 
 /// Maximum for a whole request, including the board's.
-const MAX_ALLOCATIONS: u64 = 20;
+const MAX_ALLOCATIONS: u64 = 21;
 
 #[test]
-fn a_request_makes_at_most_20_allocations() {
+fn a_request_makes_at_most_21_allocations() {
     let fixture = BenchFixture::new();
     let ask = || {
         let request = fixture.request();

@@ -12,7 +12,7 @@ use super::context::{RequestContext, RequestIdGenerator};
 use super::endpoints::{self, Route};
 use super::usage::UsageCounters;
 use super::{ApiSettings, response};
-use crate::host::Caller;
+use crate::host::{Caller, RequestEvents};
 use crate::http_util::{LazyBody, OriginalUri, ResponseBody, run};
 use crate::metrics::recorder;
 use crate::model::{Expected, PAGE_BYTES};
@@ -130,6 +130,9 @@ impl ApiInner {
         let spec = &operation.spec;
         context.route = Some(spec.path);
         context.operation = Some(spec.id);
+        if spec.has_side_effects {
+            context.events = RequestEvents::of_write();
+        }
         context.cache_policy = spec.cache_policy;
         context.is_conditional = spec.is_conditional();
 

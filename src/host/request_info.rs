@@ -144,7 +144,9 @@ impl RequestInfo {
     pub(crate) fn record_event(&self, event: &EventId) -> Option<&str> {
         match self.id.as_ref()? {
             Id::Api(id, events) => {
-                lock(&events.0).push(event.clone());
+                if let Some(ids) = &events.0 {
+                    lock(ids).push(event.clone());
+                }
                 Some(id.as_str())
             }
             Id::Host(_) => None,
@@ -154,8 +156,10 @@ impl RequestInfo {
     /// Removes the ids of the request's events, which the last log line of the request contains. A command calls it
     /// before it repeats a transaction that was rolled back.
     pub fn discard_events(&self) {
-        if let Some(Id::Api(_, events)) = &self.id {
-            lock(&events.0).clear();
+        if let Some(Id::Api(_, events)) = &self.id
+            && let Some(ids) = &events.0
+        {
+            lock(ids).clear();
         }
     }
 
@@ -186,14 +190,19 @@ impl RequestInfo {
     }
 }
 
-/// Ids of the events that a request of the API caused, in the order of their creation.
+/// Ids of the events that a request of the API caused, in the order of their creation. The default collects none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RequestEvents(Arc<Mutex<Vec<EventId>>>);
+pub(crate) struct RequestEvents(Option<Arc<Mutex<Vec<EventId>>>>);
 
 impl RequestEvents {
+    pub(crate) fn of_write() -> Self {
+        Self(Some(Arc::default()))
+    }
+
     /// Returns the ids, separated by spaces; `None` if there are none.
     pub(crate) fn ids(&self) -> Option<String> {
-        let ids: Vec<_> = lock(&self.0).iter().map(ToString::to_string).collect();
+        let ids = lock(self.0.as_ref()?);
+        let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
         (!ids.is_empty()).then(|| ids.join(" "))
     }
 }
