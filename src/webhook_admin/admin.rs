@@ -11,10 +11,12 @@ use crate::error::BoxError;
 use crate::model::{DAY, DeliveryId, EndpointId, Timestamp, UserId};
 use crate::store::WebhookStores;
 use crate::task::timeout;
+#[cfg(feature = "panel")]
+use crate::webhook::Topic;
 use crate::webhook::{
     AddressError, AllowedAddresses, AttemptRecord, DeliveryState, EncryptedSecret, Endpoint,
     EndpointUrl, Event, EventMeta, KeyMismatchError, PendingSecret, PlaintextCipher, Resolver,
-    SecretCipher, SystemResolver, Topic, TopicSet, UnknownTopicError, WebhookSecret, url_origin,
+    SecretCipher, SystemResolver, TopicSet, UnknownTopicError, WebhookSecret, url_origin,
 };
 
 /// Largest number of deliveries that are queued again or removed in one call of the store.
