@@ -95,7 +95,7 @@ pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
 const GAP: i64 = 1_000_000;
 
 /// Advances the ids of all tables of a restored SQLite database, so that ids of rows that the backup lacks are not
-/// assigned again: by [`GAP`], and past those that the `replaced` database has assigned, if it can be read.
+/// assigned again: by `GAP`, and past those that the `replaced` database has assigned, if it can be read.
 pub fn leave_gap(
     restored: &rusqlite::Connection,
     replaced: Option<&rusqlite::Connection>,
