@@ -26,7 +26,7 @@ use crate::board::markdown::BodyHtml;
 use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, SettingValues, TITLE_MAX};
 use crate::board::texts::Texts;
 use crate::board::{edit_rules, locks, rules, search, subscriptions, thread_row};
-use post_events::{EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
+use post_events::{EDITED, EventScope, REPLIED};
 use post_insert::{PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
 use post_row::PostRow;
 use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
@@ -555,16 +555,6 @@ const RENAME: &str = "
 pub async fn delete((tx, events, actor, texts): Command<'_>, at: (i64, i64)) -> BoardResult<()> {
     let ChangedPost { mut item, .. } =
         ChangedPost::load(tx, actor, at, PostChange::Delete, events.now, texts).await?;
-    let was_public = item.is_public();
-    item.set_state(
-        tx,
-        ContentState::Deleted,
-        actor.access(item.at.forum).counts,
-    )
-    .await?;
-    if was_public {
-        item.record(tx, events, (THREAD_DELETED, REPLY_DELETED))
-            .await?;
-    }
-    Ok(())
+    let on_profiles = actor.access(item.at.forum).counts;
+    item.delete(tx, events, on_profiles).await
 }

@@ -3,7 +3,7 @@
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
-use super::post_events::{EDITED, REPLY_DELETED, REPLY_RESTORED, THREAD_DELETED, THREAD_RESTORED};
+use super::post_events::{EDITED, REPLY_RESTORED, THREAD_RESTORED};
 use super::post_row::PostRow;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{DbResult, Transaction, bind};
@@ -122,13 +122,7 @@ async fn delete_locked(
     if item.state == ContentState::Deleted {
         return Ok(false);
     }
-    let was_public = item.is_public();
-    item.set_state(tx, ContentState::Deleted, rules.counts(item.at.forum))
-        .await?;
-    if was_public {
-        item.record(tx, events, (THREAD_DELETED, REPLY_DELETED))
-            .await?;
-    }
+    item.delete(tx, events, rules.counts(item.at.forum)).await?;
     Ok(true)
 }
 

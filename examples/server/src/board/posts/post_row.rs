@@ -3,7 +3,7 @@
 use forum_api::host;
 use forum_api::model::{ContentState, Timestamp};
 
-use super::post_events::{EventFn, EventScope, REPLIED, STARTED};
+use super::post_events::{EventFn, EventScope, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
 use super::post_insert::{self, CounterDelta};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
@@ -171,6 +171,23 @@ impl PostRow {
         tx.execute(update, bind! { ":post": self.at.post, ":to": stored(to) })
             .await?;
         self.apply_state(tx, to, on_profiles).await
+    }
+
+    /// Soft-deletes the post, or the whole thread with its first post, and records the event if the post was public.
+    pub async fn delete(
+        &mut self,
+        tx: &Transaction<'_>,
+        events: &mut EventRecorder,
+        on_profiles: bool,
+    ) -> host::BoardResult<()> {
+        let was_public = self.is_public();
+        self.set_state(tx, ContentState::Deleted, on_profiles)
+            .await?;
+        if was_public {
+            self.record(tx, events, (THREAD_DELETED, REPLY_DELETED))
+                .await?;
+        }
+        Ok(())
     }
 
     /// Updates the counters after a change of the state. For a first post, also updates the state of its thread.
