@@ -13,7 +13,7 @@ use super::components::bare_document;
 use super::form::Form;
 use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError};
-use super::router::{self, RouteHandler};
+use super::router::{self, PanelRoute, RouteHandler};
 use crate::api::client_ip;
 use crate::audit::AuditActor;
 use crate::host::RequestId;
@@ -48,7 +48,7 @@ impl_service!(Panel, |service, request| {
             .map(|(route, _)| route.path);
         let id = panel.request_ids.next(panel.environment.clock.now());
         let span = tracing::info_span!("panel", request_id = id.as_str(), %method, route);
-        Ok(panel.handle(&head, body, id).instrument(span).await)
+        Ok(panel.handle(&head, body, id, route).instrument(span).await)
     })
 });
 
@@ -58,6 +58,7 @@ impl PanelInner {
         head: &Parts,
         body: UnreadBody,
         id: RequestId,
+        route: Option<&'static str>,
     ) -> Response<ResponseBody> {
         let mut progress = Progress::default();
         let pipeline = self.run_pipeline(head, body, &mut progress);
@@ -77,7 +78,6 @@ impl PanelInner {
         let status = response.status.as_u16();
         let method = recorder::method_label(&head.method);
         let below = self.path_below_base(head).unwrap_or_default();
-        let route = router::find(&head.method, below);
         let path = route.and_then(|_| loggable_path(&head.uri));
         if PageResponse::asset(below, &self.style).is_some() {
             tracing::debug!(%method, status, "request completed");
@@ -167,14 +167,14 @@ impl PanelInner {
 
     /// Returns the path of the page with the form that is sent to `below`: the same path, or its parent for a button.
     fn form_path(&self, below: &str) -> String {
-        if router::find(&Method::POST, below).is_none() {
+        let Some((form, _)) = router::find(&Method::POST, below) else {
             return self.start_path();
-        }
+        };
+        let is_form = |(page, _): (&PanelRoute, _)| page.path == form.path;
         let page = match below {
             // The list does not always contain the form.
             "/webhooks" => "/webhooks/new",
-            "/deliveries/retry-dead" => "/deliveries",
-            _ if router::find(&Method::GET, below).is_some() => below,
+            _ if router::find(&Method::GET, below).is_some_and(is_form) => below,
             _ => below.rsplit_once('/').map_or(below, |(parent, _)| parent),
         };
         format!("{}{page}", self.settings.base_path)
