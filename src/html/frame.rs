@@ -94,6 +94,14 @@ impl Frame<'_> {
     }
 }
 
+/// Returns the path of a page that is mounted at a base path, which is empty at the root of the host.
+pub(crate) fn page_path(base_path: &str) -> &str {
+    match base_path {
+        "" => "/",
+        path => path,
+    }
+}
+
 /// Requires a colour as `#rrggbb`, or an empty text for the colour of the theme.
 pub(crate) fn check_accent_color(color: &str) -> Result<(), BuildError> {
     let is_hex =

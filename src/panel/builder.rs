@@ -14,7 +14,7 @@ use crate::api::{self, PeerIp, RequestIdGenerator};
 use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::AdminAuth;
-use crate::html::{Frame, check_accent_color, check_page_url, is_http_url};
+use crate::html::{Frame, check_accent_color, check_page_url, is_http_url, page_path};
 use crate::http_util::{Content, OriginalUri, no_original_uri, parse_base_path};
 use crate::store::Stores;
 use crate::webhook_admin::WebhookAdmin;
@@ -38,7 +38,7 @@ pub struct PanelSettings {
     /// Absolute URL of the `McpServer` (feature `mcp`), such as `https://board.example/mcp`, for the configuration
     /// of a client beside a new token. Default: empty, which omits the configuration.
     pub mcp_url: String,
-    /// Name of the board, for the head of each page, its icon and the title of the browser's tab. Default: empty.
+    /// Name of the board, for the header of each page, its icon and the title of the browser's tab. Default: empty.
     pub board_name: String,
     /// Absolute URL, or path from the root of the host, of the board's start page. Default: empty, which omits the link.
     pub board_url: String,
@@ -89,11 +89,7 @@ impl PanelSettings {
             accent_color: &self.accent_color,
             board_url: &self.board_url,
             reference_url: &self.reference_url,
-            panel_url: if self.base_path.is_empty() {
-                "/"
-            } else {
-                &self.base_path
-            },
+            panel_url: page_path(&self.base_path),
         }
     }
 }

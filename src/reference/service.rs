@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::page::{self, Links};
 use crate::build_error::BuildError;
-use crate::html::{Frame, check_accent_color, check_page_url};
+use crate::html::{Frame, check_accent_color, check_page_url, page_path};
 use crate::http_util::{Content, EntityTag, ResponseBody, page_headers, parse_base_path, respond};
 
 /// Allows the page to load its own files and to call the API of its own origin only.
@@ -19,18 +19,18 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self';
 /// Value of `cache-control` for URLs that contain the hash of the content.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// [`Service`](tower_service::Service) that serves the reference page at its base path, with or without a slash at the end, and the page's
-/// style sheet and script below the base path. Accepts `GET` and `HEAD`.
+/// [`Service`](tower_service::Service) that serves the reference page at its base path, with or without a slash at the
+/// end, and the page's style sheet and script below the base path. Accepts `GET` and `HEAD`.
 ///
 /// Cloning is cheap. Responses are not compressed. Successful responses have a strong `etag`.
 #[derive(Clone, Debug)]
 pub struct ReferencePage(Arc<Site>);
 
-/// Name and pages of the board, for the head of a [`ReferencePage`]. Without name and URLs the page has no head.
+/// Name and pages of the board, for the header of a [`ReferencePage`]. Without name and URLs the page has no header.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ReferenceSettings {
-    /// Name of the board, for the head and the icon. Default: empty.
+    /// Name of the board, for the header and the icon. Default: empty.
     pub board_name: String,
     /// Accent colour of links, buttons and the icon, as `#rrggbb`, like that of the panel. Default: empty.
     pub accent_color: String,
@@ -98,11 +98,7 @@ impl ReferencePage {
             board_name: &settings.board_name,
             accent_color: &settings.accent_color,
             board_url: &settings.board_url,
-            reference_url: if base_path.is_empty() {
-                "/"
-            } else {
-                &base_path
-            },
+            reference_url: page_path(&base_path),
             panel_url: &settings.panel_url,
         };
         let style = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
