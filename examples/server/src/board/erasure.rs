@@ -64,7 +64,7 @@ impl ReferenceBoard {
     /// If the member does not exist, or is the last administrator who can sign in.
     pub async fn erase(&self, member: i64, with_posts: bool, entry: AuditEntry) -> BoardResult<()> {
         self.database
-            .migrate(move |tx| Box::pin(erase(tx, member, with_posts, entry)))
+            .write_without_timeout(move |tx| Box::pin(erase(tx, member, with_posts, entry)))
             .await
     }
 

@@ -113,7 +113,7 @@ impl ReferenceBoard {
             return Ok(());
         }
         self.database
-            .migrate(|tx| Box::pin(schema::apply(tx)))
+            .write_without_timeout(|tx| Box::pin(schema::apply(tx)))
             .await
             .map(drop)
     }
@@ -128,7 +128,7 @@ impl ReferenceBoard {
     ) -> BoardResult<Option<T>> {
         let clock = self.clock.clone();
         self.database
-            .migrate(move |tx| {
+            .write_without_timeout(move |tx| {
                 Box::pin(async move {
                     match schema::apply(tx).await? {
                         0 => fill(tx, clock.now()).await.map(Some),

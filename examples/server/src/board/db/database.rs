@@ -8,7 +8,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 
-use super::postgres::{BACKGROUND, MIGRATION, PostgresDatabase};
+use super::postgres::{BACKGROUND, PostgresDatabase, WITHOUT_TIMEOUT};
 use super::postgres_transaction::Failure;
 use super::{
     Change, Connection, DbError, DbResult, LogPosition, Query, Statements, Transaction,
@@ -108,7 +108,7 @@ impl BoardDatabase {
     }
 
     /// Changes the tables in one transaction without a timeout.
-    pub async fn migrate<T: Send + 'static>(
+    pub async fn write_without_timeout<T: Send + 'static>(
         &self,
         change: impl Change<T> + 'static,
     ) -> BoardResult<T> {
@@ -116,7 +116,7 @@ impl BoardDatabase {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
             Self::Postgres(database) => {
                 database
-                    .transaction(MIGRATION, change, &Failure::new())
+                    .transaction(WITHOUT_TIMEOUT, change, &Failure::new())
                     .await
             }
         }

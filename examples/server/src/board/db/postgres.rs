@@ -97,9 +97,9 @@ const COMMAND: TransactionKind = TransactionKind {
     is_repeated: false,
 };
 
-/// A transaction without timeouts, because a migration may take longer than any other statement. A separate lock
-/// serializes the migrations of all nodes; writes do not wait for this lock.
-pub const MIGRATION: TransactionKind = TransactionKind {
+/// A transaction without timeouts, for migrations and for changes of many rows. A separate lock serializes the migrations of
+/// all nodes; writes do not wait for this lock.
+pub const WITHOUT_TIMEOUT: TransactionKind = TransactionKind {
     settings: "SET LOCAL statement_timeout = 0",
     has_limit: false,
     is_repeated: false,

@@ -37,7 +37,8 @@ pub async fn run(
         .await?;
     while generator.generated_items() < amount.total() {
         generator = board
-            .write(move |tx, _| {
+            .database
+            .write_without_timeout(move |tx| {
                 Box::pin(async move {
                     locks::board(tx).await?;
                     search::index_in_bulk(tx, generator.generate(tx, BATCH)).await?;
@@ -48,6 +49,9 @@ pub async fn run(
         report(generator.generated_items());
     }
     board
-        .write(|tx, _| Box::pin(async move { Ok(search::update_statistics(tx).await?) }))
+        .database
+        .write_without_timeout(|tx| {
+            Box::pin(async move { Ok(search::update_statistics(tx).await?) })
+        })
         .await
 }

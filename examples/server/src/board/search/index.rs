@@ -137,13 +137,12 @@ pub fn keys(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Runs `write` without the triggers that index posts, and then indexes the added posts with one statement, which is
-/// two to three times as fast. `write` must not change existing posts.
+/// two to three times as fast. `write` must not change existing posts. The transaction has no timeout.
 pub async fn index_in_bulk(
     tx: &Transaction<'_>,
     write: impl Future<Output = BoardResult<()>> + Send,
 ) -> BoardResult<()> {
     let last = last_post(tx).await?;
-    remove_timeout(tx).await?;
     set_index_triggers(tx, false).await?;
     let written = write.await;
     let restored = set_index_triggers(tx, true).await;
@@ -172,14 +171,7 @@ async fn set_index_triggers(tx: &Transaction<'_>, enabled: bool) -> db::DbResult
 
 /// Updates the statistics of Postgres after many posts were added.
 pub async fn update_statistics(tx: &Transaction<'_>) -> db::DbResult<()> {
-    remove_timeout(tx).await?;
     tx.execute_batch(tx.dialect("", "ANALYZE")).await
-}
-
-/// Removes the timeout of the statements of this transaction.
-async fn remove_timeout(tx: &Transaction<'_>) -> db::DbResult<()> {
-    tx.execute_batch(tx.dialect("", "SET LOCAL statement_timeout = 0"))
-        .await
 }
 
 async fn last_post(connection: &Connection<'_>) -> db::DbResult<i64> {
