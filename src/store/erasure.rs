@@ -16,6 +16,9 @@ pub type ErasureStatement = (&'static str, Vec<String>);
 /// 2. the query [`FIND_EVENTS_SQL`](Self::FIND_EVENTS_SQL), and for each of its rows the statements of
 ///    [`of_event`](Self::of_event).
 ///
+/// On Postgres a worker that fans out or sends the same events can cause a deadlock: run the transaction again if it ends
+/// with the code `40P01`.
+///
 /// The library caches none of these rows, so that all nodes follow from the next request on. A delivery that a worker
 /// is sending meanwhile is still sent. The host replaces names in its own entries of the audit log.
 ///
@@ -40,7 +43,7 @@ impl ErasedMember {
     /// Query for the events that can contain the member. Its parameter `$1` is [`event_pattern`](Self::event_pattern), its
     /// columns are the texts `id` and `body`.
     pub const FIND_EVENTS_SQL: &'static str =
-        "SELECT id, body FROM forum_api_events WHERE body LIKE CAST($1 AS TEXT)";
+        "SELECT id, body FROM forum_api_events WHERE body LIKE CAST($1 AS TEXT) ORDER BY id";
 
     /// Creates a member with the username that the audit log contains. The member's content stays, without author.
     pub fn new(id: UserId, username: &str) -> Self {
@@ -168,7 +171,7 @@ const AUDIT_DETAILS: &str = r"
             SELECT id FROM forum_api_endpoints WHERE owner = CAST($1 AS TEXT)
             UNION ALL
             SELECT target FROM forum_api_audit_log
-            WHERE action = 'token.issued' AND '; ' || lower(details) || ';' LIKE CAST($2 AS TEXT) ESCAPE '\'
+            WHERE action IN ('token.issued', 'endpoint.added', 'endpoint.updated') AND '; ' || lower(details) || ';' LIKE CAST($2 AS TEXT) ESCAPE '\'
         )
     )";
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
@@ -17,6 +18,8 @@ use super::{accounts, locks};
 
 /// Time for which the cleaning of a SQLite file waits for other programs.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Removes the deleted posts of a member, and the threads that the member started.
 const POSTS: [&str; 4] = [
@@ -87,8 +90,8 @@ impl ReferenceBoard {
                 let cleared = spawn_blocking(move || rewrite(&path)).await.or_internal()?;
                 cleared.map_err(|error| {
                     BoardError::internal(format!(
-                        "member {member} is erased, but the database file can still contain removed texts: {error}; stop the \
-                         server and run VACUUM with the program sqlite3"
+                        "member {member} is erased, but the database file can still contain removed texts: {error}; then run \
+                         VACUUM and PRAGMA wal_checkpoint(TRUNCATE) with the program sqlite3"
                     ))
                 })?;
                 Ok("")
@@ -164,9 +167,14 @@ fn rewrite(path: &Path) -> DbResult<()> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch("INSERT INTO post_text (post_text) VALUES ('optimize'); VACUUM")?;
-    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    if is_busy {
-        return Err(DbError::Invalid("another program reads the database"));
+    // A checkpoint does not wait for another one, such as that of the server after `VACUUM`.
+    let began = Instant::now();
+    while connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))? {
+        if began.elapsed() > BUSY_TIMEOUT {
+            let reason = "another program, such as litestream, reads the database; stop it";
+            return Err(DbError::Invalid(reason));
+        }
+        thread::sleep(CHECKPOINT_INTERVAL);
     }
     Ok(())
 }

@@ -8,11 +8,12 @@ use crate::client::{Response, get, send};
 use crate::program::{Server, ServerDirectory};
 
 /// Texts of the member that no other member has, and the name.
-const OWN: [&str; 7] = [
+const OWN: [&str; 8] = [
     "zelda.quux",
     "labelquux",
     "purgedquux",
     "hookquux",
+    "gonequux",
     "selfquux",
     "reasonquux",
     "192.0.2.77",
@@ -94,6 +95,14 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         ] {
             server.run_ok(command);
         }
+        let gone = server
+            .run_ok("webhook add --url https://hookquux.example/ --owner zelda.quux --json")
+            .json();
+        let gone = gone["id"].as_str().unwrap();
+        server.run_ok(&format!(
+            "webhook update {gone} --url https://gonequux.example/"
+        ));
+        server.run_ok(&format!("webhook remove {gone} --yes"));
         let issue = "token issue --password-stdin --owner zelda.quux --scopes all --label";
         let tokens = ["purgedquux", "labelquux"].map(|label| {
             let issued = server.run_ok_with_input(&format!("{issue} {label}"), server.password());
@@ -213,7 +222,7 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         }
         let owner = format!("owner {id}");
         let replaced = targets.iter().filter(|(_, _, details)| *details == owner);
-        assert_eq!(replaced.count(), 3);
+        assert_eq!(replaced.count(), 6);
         let next = server
             .run_ok("member add zelda.quux --groups members")
             .stdout;

@@ -44,31 +44,33 @@ pub fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Returns the tables of SQLite with the types of their columns in Postgres. Further tables of Postgres, which belong to
-/// other programs or to the search index, are not copied.
+/// Returns the tables of SQLite with the types of their columns in Postgres. Tables of only one of the databases belong to
+/// other programs, such as litestream, or to the search index, and are not copied.
 ///
 /// # Errors
-/// If Postgres does not have a table of SQLite, or its columns differ or have a type that cannot be copied.
+/// If the columns of a table differ or have a type that cannot be copied.
 pub fn pair(sqlite: Vec<TableColumns>, mut postgres: Vec<Table>) -> BoardResult<Vec<Table>> {
-    let pairs = sqlite.into_iter().map(|(name, mut columns)| {
-        let place = postgres.iter().position(|table| table.name == name);
-        let table = place.map(|place| postgres.swap_remove(place));
-        let is_same = table.as_ref().is_some_and(|table| {
-            let mut others: Vec<_> = table.columns.iter().map(|(column, _)| column).collect();
-            columns.sort();
-            others.sort();
-            others.into_iter().eq(&columns)
-                && table
-                    .columns
-                    .iter()
-                    .all(|(_, column)| row::is_supported(column))
-        });
+    let pairs = sqlite.into_iter().filter_map(|(name, mut columns)| {
+        let place = postgres.iter().position(|table| table.name == name)?;
+        let table = postgres.swap_remove(place);
+        let mut others: Vec<_> = table.columns.iter().map(|(column, _)| column).collect();
+        columns.sort();
+        others.sort();
+        let is_same = others.into_iter().eq(&columns);
+        let is_supported = table
+            .columns
+            .iter()
+            .all(|(_, column)| row::is_supported(column));
         let different = || {
             BoardError::conflict(format!(
                 "the table \"{name}\" differs between SQLite and Postgres"
             ))
         };
-        table.filter(|_| is_same).ok_or_else(different)
+        Some(
+            (is_same && is_supported)
+                .then_some(table)
+                .ok_or_else(different),
+        )
     });
     pairs.collect()
 }
