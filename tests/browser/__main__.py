@@ -1,12 +1,14 @@
-"""Runs all parts, or only the parts that are named after the example server's program."""
+"""Runs all parts in Chromium, and parts in Firefox, or only the parts that are named after the example server's program."""
 
 import sys
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from time import monotonic
 
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
+import accessibility
 import cors
 import forged
 import pages
@@ -14,6 +16,7 @@ import reader
 import reference
 import samples
 import script
+import session
 import token_and_webhook_workflow
 import usage
 from receiver import Receiver
@@ -38,6 +41,11 @@ def with_local_times(browser: Browser) -> None:
         script.run(page, server)
 
 
+def at_the_end_of_a_session(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Window(browser, server.address) as page:
+        session.run(page, server)
+
+
 def with_requests(browser: Browser) -> None:
     with Server(PROGRAM) as server, Window(browser, server.address) as page:
         usage.run(page, server)
@@ -58,8 +66,12 @@ def at_the_start_page(browser: Browser) -> None:
     with Server(PROGRAM) as server:
         with Window(browser, server.address) as page:
             reader.run(page, server)
-        reader.without_script(browser, server)
         reader.offline(browser, server)
+
+
+def without_scripts(browser: Browser) -> None:
+    with Server(PROGRAM) as server:
+        reader.without_script(browser, server)
 
 
 def with_a_long_name(browser: Browser) -> None:
@@ -86,33 +98,74 @@ def from_other_origins(browser: Browser) -> None:
 # Milliseconds. The timeout is long because the machine may be busy.
 expect.set_options(timeout=20_000)
 
+# Each part runs in Chromium.
 PARTS = (
     workflow,
     all_pages,
     with_local_times,
+    at_the_end_of_a_session,
     with_requests,
     at_the_reference,
     with_samples,
     at_the_start_page,
+    without_scripts,
     with_a_long_name,
     with_forged_forms,
     from_other_origins,
 )
 
+# Preferences that replace the emulation of media, which Playwright does not have for Firefox.
+LIGHT = {"layout.css.prefers-color-scheme.content-override": 1}
+DARK = {"layout.css.prefers-color-scheme.content-override": 0}
+FORCED = LIGHT | {"browser.display.document_color_use": 2}
 
-def run(number: int) -> str:
-    """Runs a part in its own browser and returns its name and duration."""
-    part, began = PARTS[number], monotonic()
-    with sync_playwright() as playwright:
+# Parts in Firefox with their preferences, or the reason why Firefox does not run them.
+FIREFOX: dict[Callable[[Browser], None], dict[str, int] | str] = {
+    workflow: DARK,
+    all_pages: "for its time; the other parts open each kind of page",
+    with_local_times: LIGHT,
+    at_the_end_of_a_session: LIGHT,
+    with_requests: LIGHT,
+    at_the_reference: LIGHT,
+    with_samples: "its programs run outside of the browser",
+    at_the_start_page: DARK,
+    without_scripts: "Playwright cannot switch scripts off in Firefox",
+    with_a_long_name: FORCED,
+    with_forged_forms: LIGHT,
+    from_other_origins: LIGHT,
+}
+
+
+def start(playwright: Playwright, preferences: dict[str, int] | None) -> Browser:
+    """Starts Firefox with preferences, or Chromium."""
+    if preferences is None:
         # The sandbox of Chromium is not available to root.
-        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        part(chromium)
-        chromium.close()
-    return f"{part.__name__}: {monotonic() - began:.1f} s"
+        return playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    accessibility.SCHEMES[:] = ["dark" if preferences is DARK else "light"]
+    return playwright.firefox.launch(
+        channel="moz-firefox",
+        executable_path="/usr/bin/firefox-esr",
+        firefox_user_prefs={"dom.events.testing.asyncClipboard": True, **preferences},
+    )
+
+
+def run(part: Callable[[Browser], None], preferences: dict[str, int] | None) -> str:
+    """Runs a part in its own browser and returns its name and duration."""
+    began = monotonic()
+    with sync_playwright() as playwright:
+        browser = start(playwright, preferences)
+        part(browser)
+        browser.close()
+    return f"{browser.browser_type.name}, {part.__name__}: {monotonic() - began:.1f} s"
 
 
 if __name__ == "__main__":
-    chosen = [number for number, part in enumerate(PARTS) if not NAMED or part.__name__ in NAMED]
+    chosen = [part for part in PARTS if not NAMED or part.__name__ in NAMED]
+    for part in chosen:
+        if isinstance(reason := FIREFOX[part], str):
+            print(f"not in firefox, {part.__name__}: {reason}")
+    runs = [(part, None) for part in chosen]
+    runs += [(part, preferences) for part in chosen if isinstance(preferences := FIREFOX[part], dict)]
     with ProcessPoolExecutor(2, get_context("fork")) as pool:
-        for result in pool.map(run, chosen):
+        for result in pool.map(run, *zip(*runs)):
             print(result, flush=True)

@@ -1,5 +1,6 @@
 """Checks a page in light and dark mode, at desktop and phone size."""
 
+from itertools import product
 from os import environ
 from pathlib import Path
 from typing import Any, Literal
@@ -10,8 +11,9 @@ from playwright.sync_api import Page, ViewportSize
 DESKTOP, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=360, height=740)
 
 Scheme = Literal["light", "dark"]
-SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-KINDS = [(name, size, scheme) for name, size in (("desktop", DESKTOP), ("phone", PHONE)) for scheme in SCHEMES]
+# The schemes in which pages are checked. Firefox only has the one that it was started with.
+SCHEMES: list[Scheme] = ["light", "dark"]
+SIZES = {"desktop": DESKTOP, "phone": PHONE}
 
 seen = set[str]()
 
@@ -22,7 +24,7 @@ def check_page(page: Page, name: str) -> None:
         return
     seen.add(name)
     page.wait_for_load_state()
-    for kind, size, scheme in KINDS:
+    for (kind, size), scheme in product(SIZES.items(), SCHEMES):
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)
         photograph(page, f"{name}-{kind}-{scheme}")

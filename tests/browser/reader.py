@@ -101,7 +101,6 @@ def reply(page: Page, server: Server) -> None:
     expect(page.get_by_role("heading", name="Not a title", level=3)).to_be_visible()
     first = calls(page)[0]
     assert (first["method"], first["path"]) == ("GET", f"{server.api}/threads/16/posts?from={replied.value.json()['postId']}")
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     created = page.locator("#calls li").filter(has_text="createPost").first
     assert CALL.search(created.inner_text())["status"] == "201"  # type: ignore[index]
     created.get_by_text("JSON of the response").click()

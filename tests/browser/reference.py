@@ -85,7 +85,6 @@ def samples(page: Page, server: Server) -> None:
         expect(sample).to_contain_text(text)
         expect(sample).to_contain_text(url)
         expect(page.locator(f"#listForums input[value='{language}']")).to_be_checked()
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     section.locator(".samples").get_by_role("button", name="Copy").locator("visible=true").click()
     expect(section.get_by_role("button", name="Copied")).to_have_count(1)
     assert page.evaluate("navigator.clipboard.readText()").startswith(f"curl -X POST '{url}")

@@ -15,7 +15,6 @@ ZONE = "America/New_York"
 def run(page: Page, server: Server) -> None:
     """A token is copied with a button. Times are local, and their titles are in UTC."""
     token = issue(page, server)
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy token").click()
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == token

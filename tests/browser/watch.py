@@ -23,12 +23,20 @@ POLICIES = {"": READER, "reader.js": PANEL, "reader.css": PANEL, "panel": PANEL,
 REFUSED = "Failed to load resource: the server responded with a status of 4"
 
 
+# Firefox reports violations of the policy to the page only.
+VIOLATIONS = "addEventListener('securitypolicyviolation', event => console.error(event.violatedDirective, event.blockedURI))"
+
+
 class Window:
     """An isolated browser window. Closing it fails if a page broke a rule."""
 
     def __init__(self, browser: Browser, address: str, **options: Any) -> None:
         self.address, self.faults = address, list[str]()
+        # In Firefox, a preference permits the clipboard.
+        if browser.browser_type.name == "chromium":
+            options["permissions"] = ["clipboard-read", "clipboard-write"]
         self.context = browser.new_context(base_url=address, locale="en-GB", **options)
+        self.context.add_init_script(VIOLATIONS)
         self.context.set_default_timeout(20_000)
         self.context.on("request", self._on_request)
         self.context.on("response", self._on_response)
