@@ -92,10 +92,10 @@ def send_from_other_origin(page: Page, server: Server, admin: Caller, path: str)
     page.context.add_cookies([{"name": name, "value": value, "url": server.address}])
     inside = f'<input name=csrf value="{admin.csrf}"><button>Win</button>'
     form = f'<form method=post action="{server.address}{path}">{inside}</form>'
-    page.route("http://127.0.0.1:9/", lambda route: route.fulfill(body=form, content_type="text/html"))
-    page.goto("http://127.0.0.1:9/")
+    page.route("http://127.0.0.1:2/", lambda route: route.fulfill(body=form, content_type="text/html"))
+    page.goto("http://127.0.0.1:2/")
     with page.expect_navigation() as navigation:
         page.get_by_role("button", name="Win").click()
     sent = navigation.value.request.all_headers()
     assert navigation.value.status == 403, path
-    assert sent["origin"] == "http://127.0.0.1:9" and name in sent["cookie"], sent
+    assert sent["origin"] == "http://127.0.0.1:2" and name in sent["cookie"], sent

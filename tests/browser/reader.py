@@ -5,7 +5,7 @@ import re
 import subprocess
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from accessibility import DESKTOP, PHONE, SCHEMES, barriers, check_page, fits
 from panel import sign_in
@@ -86,9 +86,17 @@ def tokens(page: Page, server: Server) -> None:
 
 def reply(page: Page, server: Server) -> None:
     """A refused reply keeps its text and the focus. A repeated one takes effect once. Its request can be copied."""
-    page.get_by_label("Reply").fill("A *second* pot.\n\n" + MARKUP)
-    # The server creates the reply, and the browser receives another response.
-    page.route("**/posts", lambda route: (route.fetch(), route.fulfill(status=409, headers={"retry-after": "1"}, json=RUNNING)), times=1)
+    text = "A *second* pot.\n\n" + MARKUP
+    page.get_by_label("Reply").fill(text)
+    # Firefox gives no body to the route.
+    sent = json.dumps({"body": text}, separators=(",", ":"), ensure_ascii=False)
+
+    def answer(route: Route) -> None:
+        """The server creates the reply, and the browser receives another response."""
+        route.fetch(post_data=sent)
+        route.fulfill(status=409, headers={"retry-after": "1"}, json=RUNNING)
+
+    page.route("**/posts", answer, times=1)
     button = page.get_by_role("button", name="Reply")
     button.click()
     expect(page.get_by_role("alert").filter(has_text="Still running.")).to_be_visible()
