@@ -421,6 +421,7 @@ async function show({ message, focus, isNew } = {}) {
     document.title = shown.title
     $("#view").replaceChildren(...element("div", {}, shown.way, element("h1", { tabindex: "-1" }, shown.title), shown.content).childNodes)
   }
+  $("#status").className = message ? "" : "visually-hidden"
   $("#status").textContent = message ?? (shown.about && `${shown.title}, ${shown.about}`) ?? ""
   $(focus || shown.focus || (isNew ? "h1" : "#none"))?.focus()
 }
