@@ -1,7 +1,7 @@
 """Runs all parts in Chromium, and parts in Firefox, or only the parts that are named after the example server's program."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from time import monotonic
@@ -24,6 +24,9 @@ from server import Server
 from watch import Window
 
 PROGRAM, *NAMED = sys.argv[1:]
+
+Part = Callable[[Browser], None]
+Preferences = Mapping[str, int]
 
 
 def workflow(browser: Browser) -> None:
@@ -117,10 +120,10 @@ PARTS = (
 # Preferences that replace the emulation of media, which Playwright does not have for Firefox.
 LIGHT = {"layout.css.prefers-color-scheme.content-override": 1}
 DARK = {"layout.css.prefers-color-scheme.content-override": 0}
-FORCED = LIGHT | {"browser.display.document_color_use": 2}
+FORCED = {**LIGHT, "browser.display.document_color_use": 2}
 
 # Parts in Firefox with their preferences, or the reason why Firefox does not run them.
-FIREFOX: dict[Callable[[Browser], None], dict[str, int] | str] = {
+FIREFOX: dict[Part, Preferences | str] = {
     workflow: DARK,
     all_pages: "for its time; the other parts open each kind of page",
     with_local_times: LIGHT,
@@ -136,12 +139,13 @@ FIREFOX: dict[Callable[[Browser], None], dict[str, int] | str] = {
 }
 
 
-def start(playwright: Playwright, preferences: dict[str, int] | None) -> Browser:
+def start(playwright: Playwright, preferences: Preferences | None) -> Browser:
     """Starts Firefox with preferences, or Chromium."""
     if preferences is None:
         # The sandbox of Chromium is not available to root.
         return playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-    accessibility.SCHEMES[:] = ["dark" if preferences is DARK else "light"]
+    accessibility.SCHEMES[:] = ["dark" if preferences == DARK else "light"]
+    accessibility.seen.clear()
     return playwright.firefox.launch(
         channel="moz-firefox",
         executable_path="/usr/bin/firefox-esr",
@@ -149,7 +153,7 @@ def start(playwright: Playwright, preferences: dict[str, int] | None) -> Browser
     )
 
 
-def run(part: Callable[[Browser], None], preferences: dict[str, int] | None) -> str:
+def run(part: Part, preferences: Preferences | None) -> str:
     """Runs a part in its own browser and returns its name and duration."""
     began = monotonic()
     with sync_playwright() as playwright:
@@ -164,8 +168,8 @@ if __name__ == "__main__":
     for part in chosen:
         if isinstance(reason := FIREFOX[part], str):
             print(f"not in firefox, {part.__name__}: {reason}")
-    runs = [(part, None) for part in chosen]
-    runs += [(part, preferences) for part in chosen if isinstance(preferences := FIREFOX[part], dict)]
+    runs: list[tuple[Part, Preferences | None]] = [(part, None) for part in chosen]
+    runs += [(part, preferences) for part in chosen if not isinstance(preferences := FIREFOX[part], str)]
     with ProcessPoolExecutor(2, get_context("fork")) as pool:
         for result in pool.map(run, *zip(*runs)):
             print(result, flush=True)

@@ -53,5 +53,6 @@ def too_wide(page: Page) -> object:
 
 def photograph(page: Page, name: str) -> None:
     folder = environ.get("SCREENSHOTS")
-    if folder:
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+    if folder and page.context.browser:
+        browser = page.context.browser.browser_type.name
+        page.screenshot(path=Path(folder) / f"{name}-{browser}.png", full_page=True)
