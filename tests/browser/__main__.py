@@ -168,6 +168,8 @@ if __name__ == "__main__":
     for part in chosen:
         if isinstance(reason := FIREFOX[part], str):
             print(f"not in firefox, {part.__name__}: {reason}")
+    for (browser, path), reason in accessibility.NOT_CHECKED.items():
+        print(f"not in {browser}, axe at {path}: {reason}")
     runs: list[tuple[Part, Preferences | None]] = [(part, None) for part in chosen]
     runs += [(part, preferences) for part in chosen if not isinstance(preferences := FIREFOX[part], str)]
     with ProcessPoolExecutor(2, get_context("fork")) as pool:
