@@ -130,9 +130,6 @@ impl ApiInner {
         let spec = &operation.spec;
         context.route = Some(spec.path);
         context.operation = Some(spec.id);
-        if spec.has_side_effects {
-            context.events = RequestEvents::of_write();
-        }
         context.cache_policy = spec.cache_policy;
         context.is_conditional = spec.is_conditional();
 
@@ -229,8 +226,11 @@ impl ApiInner {
         (operation, path, page_bytes): (&Operation, PathSegments<'_>, usize),
         body: LazyBody<'_>,
     ) -> Result<ApiResponse, ApiError> {
-        let scope = operation.spec.scope;
-        let caller = self.admit(context, token, Some(scope)).await?;
+        let spec = &operation.spec;
+        if spec.has_side_effects {
+            context.events = RequestEvents::of_write();
+        }
+        let caller = self.admit(context, token, Some(spec.scope)).await?;
 
         // 7. Input decoding, 8. visibility check, 9. idempotency, 10. handler
         let call = Call {
@@ -238,7 +238,7 @@ impl ApiInner {
             head: context.head,
             id: context.id,
             reading_body: &mut context.reading_body,
-            spec: &operation.spec,
+            spec,
             path,
             page_bytes,
             caller,

@@ -22,15 +22,27 @@ const LAST_RESORT: HeaderValue = HeaderValue::from_static("identity;q=0.001");
 /// The end of the `etag` of a compressed body.
 const COMPRESSED_TAG: &str = "-gzip\"";
 
-/// Compresses the responses of a router for clients that accept gzip.
+/// Compresses the responses of a router for clients that accept gzip: pages well, because the reference page is long and
+/// requested rarely, and other responses fast.
 pub fn compressed(router: Router) -> Router {
     let predicate = IsLong
         .and(NotForContentType::IMAGES)
         .and(NotForContentType::SSE);
-    let compression = CompressionLayer::new()
+    let pages = CompressionLayer::new().compress_when(predicate.clone().and(IsPage));
+    let others = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(predicate);
-    router.layer(compression).layer(from_fn(negotiate))
+    router.layer(pages).layer(others).layer(from_fn(negotiate))
+}
+
+#[derive(Clone, Copy)]
+struct IsPage;
+
+impl Predicate for IsPage {
+    fn should_compress<B: HttpBody>(&self, response: &Response<B>) -> bool {
+        let media_type = response.headers().get(CONTENT_TYPE);
+        media_type.is_some_and(|value| value.as_bytes().starts_with(b"text/html"))
+    }
 }
 
 /// Selects long responses. A response to HEAD has the length of the response to GET, but no body.
@@ -43,8 +55,8 @@ impl Predicate for IsLong {
         let length = header(CONTENT_LENGTH).and_then(|length| length.parse().ok());
         let length = length.or_else(|| response.body().size_hint().exact());
         // The length of a compressed page would reveal its CSRF token to a site that chooses the query.
-        let is_private_page = header(CACHE_CONTROL) == Some("no-store")
-            && header(CONTENT_TYPE).is_some_and(|value| value.starts_with("text/html"));
+        let is_private_page =
+            header(CACHE_CONTROL) == Some("no-store") && IsPage.should_compress(response);
         !is_private_page && length.is_none_or(|length| length >= MIN_LEN)
     }
 }

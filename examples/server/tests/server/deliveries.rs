@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::faults::call_tool;
 use crate::program::{Server, ServerDirectory, signal, start, wait};
 use crate::receiver::Receiver;
 
@@ -223,6 +224,7 @@ fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
 #[test]
 fn the_log_leads_from_a_token_to_deliveries() {
     let server = Server::new(&[ALLOW_PRIVATE, "--log", "json"]);
+    server.remove_post_limits();
     let receiver = Receiver::new();
     add_endpoint(&server, &receiver, "--topics post.created");
     let token = server.token("alice");
@@ -234,18 +236,22 @@ fn the_log_leads_from_a_token_to_deliveries() {
     assert_eq!(request_id, request);
     let shown = server.run_ok(&format!("delivery show {} --json", received.delivery()));
     assert_eq!(shown.json()["requestId"], request);
+    let reply = json!({ "threadId": started.json()["threadId"], "body": "By an agent" });
+    let called = call_tool(&server, &token, "createPost", reply);
+    let called = called.header("x-request-id").unwrap();
     let (_, log) = server.stop_with_log();
     let lines: Vec<Value> = log
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let fields = |message| {
+    let fields = |message, request: &str| {
         let mut fields = lines.iter().map(|line| &line["fields"]);
         fields
             .find(|fields| fields["message"] == message && fields["request_id"] == request)
             .unwrap()
     };
-    let completed = fields("request completed");
+    assert!(fields("request completed", called)["events"].is_string());
+    let completed = fields("request completed", &request);
     let thread = started.json();
     let created = ["firstPostId", "forumId", "threadId"]
         .map(|name| format!("{name}={}", thread[name].as_str().unwrap()));
@@ -262,7 +268,7 @@ fn the_log_leads_from_a_token_to_deliveries() {
     let events = completed["events"].as_str().unwrap();
     assert!(events.split(' ').any(|id| id == event), "{completed}");
     assert_eq!(
-        fields("delivery attempt completed")["delivery"],
+        fields("delivery attempt completed", &request)["delivery"],
         received.delivery()
     );
 }
