@@ -2,9 +2,9 @@
 //!
 //! They are the parameters and results of [`Board`](crate::host::Board), and the schemas of the OpenAPI document.
 //!
-//! - Structs that a host *builds*, such as [`Thread`] and [`Post`], are exhaustive: after an upgrade, the compiler
-//!   reports each struct expression that does not set a new field. `None` is sent as `null`; the documentation of the
-//!   field gives its meaning.
+//! - A host *builds* resources, such as [`Thread`] and [`Post`], with `new`, and assigns the fields that its board
+//!   supports. `new` sets the others to the values of a board that does not support them, also a field that a later
+//!   version adds. `None` is sent as `null`; the documentation of the field gives its meaning.
 //! - Parameters and bodies that a host *receives*, such as [`PostFilter`] and [`NewThread`], are `#[non_exhaustive]`:
 //!   a new parameter does not break the host. An omitted optional parameter has its default or is `None`, which means
 //!   "not filtered" in the filters of a list and "not changed" in the values of a [`PollUpdate`].

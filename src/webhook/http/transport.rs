@@ -17,7 +17,7 @@ use super::connect::{connect, tls_connector};
 use super::connection::{
     Connection, ConnectionPool, HttpRequest, PoolKey, ResponseCapture, response_error, was_closed,
 };
-use crate::error::BoxError;
+use crate::build_error::BuildError;
 use crate::webhook::{
     AllowedAddresses, EndpointUrl, ReceiverResponse, Resolver, SignedRequest, SystemResolver,
     Transport, TransportError,
@@ -68,10 +68,14 @@ impl HttpTransport {
     ///
     /// # Errors
     /// Fails if [`HttpTransportSettings::extra_roots_pem`] is not empty and contains no certificate or an invalid one.
-    pub fn new(settings: HttpTransportSettings) -> Result<Self, BoxError> {
+    pub fn new(settings: HttpTransportSettings) -> Result<Self, BuildError> {
+        let invalid = |reason| {
+            let expected = format!("certificates in PEM, and found: {reason}");
+            BuildError::new("extra_roots_pem", expected)
+        };
         Ok(Self {
             resolver: Arc::new(SystemResolver),
-            tls: tls_connector(&settings.extra_roots_pem)?,
+            tls: tls_connector(&settings.extra_roots_pem).map_err(invalid)?,
             pool: Arc::default(),
             settings,
         })
