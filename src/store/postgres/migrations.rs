@@ -1,7 +1,7 @@
 //! Schema migrations in Postgres: the migrations of the library, and functions for hosts.
 
 use deadpool_postgres::Pool;
-use tokio_postgres::{GenericClient, Transaction};
+use tokio_postgres::GenericClient;
 
 use super::PostgresError;
 use super::pooler::check_pooler;
@@ -29,7 +29,7 @@ pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
     let transaction = client.transaction().await?;
     let unlimited = "SET LOCAL statement_timeout = 0";
     transaction.batch_execute(unlimited).await?;
-    apply_migrations(&transaction, &MIGRATIONS).await?;
+    apply_migrations(&*transaction, &MIGRATIONS).await?;
     Ok(transaction.commit().await?)
 }
 
@@ -42,15 +42,16 @@ pub async fn schema_status(pool: &Pool) -> Result<SchemaStatus, PostgresError> {
     migration_status(&**pool.get().await?, &MIGRATIONS).await
 }
 
-/// Applies the missing migrations in a transaction at the isolation level `READ COMMITTED`. Returns the number of migrations
-/// that were applied before: 0 for a new database. Waits for other transactions that apply migrations of the same table.
+/// Applies the missing migrations in a transaction at the isolation level `READ COMMITTED`, which the caller has begun.
+/// Returns the number of migrations that were applied before: 0 for a new database. Waits for other transactions that
+/// apply migrations of the same table.
 ///
 /// # Errors
 /// [`PostgresError`] if the encoding of the database is not UTF8, the default isolation level of the connection is not
 /// `READ COMMITTED`, a migration fails, or the applied migrations do not match the program's. On an error, roll back
 /// the transaction.
 pub async fn apply_migrations(
-    transaction: &Transaction<'_>,
+    transaction: &impl GenericClient,
     migrations: &Migrations,
 ) -> Result<u32, PostgresError> {
     let session = transaction.query_one(SESSION, &[]).await?;

@@ -38,7 +38,9 @@ async fn concurrent_nodes_apply_each_migration_once() {
 async fn migrate_notes(pool: &Pool, known: usize) -> u32 {
     let mut client = pool.get().await.unwrap();
     let transaction = client.transaction().await.unwrap();
-    let applied = apply_migrations(&transaction, &notes(known)).await.unwrap();
+    let applied = apply_migrations(&*transaction, &notes(known))
+        .await
+        .unwrap();
     transaction.commit().await.unwrap();
     applied
 }
@@ -67,7 +69,7 @@ async fn a_newer_or_changed_schema_is_refused() {
     };
     let mut client = pool.get().await.unwrap();
     let transaction = client.transaction().await.unwrap();
-    let error = apply_migrations(&transaction, &CHANGED).await.unwrap_err();
+    let error = apply_migrations(&*transaction, &CHANGED).await.unwrap_err();
     assert!(error.to_string().contains("0001_init"), "{error}");
 }
 

@@ -102,7 +102,7 @@ pub async fn begin_target(tx: &Transaction<'_>) -> DbResult<Option<String>> {
     }
     for migrations in [&postgres::MIGRATIONS, &schema::POSTGRES] {
         // Another process that creates a board at the same time is waited for.
-        if apply_migrations(tx, migrations).await? > 0 {
+        if apply_migrations(&**tx, migrations).await? > 0 {
             return Ok(Some(HOLDS_BOARD.into()));
         }
     }

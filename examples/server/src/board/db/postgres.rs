@@ -22,7 +22,7 @@
 //! 2. members. The lock covers the ban, the groups, the flood limits, the inbox and the counters of the member. A
 //!    command locks its own member and all others whose rows it changes.
 //! 3. forums. The lock covers the counters of the forum and the time of its newest post. Many commands change the same
-//!    forum. Each of them therefore locks the forum with its last statement before the events.
+//!    forum. Each of them therefore locks the forum with its last statement before the events, or with its last but one.
 //!
 //! Two transactions that keep this order do not wait for each other in a cycle. Three rare commands do not keep it:
 //! hiding or showing a thread locks the authors of its replies after the member of the command, starting a thread locks
@@ -89,8 +89,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The transaction of a command. Its query plans do not depend on parameter values: commands find rows by keys, and planning
 /// a statement again for the values of each execution can take longer than the execution.
 const COMMAND: TransactionKind = TransactionKind {
-    settings: concat!(
-        "SET LOCAL plan_cache_mode = force_generic_plan; ",
+    begin: concat!(
+        "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; ",
         limits!()
     ),
     has_limit: true,
@@ -100,14 +100,14 @@ const COMMAND: TransactionKind = TransactionKind {
 /// A transaction without timeouts, for migrations and for changes of many rows. A separate lock serializes the migrations of
 /// all nodes; writes do not wait for this lock.
 pub const WITHOUT_TIMEOUT: TransactionKind = TransactionKind {
-    settings: "SET LOCAL statement_timeout = 0",
+    begin: "BEGIN; SET LOCAL statement_timeout = 0",
     has_limit: false,
     is_repeated: false,
 };
 
 /// A transaction whose commit returns before the changes are on disk. A crash of the server may lose them.
 pub const BACKGROUND: TransactionKind = TransactionKind {
-    settings: concat!("SET LOCAL synchronous_commit = off; ", limits!()),
+    begin: concat!("BEGIN; SET LOCAL synchronous_commit = off; ", limits!()),
     ..COMMAND
 };
 
@@ -136,8 +136,8 @@ impl PostgresDatabase {
         statements: Statements,
         query: impl Query<T>,
     ) -> host::BoardResult<T> {
-        let mut client = self.pool.get().await.map_err(DbError::from)?;
-        statements.run(&mut client, query).await
+        let client = self.pool.get().await.map_err(DbError::from)?;
+        statements.run(&client, query).await
     }
 
     /// Runs a query of several statements, after waiting for one of the connections for searches.
@@ -186,9 +186,9 @@ impl PostgresDatabase {
         change: impl Change<T>,
         failure: &Failure,
     ) -> host::BoardResult<T> {
-        let mut client = self.pool.get().await.map_err(DbError::from)?;
+        let client = self.pool.get().await.map_err(DbError::from)?;
         let run = async {
-            let tx = PostgresTransaction::begin(client.transaction(), kind, failure).await?;
+            let tx = PostgresTransaction::begin(&client, kind, failure).await?;
             let connection = Connection::postgres(Postgres::Transaction(&tx));
             let done = change(&Transaction::of(connection)).await?;
             tx.commit().await?;

@@ -3,7 +3,6 @@
 use deadpool_postgres::{Client, Pool};
 use forum_api::host::BoardResult;
 use tokio::sync::Semaphore;
-use tokio_postgres::IsolationLevel;
 
 use super::connection::{Connection, Query};
 use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, TransactionKind};
@@ -18,7 +17,10 @@ macro_rules! limits {
 pub(super) use limits;
 
 const SNAPSHOT: TransactionKind = TransactionKind {
-    settings: limits!(),
+    begin: concat!(
+        "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ",
+        limits!()
+    ),
     has_limit: true,
     is_repeated: false,
 };
@@ -34,20 +36,15 @@ pub enum Statements {
 
 impl Statements {
     /// Runs a query on a connection.
-    pub async fn run<T>(self, client: &mut Client, query: impl Query<T>) -> BoardResult<T> {
+    pub async fn run<T>(self, client: &Client, query: impl Query<T>) -> BoardResult<T> {
         match self {
             Self::One => {
                 let connection = Connection::postgres(Postgres::Connection(client));
                 query(&connection.for_one_statement()).await
             }
             Self::Several => {
-                let transaction = client
-                    .build_transaction()
-                    .isolation_level(IsolationLevel::RepeatableRead)
-                    .read_only(true);
                 let failure = Failure::new();
-                let tx =
-                    PostgresTransaction::begin(transaction.start(), SNAPSHOT, &failure).await?;
+                let tx = PostgresTransaction::begin(client, SNAPSHOT, &failure).await?;
                 query(&Connection::postgres(Postgres::Transaction(&tx))).await
             }
         }

@@ -1,13 +1,12 @@
 //! Statements on a connection to Postgres, inside or outside of a transaction.
 
-use std::fmt;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::OnceLock;
 
-use deadpool_postgres::{Client, Transaction};
+use deadpool_postgres::Client;
 use forum_api::store::postgres::{self, PostgresError};
-use futures_util::TryStreamExt as _;
+use futures_util::{FutureExt as _, TryStreamExt as _};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
@@ -16,23 +15,27 @@ use super::named_params::{Bound, MISMATCH, NamedParams, named_params};
 use super::{DbError, DbResult};
 
 /// A connection to Postgres, inside or outside of a transaction.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum Postgres<'a> {
     Connection(&'a Client),
     Transaction(&'a PostgresTransaction<'a>),
 }
 
-/// A transaction of the driver. It is rolled back when it is dropped before its commit.
+/// A transaction. It is rolled back when it is dropped before its commit.
+///
+/// A transaction of the driver begins with a statement of its own; this one begins together with its settings.
+#[derive(Debug)]
 pub struct PostgresTransaction<'a> {
-    inner: Transaction<'a>,
+    client: &'a Client,
     kind: TransactionKind,
     failure: &'a Failure,
+    is_open: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct TransactionKind {
-    /// The first statements.
-    pub settings: &'static str,
+    /// The statements that begin the transaction, which are sent together.
+    pub begin: &'static str,
     /// True if the wait for each result is limited.
     pub has_limit: bool,
     /// True if an earlier attempt ended with a conflict.
@@ -42,37 +45,33 @@ pub struct TransactionKind {
 /// The code of the statement that ended a transaction; empty if none did.
 pub type Failure = OnceLock<SqlState>;
 
-impl fmt::Debug for PostgresTransaction<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PostgresTransaction")
-    }
-}
-
 impl<'a> PostgresTransaction<'a> {
     pub async fn begin(
-        start: impl Future<Output = Result<Transaction<'a>, tokio_postgres::Error>>,
+        client: &'a Client,
         kind: TransactionKind,
         failure: &'a Failure,
     ) -> DbResult<Self> {
-        let start = async { start.await.map_err(|error| record(failure, error)) };
+        // A value exists before the statements are sent, so that it is rolled back if this wait ends early.
         let transaction = Self {
-            inner: postgres::limit_wait(Box::pin(start)).await?,
+            client,
             kind,
             failure,
+            is_open: true,
         };
-        transaction.execute_batch(kind.settings).await?;
+        transaction.execute_batch(kind.begin).await?;
         Ok(transaction)
     }
 
-    pub async fn commit(self) -> DbResult<()> {
-        Ok(self.inner.commit().await?)
+    pub async fn commit(mut self) -> DbResult<()> {
+        self.is_open = false;
+        Ok(self.client.batch_execute("COMMIT").await?)
     }
 
     async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<Vec<Row>> {
         tracing::trace!(sql, "executing statement");
         self.receive(async {
-            let statement = self.inner.prepare_cached(sql).await?;
-            self.inner.query(&statement, values).await
+            let statement = self.client.prepare_cached(sql).await?;
+            self.client.query(&statement, values).await
         })
         .await
     }
@@ -80,14 +79,14 @@ impl<'a> PostgresTransaction<'a> {
     async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
         tracing::trace!(sql, "executing statement");
         self.receive(async {
-            let statement = self.inner.prepare_cached(sql).await?;
-            self.inner.execute(&statement, values).await
+            let statement = self.client.prepare_cached(sql).await?;
+            self.client.execute(&statement, values).await
         })
         .await
     }
 
     async fn execute_batch(&self, sql: &str) -> DbResult<()> {
-        self.receive(self.inner.batch_execute(sql)).await
+        self.receive(self.client.batch_execute(sql)).await
     }
 
     /// Waits for the result of a statement.
@@ -102,6 +101,15 @@ impl<'a> PostgresTransaction<'a> {
         } else {
             checked.await?
         })
+    }
+}
+
+impl Drop for PostgresTransaction<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            // The first poll sends the statement. The next use of the connection follows it.
+            drop(self.client.batch_execute("ROLLBACK").now_or_never());
+        }
     }
 }
 
@@ -192,13 +200,8 @@ impl Postgres<'_> {
     pub fn client(&self) -> &tokio_postgres::Client {
         match self {
             Self::Connection(client) => client,
-            Self::Transaction(transaction) => transaction.inner.client(),
+            Self::Transaction(transaction) => transaction.client,
         }
-    }
-
-    /// Returns the transaction of the driver.
-    pub fn inner(&self) -> DbResult<&tokio_postgres::Transaction<'_>> {
-        Ok(&self.transaction()?.inner)
     }
 
     fn transaction(&self) -> DbResult<&PostgresTransaction<'_>> {
@@ -206,12 +209,6 @@ impl Postgres<'_> {
             Self::Transaction(transaction) => Ok(transaction),
             Self::Connection(_) => Err(DbError::Invalid("a statement needs a transaction")),
         }
-    }
-}
-
-impl fmt::Debug for Postgres<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Postgres")
     }
 }
 

@@ -195,7 +195,7 @@ impl Replica {
                 Err(_) => return Outcome::Unavailable,
             },
         };
-        let Some(mut client) = self.connection(deadline).await else {
+        let Some(client) = self.connection(deadline).await else {
             return Outcome::Unavailable;
         };
         match timeout_at(deadline, self.has_replayed(&client, position, deadline)).await {
@@ -207,7 +207,7 @@ impl Replica {
                 return Outcome::Unavailable;
             }
         }
-        let read = timeout(READ_TIMEOUT, statements.run(&mut client, query)).await;
+        let read = timeout(READ_TIMEOUT, statements.run(&client, query)).await;
         match read {
             Ok(Err(BoardError::Internal(error))) => {
                 tracing::warn!(replica = self.number, %error, "read on a replica failed");

@@ -87,7 +87,7 @@ pub async fn status(connection: &Connection<'_>) -> db::DbResult<SchemaStatus> {
 pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
     match &tx.driver {
         Driver::Sqlite(sqlite) => Ok(sqlite::apply_migrations(sqlite, &SQLITE)?),
-        Driver::Postgres(postgres) => Ok(apply_migrations(postgres.inner()?, &POSTGRES).await?),
+        Driver::Postgres(postgres) => Ok(apply_migrations(postgres.client(), &POSTGRES).await?),
     }
 }
 
