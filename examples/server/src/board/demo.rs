@@ -252,6 +252,7 @@ impl<'a> DemoWriter<'a> {
             at,
             counts: actor.access(forum).counts,
             in_reply_to: None,
+            subscribe: false,
         };
         if let Some(thread) = self.threads.get(title) {
             let slot = PostSlot::next(self.tx, *thread).await?;
@@ -288,7 +289,8 @@ impl<'a> DemoWriter<'a> {
             receipt_requested: true,
             at: self.now.saturating_sub(DAY * message.days_ago),
         };
-        messages::deliver(self.tx, new, &[find(&self.members, message.to)?]).await?;
+        let to = find(&self.members, message.to)?;
+        messages::deliver(self.tx, new, &[to], false).await?;
         Ok(())
     }
 }

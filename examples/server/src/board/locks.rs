@@ -6,7 +6,7 @@
 
 use forum_api::model::{NewMessage, UserRef};
 
-use super::db::{self, Driver, Transaction, bind};
+use super::db::{self, Bound, Driver, Transaction, bind};
 use super::messages::recipients;
 use super::settings::RECIPIENTS_MAX;
 
@@ -76,10 +76,7 @@ const RECIPIENTS: &str = members!(
 impl LockTarget {
     /// Locks the thread of the target, and then the members: those of the target, and `member`.
     pub async fn lock(&self, tx: &Transaction<'_>, member: Option<i64>) -> db::DbResult<()> {
-        if is_exclusive(tx) {
-            return Ok(());
-        }
-        let (lock, id) = match self {
+        let (sql, id) = match self {
             Self::Nothing => return members(tx, &Vec::from_iter(member)).await,
             Self::Thread(id) => (THREAD, *id),
             Self::Post(id) => (POST, *id),
@@ -92,28 +89,39 @@ impl LockTarget {
             Self::Member(UserRef::Name(name)) => {
                 let name = name.to_ascii_lowercase();
                 let parameters = bind! { ":member": member, ":name": name };
-                return tx.any(NAMED, parameters).await.map(drop);
+                return lock(tx, NAMED, parameters).await;
             }
             Self::Recipients(message) => {
                 let parameters = bind! {
                     ":member": member, ":named": recipients::distinct(&message.to),
                     ":key": RECIPIENTS_MAX.key, ":default": i64::from(RECIPIENTS_MAX.default),
                 };
-                return tx.any(RECIPIENTS, parameters).await.map(drop);
+                return lock(tx, RECIPIENTS, parameters).await;
             }
         };
-        let parameters = bind! { ":member": member, ":id": id };
-        tx.any(lock, parameters).await.map(drop)
+        lock(tx, sql, bind! { ":member": member, ":id": id }).await
+    }
+}
+
+/// Locks the rows that a statement selects. Does nothing on SQLite.
+async fn lock(
+    tx: &Transaction<'_>,
+    sql: &'static str,
+    parameters: &[Bound<'_>],
+) -> db::DbResult<()> {
+    match tx.driver {
+        Driver::Sqlite(_) => Ok(()),
+        Driver::Postgres(_) => tx.any(sql, parameters).await.map(drop),
     }
 }
 
 pub async fn members(tx: &Transaction<'_>, ids: &[i64]) -> db::DbResult<()> {
-    let lock = "
+    let sql = "
         SELECT id FROM member WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE";
-    if is_exclusive(tx) || ids.is_empty() {
+    if ids.is_empty() {
         return Ok(());
     }
-    tx.any(lock, bind![array(ids)]).await.map(drop)
+    lock(tx, sql, bind![array(ids)]).await
 }
 
 /// Formats ids as an array of Postgres.
@@ -144,22 +152,10 @@ pub async fn posts(tx: &Transaction<'_>, posts: &[i64]) -> db::DbResult<()> {
             )
         ) ORDER BY id FOR NO KEY UPDATE",
     ];
-    if is_exclusive(tx) {
-        return Ok(());
-    }
-    for lock in STATEMENTS {
-        tx.any(lock, bind![array(posts)]).await?;
+    for sql in STATEMENTS {
+        lock(tx, sql, bind![array(posts)]).await?;
     }
     Ok(())
-}
-
-pub async fn forum(tx: &Transaction<'_>, id: i64) -> db::DbResult<()> {
-    let lock = "SELECT id FROM forum WHERE id = ?1 FOR NO KEY UPDATE";
-    if is_exclusive(tx) {
-        Ok(())
-    } else {
-        tx.any(lock, bind![id]).await.map(drop)
-    }
 }
 
 /// Locks the forum, or the forum of a thread, if the transaction runs again after a conflict. Conflicts are rare, and a
@@ -169,13 +165,13 @@ pub async fn forum_of_conflict(
     forum: Option<i64>,
     thread: Option<i64>,
 ) -> db::DbResult<()> {
-    let lock = "
+    let sql = "
         SELECT id FROM forum WHERE id = coalesce(:forum, (SELECT forum_id FROM thread WHERE id = :thread))
         FOR NO KEY UPDATE";
     match &tx.driver {
         Driver::Postgres(postgres) if postgres.is_repeated() => {
             let parameters = bind! { ":forum": forum, ":thread": thread };
-            tx.any(lock, parameters).await.map(drop)
+            lock(tx, sql, parameters).await
         }
         _ => Ok(()),
     }
@@ -183,28 +179,19 @@ pub async fn forum_of_conflict(
 
 /// Locks the authors of the visible posts of a thread.
 pub async fn authors(tx: &Transaction<'_>, thread: i64) -> db::DbResult<()> {
-    if is_exclusive(tx) {
-        return Ok(());
-    }
-    let find = "
-        SELECT DISTINCT author_id FROM post
-        WHERE thread_id = ?1 AND state = 'visible' AND author_id IS NOT NULL";
-    let authors = tx
-        .all(find, bind![thread], |row| row.value("author_id"))
-        .await?;
-    members(tx, &authors).await
+    let sql = "
+        SELECT id FROM member
+        WHERE id = ANY (ARRAY(SELECT DISTINCT author_id FROM post WHERE thread_id = ?1 AND state = 'visible'))
+        ORDER BY id FOR NO KEY UPDATE";
+    lock(tx, sql, bind![thread]).await
 }
 
 /// Locks a member and all administrators, so that two commands do not remove the last two administrators at the same
 /// time.
 pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> db::DbResult<()> {
-    if is_exclusive(tx) {
-        return Ok(());
-    }
-    let find = "SELECT id FROM member WHERE groups LIKE '%administrators%'";
-    let mut ids = tx.all(find, &[], |row| row.value("id")).await?;
-    ids.push(member);
-    members(tx, &ids).await
+    let sql = "
+        SELECT id FROM member WHERE id = ?1 OR groups LIKE '%administrators%' ORDER BY id FOR NO KEY UPDATE";
+    lock(tx, sql, bind![member]).await
 }
 
 /// Waits for all other writes, and blocks new writes until the end of the transaction. Reads continue. Postgres plans
@@ -219,14 +206,6 @@ pub async fn board(tx: &Transaction<'_>) -> db::DbResult<()> {
 
 /// Excludes other transactions that add forums.
 pub async fn forum_tree(tx: &Transaction<'_>) -> db::DbResult<()> {
-    let lock = "SELECT pg_advisory_xact_lock(hashtextextended('board forums', 0))";
-    if is_exclusive(tx) {
-        Ok(())
-    } else {
-        tx.any(lock, &[]).await.map(drop)
-    }
-}
-
-fn is_exclusive(tx: &Transaction<'_>) -> bool {
-    matches!(tx.driver, Driver::Sqlite(_))
+    let sql = "SELECT pg_advisory_xact_lock(hashtextextended('board forums', 0))";
+    lock(tx, sql, &[]).await
 }

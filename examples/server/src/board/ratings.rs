@@ -3,9 +3,7 @@
 use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::{
-    Author, ForumId, Member, NewRating, PostId, Rating, Timestamp, UserId, UserRef, is_blank,
-};
+use forum_api::model::{Author, ForumId, NewRating, PostId, Rating, Timestamp, UserRef, is_blank};
 use forum_api::webhook::{Event, ForumSummary};
 
 use super::access::actor::Actor;
@@ -34,26 +32,35 @@ pub async fn rate(
         Some(post) => Some(find_post(tx, actor, member, post, texts).await?),
         None => None,
     };
-    let settings = SettingValues::load(tx).await?;
-    let new = RatingInsert {
-        member,
-        rater: actor.member,
-        post: post.map(|post| post.id),
-        points: rate.points,
-        comment: comment(&rate, &settings, texts)?,
-        at: events.now,
+    let post_id = post.map(|post| post.id);
+    let raters = (actor.member, member);
+    let (settings, is_rated, oldest) = load_limits(tx, raters, post_id, events.now).await?;
+    let comment = comment(&rate, &settings, texts)?;
+    if is_rated {
+        let text = post.map_or(texts.member_rated, |_| texts.post_rated);
+        return Err(BoardError::conflict(text));
+    }
+    let now = events.now;
+    let most = settings.of(&RATINGS_PER_DAY);
+    check_frequency(oldest, now, most, DAY, texts.too_many_ratings)?;
+    let parameters = bind! {
+        ":member": member, ":rater": actor.member, ":post": post_id, ":points": rate.points,
+        ":comment": comment, ":at": now,
     };
-    new.check_limits(tx, settings.of(&RATINGS_PER_DAY), texts)
-        .await?;
-    let rating = new.insert(tx).await?;
-    let forum = post.map(|post| post.forum);
+    let id = tx.execute_all(&INSERT, parameters).await?;
+    let id = id.ok_or(db::DbError::Invalid("the rating has no id"))?;
     let reputation = rated.reputation + rate.points;
-    let rating = new.answer(rating, reputation, forum.map(ForumId::from));
+    let mut rating = Rating::new(id.into(), member.into(), rate.points, reputation, now);
+    let forum = post.map(|post| post.forum);
+    rating.post_id = post_id.map(PostId::from);
+    rating.forum_id = forum.map(ForumId::from);
+    rating.comment = comment.into();
     if post.is_none_or(|post| post.public) && events.has_endpoints {
         let (rater, forum) = rater_and_forum(tx, events.actor, forum).await?;
-        let rated = author(rated);
+        let mut author = Author::new(rated.user_id, rated.username);
+        author.avatar_url = rated.avatar_url;
         events.record(|meta| {
-            Event::member_rated(meta, &rating, &rated, forum.as_ref(), rater.as_ref())
+            Event::member_rated(meta, &rating, &author, forum.as_ref(), rater.as_ref())
         })?;
     }
     Ok(rating)
@@ -64,7 +71,7 @@ async fn rater_and_forum(
     connection: &Connection<'_>,
     actor: Option<i64>,
     forum: Option<i64>,
-) -> BoardResult<(Option<Author>, Option<ForumSummary>)> {
+) -> db::DbResult<(Option<Author>, Option<ForumSummary>)> {
     let query = "
         SELECT
             actor.id AS actor_id, actor.username AS actor_name, actor.avatar_url AS actor_avatar,
@@ -73,7 +80,7 @@ async fn rater_and_forum(
         LEFT JOIN member AS actor ON actor.id = :actor
         LEFT JOIN forum ON forum.id = :forum";
     let parameters = bind! { ":actor": actor, ":forum": forum };
-    let found = connection
+    connection
         .one(query, parameters, |row| {
             let actor = row.author(["actor_id", "actor_name", "actor_avatar"])?;
             let forum_id = row.maybe_id("forum_id")?;
@@ -82,14 +89,7 @@ async fn rater_and_forum(
             let forum = forum.map(|(forum_id, title)| ForumSummary { forum_id, title });
             Ok((actor, forum))
         })
-        .await;
-    Ok(found?)
-}
-
-fn author(profile: Member) -> Author {
-    let mut author = Author::new(profile.user_id, profile.username);
-    author.avatar_url = profile.avatar_url;
-    author
+        .await
 }
 
 /// Checks the points and returns the comment.
@@ -146,40 +146,18 @@ async fn find_post(
     subject.await?.ok_or_else(absent)
 }
 
-/// A rating with valid points and comment.
-struct RatingInsert<'a> {
-    member: i64,
-    rater: Option<i64>,
+/// Returns the settings, whether `rater` has rated the post before or, without a post, the member within a day, and the
+/// time of the oldest of the last N ratings within a day, where N is the daily limit.
+async fn load_limits(
+    tx: &Transaction<'_>,
+    (rater, member): (Option<i64>, i64),
     post: Option<i64>,
-    points: i64,
-    comment: &'a str,
-    at: Timestamp,
-}
-
-impl RatingInsert<'_> {
-    /// Checks that the rater has not rated the post before, and the daily limit. Without a post, checks that the rater has
-    /// not rated the member within a day.
-    async fn check_limits(
-        &self,
-        tx: &Transaction<'_>,
-        most: u32,
-        texts: &Texts,
-    ) -> BoardResult<()> {
-        let day_ago = self.at.saturating_sub(DAY);
-        let (since, until, text) = match self.post {
-            Some(_) => (i64::MIN, i64::MAX, texts.post_rated),
-            None => (
-                day_ago.as_millis(),
-                self.at.saturating_add(DAY).as_millis(),
-                texts.member_rated,
-            ),
-        };
-        let parameters = bind! {
-            ":rater": self.rater, ":member": self.member, ":post": self.post, ":since": since,
-            ":until": until, ":now": self.at, ":day_ago": day_ago, ":others": i64::from(most) - 1,
-        };
-        let query = "
-            SELECT
+    now: Timestamp,
+) -> db::DbResult<(SettingValues, bool, Option<Timestamp>)> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT
+                {},
                 EXISTS (
                     SELECT 1 FROM rating
                     WHERE rater_id = :rater AND member_id = :member AND post_id IS NOT DISTINCT FROM :post
@@ -188,47 +166,32 @@ impl RatingInsert<'_> {
                 (
                     SELECT created_at FROM rating
                     WHERE rater_id = :rater AND created_at > :day_ago AND created_at <= :now
-                    ORDER BY created_at DESC LIMIT 1 OFFSET :others
-                ) AS oldest";
-        let (is_rated, oldest) = tx
-            .one(query, parameters, |row| {
-                Ok((row.value("is_rated")?, row.value("oldest")?))
-            })
-            .await?;
-        if is_rated {
-            return Err(BoardError::conflict(text));
-        }
-        check_frequency(oldest, self.at, most, DAY, texts.too_many_ratings)
-    }
-
-    /// Inserts the rating, and returns its id.
-    async fn insert(&self, tx: &Transaction<'_>) -> db::DbResult<i64> {
-        let parameters = bind! {
-            ":member": self.member, ":rater": self.rater, ":post": self.post,
-            ":points": self.points, ":comment": self.comment, ":at": self.at,
-        };
-        let rating = tx
-            .execute_all(
-                &[
-                    "UPDATE member SET reputation = reputation + :points WHERE id = :member",
-                    "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
-                    VALUES (:member, :rater, :post, :points, :comment, :at) RETURNING id",
-                ],
-                parameters,
-            )
-            .await?;
-        rating.ok_or(db::DbError::Invalid("the rating has no id"))
-    }
-
-    fn answer(&self, rating: i64, reputation: i64, forum_id: Option<ForumId>) -> Rating {
-        let member = UserId::from(self.member);
-        let mut rating = Rating::new(rating.into(), member, self.points, reputation, self.at);
-        rating.post_id = self.post.map(PostId::from);
-        rating.forum_id = forum_id;
-        rating.comment = self.comment.into();
-        rating
-    }
+                    ORDER BY created_at DESC LIMIT 1
+                    OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1
+                ) AS oldest",
+            SettingValues::COLUMN,
+        )
+    });
+    let day_ago = now.saturating_sub(DAY);
+    let within_a_day = (day_ago.as_millis(), now.saturating_add(DAY).as_millis());
+    let (since, until) = post.map_or(within_a_day, |_| (i64::MIN, i64::MAX));
+    let parameters = bind! {
+        ":rater": rater, ":member": member, ":post": post, ":since": since, ":until": until,
+        ":now": now, ":day_ago": day_ago, ":key": RATINGS_PER_DAY.key,
+        ":default": i64::from(RATINGS_PER_DAY.default),
+    };
+    tx.one(&QUERY, parameters, |row| {
+        let settings = SettingValues::read(row)?;
+        Ok((settings, row.value("is_rated")?, row.value("oldest")?))
+    })
+    .await
 }
+
+const INSERT: [&str; 2] = [
+    "UPDATE member SET reputation = reputation + :points WHERE id = :member",
+    "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
+    VALUES (:member, :rater, :post, :points, :comment, :at) RETURNING id",
+];
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {

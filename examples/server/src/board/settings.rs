@@ -9,7 +9,7 @@ use forum_api::model::Timestamp;
 use forum_api::{BoardDescription, async_trait};
 use serde_json::Value;
 
-use super::db::{Connection, DbError, DbResult, Row, Transaction, bind};
+use super::db::{Connection, DbResult, Row, Transaction, bind};
 use super::edit_rules::EditWindow;
 
 /// A setting of the board.
@@ -196,19 +196,15 @@ impl SettingValues {
         Ok(Self(stored.into_iter().collect()))
     }
 
-    /// Column of all stored settings, in SQLite and in Postgres: a JSON object, or null.
-    pub const COLUMN: [&str; 2] = [
-        "(SELECT json_group_object(key, value) FROM setting) AS settings",
-        "(SELECT CAST(json_object_agg(key, value) AS TEXT) FROM setting) AS settings",
-    ];
+    /// Column that [`read`](Self::read) expects: a line for each stored setting, or null.
+    pub const COLUMN: &str =
+        "(SELECT string_agg(key || '=' || value, '\n') FROM setting) AS settings";
 
     pub fn read(row: &Row<'_>) -> DbResult<Self> {
-        let stored = row
-            .text("settings")?
-            .map_or(Ok(HashMap::new()), serde_json::from_str);
-        Ok(Self(stored.map_err(|_| {
-            DbError::Invalid("the settings are malformed")
-        })?))
+        let lines = row.text("settings")?.unwrap_or_default().lines();
+        let stored = lines.filter_map(|line| line.split_once('='));
+        let stored = stored.map(|(key, value)| (key.into(), value.into()));
+        Ok(Self(stored.collect()))
     }
 
     pub fn of<T: SettingType>(&self, setting: &Setting<T>) -> T {

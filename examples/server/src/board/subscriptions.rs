@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use forum_api::host::{BoardError, BoardResult, CreateOutcome};
 use forum_api::model::{
     List, Page, PageKey, Subscription, SubscriptionFilter, SubscriptionTarget,
-    SubscriptionTargetKind, Timestamp,
+    SubscriptionTargetKind,
 };
 
 use super::access::actor::Actor;
 use super::access::visibility::{self, ContentRef, Visibility, sees_forum, sees_thread};
-use super::db::{self, Connection, Row, Transaction, bind};
+use super::db::{self, Connection, Row, bind};
 use super::events::Command;
 
 const SELECT: &str = "
@@ -67,44 +67,27 @@ pub async fn subscribe(
     let absent = || BoardError::not_found(texts.unknown_target);
     let key = key(&subscription_target).ok_or_else(absent)?;
     let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
-    let is_new = add(tx, actor, forum, key, events.now).await?;
+    let (target, id) = key;
+    let insert = "
+        INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
+        VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING";
+    let parameters = bind! {
+        ":member": actor.member, ":forum": forum, ":target": target_name(target), ":id": id,
+        ":now": events.now,
+    };
+    let added = tx.execute(insert, parameters).await?;
     let subscription = load(tx, actor, key).await?;
-    Ok(if is_new {
+    Ok(if added > 0 {
         CreateOutcome::Created(subscription)
     } else {
         CreateOutcome::Existing(subscription)
     })
 }
 
-/// Adds a subscription and returns whether it is new.
-async fn add(
-    tx: &Transaction<'_>,
-    actor: &Actor,
-    forum: i64,
-    (target, id): (SubscriptionTargetKind, i64),
-    now: Timestamp,
-) -> db::DbResult<bool> {
-    let insert = "
-        INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
-        VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING";
-    let parameters = bind! {
-        ":member": actor.member, ":forum": forum, ":target": target_name(target), ":id": id, ":now": now,
-    };
-    let insert = tx.execute(insert, parameters).await;
-    Ok(insert? > 0)
-}
-
-/// Subscribes the member to a thread.
-pub async fn add_thread(
-    tx: &Transaction<'_>,
-    actor: &Actor,
-    forum: i64,
-    thread: i64,
-    now: Timestamp,
-) -> db::DbResult<()> {
-    let target = (SubscriptionTargetKind::Thread, thread);
-    add(tx, actor, forum, target, now).await.map(drop)
-}
+/// Subscribes the author of a new post to its thread.
+pub const ADD_THREAD: &str = "
+    INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
+    VALUES (:author, :forum, 'thread', :thread, :written_at) ON CONFLICT DO NOTHING";
 
 /// Removes a subscription, also of hidden content.
 pub async fn unsubscribe(

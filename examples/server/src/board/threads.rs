@@ -16,9 +16,9 @@ use super::markdown::BodyHtml;
 use super::posts::post_events::{EventScope, STARTED};
 use super::posts::post_insert::{self, PostInsert, PostTimes, TIMES, TimesParams};
 use super::posts::public_post::PublicPost;
-use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};
+use super::settings::{BODY_MAX, POSTS_PER_HOUR, SettingValues, TITLE_MAX};
 use super::thread_row::{COLUMNS, JOINS, read_thread};
-use super::{polls, posts, rules, subscriptions};
+use super::{polls, posts, rules};
 
 /// Query of a list: scans the index by activity from the page key on. The statements for SQLite and for Postgres.
 ///
@@ -104,29 +104,24 @@ impl StartContext {
         member: Option<i64>,
         now: Timestamp,
     ) -> BoardResult<Self> {
-        static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
-            SettingValues::COLUMN.map(|settings| {
-                format!(
-                    "SELECT {}, {settings}, times.*
-                    FROM forum LEFT JOIN member AS actor ON actor.id = :member CROSS JOIN ({TIMES}) AS times
-                    WHERE forum.id = :forum",
-                    EventScope::COLUMNS
-                )
-            })
+        static QUERY: LazyLock<String> = LazyLock::new(|| {
+            format!(
+                "SELECT {}, {}, times.*
+                FROM forum LEFT JOIN member AS actor ON actor.id = :member CROSS JOIN ({TIMES}) AS times
+                WHERE forum.id = :forum",
+                EventScope::COLUMNS,
+                SettingValues::COLUMN,
+            )
         });
-        let times = TimesParams::new(member, now);
-        tx.first(
-            tx.on(&QUERIES),
-            &times.with(bind! { ":forum": forum }),
-            |row| {
-                Ok(Self {
-                    forum_title: row.value("forum_title")?,
-                    author: row.author(["actor_id", "actor_name", "actor_avatar"])?,
-                    settings: SettingValues::read(row)?,
-                    times: PostTimes::read(row)?,
-                })
-            },
-        )
+        let times = TimesParams::new(member, &POSTS_PER_HOUR, now);
+        tx.first(&QUERY, &times.with(bind! { ":forum": forum }), |row| {
+            Ok(Self {
+                forum_title: row.value("forum_title")?,
+                author: row.author(["actor_id", "actor_name", "actor_avatar"])?,
+                settings: SettingValues::read(row)?,
+                times: PostTimes::read(row)?,
+            })
+        })
         .await?
         .ok_or(BoardError::PathNotFound)
     }
@@ -158,15 +153,13 @@ pub async fn start(
         at: events.now,
         counts: access.counts,
         in_reply_to: None,
+        subscribe: new.subscribe,
     };
     let slot = post_insert::thread(tx, forum, title, first).await?;
     let poll = match &poll {
         Some(poll) => Some(polls::add(tx, slot.thread, poll).await?),
         None => None,
     };
-    if new.subscribe {
-        subscriptions::add_thread(tx, actor, forum, slot.thread, events.now).await?;
-    }
     let post = posts::new_post(&slot, context.author.clone(), first)?;
     let mut thread = Thread::new(
         slot.thread.into(),

@@ -244,6 +244,7 @@ mod tests {
             at: now.saturating_add(YEAR),
             counts: false,
             in_reply_to: None,
+            subscribe: false,
         };
         post_insert::thread(tx, 1, "x", new).await?;
         generator.generate(tx, 5).await

@@ -15,32 +15,28 @@ pub struct MessageInsert<'a> {
     pub at: Timestamp,
 }
 
-/// Delivers a message, stores a copy for its sender, and returns the id of that copy.
+/// Delivers a message, and stores a copy for its sender. A receipt does not count for the quota and has no sender's copy.
+/// Returns the id of the last copy.
 pub async fn deliver(
     tx: &Transaction<'_>,
     message: MessageInsert<'_>,
     recipients: &[i64],
+    is_receipt: bool,
 ) -> db::DbResult<i64> {
     let parameters = bind! {
-        ":text": text(tx, message, false).await?, ":recipients": json(recipients)?, ":at": message.at,
-        ":counts": true, ":sender": Some(message.sender),
+        ":sender": message.sender, ":subject": message.subject, ":body": message.body,
+        ":html": message.html, ":requested": message.receipt_requested, ":is_receipt": is_receipt,
     };
-    let sent = tx.execute_all(&[COUNT, COPIES], parameters).await?;
-    sent.ok_or(db::DbError::Invalid("the copy has no id"))
-}
-
-/// Delivers a receipt, which does not count for the quota and has no sender's copy.
-pub async fn notify(
-    tx: &Transaction<'_>,
-    message: MessageInsert<'_>,
-    recipient: i64,
-) -> db::DbResult<()> {
-    let no_sender: Option<i64> = None;
+    let insert = "
+        INSERT INTO message (sender_id, subject, body, body_html, receipt_requested, is_receipt)
+        VALUES (:sender, :subject, :body, :html, :requested, :is_receipt) RETURNING id";
+    let text = tx.insert(insert, parameters).await?;
     let parameters = bind! {
-        ":text": text(tx, message, true).await?, ":recipients": json(&[recipient])?,
-        ":at": message.at, ":counts": false, ":sender": no_sender,
+        ":text": text, ":recipients": json(recipients)?, ":at": message.at, ":counts": !is_receipt,
+        ":sender": (!is_receipt).then_some(message.sender),
     };
-    tx.execute_all(&[COUNT, COPIES], parameters).await.map(drop)
+    let copy = tx.execute_all(&[COUNT, COPIES], parameters).await?;
+    copy.ok_or(db::DbError::Invalid("the copy has no id"))
 }
 
 const COUNT: &str = "
@@ -59,23 +55,6 @@ const COPIES: &str = "
         SELECT 0, CAST(:sender AS BIGINT), 'sent', CAST(:at AS BIGINT) WHERE CAST(:sender AS BIGINT) IS NOT NULL
     ) AS copies
     ORDER BY folder, key RETURNING id";
-
-async fn text(
-    tx: &Transaction<'_>,
-    message: MessageInsert<'_>,
-    is_receipt: bool,
-) -> db::DbResult<i64> {
-    let parameters = bind! {
-        ":sender": message.sender, ":subject": message.subject, ":body": message.body,
-        ":html": message.html, ":requested": message.receipt_requested, ":is_receipt": is_receipt,
-    };
-    tx.insert(
-        "INSERT INTO message (sender_id, subject, body, body_html, receipt_requested, is_receipt)
-         VALUES (:sender, :subject, :body, :html, :requested, :is_receipt) RETURNING id",
-        parameters,
-    )
-    .await
-}
 
 pub const fn stored(folder: Folder) -> &'static str {
     match folder {

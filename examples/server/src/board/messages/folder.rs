@@ -7,7 +7,7 @@ use forum_api::model::{
     Author, Folder, List, Message, MessageFilter, MessageSummary, Page, PageKey, Timestamp,
 };
 
-use super::copies::{MessageInsert, notify, stored};
+use super::copies::{MessageInsert, deliver, stored};
 use crate::board::db::{self, Connection, Row, Transaction, bind};
 use crate::board::markdown;
 use crate::board::texts::Texts;
@@ -174,7 +174,7 @@ pub async fn mark_read(
             receipt_requested: false,
             at: now,
         };
-        notify(tx, receipt, sender).await?;
+        deliver(tx, receipt, &[sender], true).await?;
     }
     Ok(true)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::UserRef;
+use forum_api::model::{Author, UserRef};
 use serde_json::{Value, json};
 
 use crate::board::db::{self, Connection, Row, bind};
@@ -26,7 +26,7 @@ pub(in crate::board) use id;
 const FIND: &str = concat!(
     "
     SELECT
-        member.id, member.username, member.inbox_used,
+        member.id, member.username, member.avatar_url, member.inbox_used,
         EXISTS (SELECT 1 FROM member_ignore WHERE member_id = member.id AND ignored_id = :sender)
             AS ignores_sender
     FROM json_each(:named) AS named
@@ -38,13 +38,12 @@ const FIND: &str = concat!(
 
 #[derive(Clone, Debug)]
 struct Recipient {
-    id: i64,
-    name: String,
+    author: Author,
     inbox_used: i64,
     ignores_sender: bool,
 }
 
-/// Returns the ids of the members in `to`, in order and without duplicates, if all of them accept a message from
+/// Returns the members in `to`, in order and without duplicates, if all of them accept a message from
 /// `sender`. Banned members accept messages.
 pub async fn find_recipients(
     connection: &Connection<'_>,
@@ -52,18 +51,19 @@ pub async fn find_recipients(
     to: &[UserRef],
     settings: &SettingValues,
     texts: &Texts,
-) -> BoardResult<Vec<i64>> {
+) -> BoardResult<Vec<Author>> {
     let most = settings.of(&RECIPIENTS_MAX);
-    let named = named(to, most, texts)?;
-    let found = look_up(connection, sender, &named).await?;
-    let unknown = || BoardError::not_found(texts.recipient_unknown);
-    let found = found.ok_or_else(unknown)?;
+    let named = named(to, most, texts)?.to_string();
+    let parameters = bind! { ":named": named, ":sender": sender };
+    let found = connection.all(FIND, parameters, recipient).await?;
+    let found = found.into_iter().collect::<Option<Vec<_>>>();
+    let found = found.ok_or_else(|| BoardError::not_found(texts.recipient_unknown))?;
     if found.len() > most as usize {
         return Err(too_many(most, texts));
     }
     let quota = settings.of(&INBOX_QUOTA);
     let accepting = found
-        .iter()
+        .into_iter()
         .map(|recipient| recipient.check_accepts(quota, texts));
     accepting.collect()
 }
@@ -104,28 +104,13 @@ fn name(user: &UserRef) -> Value {
     }
 }
 
-/// Looks up the named members. Returns `None` if one of them does not exist.
-async fn look_up(
-    connection: &Connection<'_>,
-    sender: i64,
-    named: &Value,
-) -> db::DbResult<Option<Vec<Recipient>>> {
-    let named = named.to_string();
-    let parameters = bind! { ":named": named, ":sender": sender };
-    Ok(connection
-        .all(FIND, parameters, recipient)
-        .await?
-        .into_iter()
-        .collect())
-}
-
+/// Returns `None` for an unknown member.
 fn recipient(row: &Row<'_>) -> db::DbResult<Option<Recipient>> {
-    let Some(id) = row.value("id")? else {
+    let Some(author) = row.author(["id", "username", "avatar_url"])? else {
         return Ok(None);
     };
     Ok(Some(Recipient {
-        id,
-        name: row.value("username")?,
+        author,
         inbox_used: row.value("inbox_used")?,
         ignores_sender: row.value("ignores_sender")?,
     }))
@@ -136,18 +121,16 @@ fn too_many(most: u32, texts: &Texts) -> BoardError {
 }
 
 impl Recipient {
-    /// Returns the member's id. Fails if the member ignores the sender, or if the inbox has reached its quota.
-    fn check_accepts(&self, quota: u32, texts: &Texts) -> BoardResult<i64> {
+    /// Returns the member. Fails if the member ignores the sender, or if the inbox has reached its quota.
+    fn check_accepts(self, quota: u32, texts: &Texts) -> BoardResult<Author> {
+        let name = &self.author.username;
         if self.ignores_sender {
-            return Err(BoardError::forbidden(fill(
-                texts.sender_ignored,
-                &self.name,
-            )));
+            return Err(BoardError::forbidden(fill(texts.sender_ignored, name)));
         }
-        let has_capacity = self.inbox_used < i64::from(quota);
-        has_capacity
-            .then_some(self.id)
-            .ok_or_else(|| BoardError::validation("to", fill(texts.inbox_full, &self.name)))
+        if self.inbox_used >= i64::from(quota) {
+            return Err(BoardError::validation("to", fill(texts.inbox_full, name)));
+        }
+        Ok(self.author)
     }
 }
 
@@ -185,12 +168,11 @@ mod tests {
     #[test]
     fn an_inbox_is_full_at_its_quota_and_an_ignored_sender_is_refused_first() {
         let bob = |inbox_used, ignores_sender| Recipient {
-            id: 7,
-            name: "bob".into(),
+            author: Author::new(7.into(), "bob"),
             inbox_used,
             ignores_sender,
         };
-        assert_eq!(bob(9, false).check_accepts(10, TEXTS).unwrap(), 7);
+        assert!(bob(9, false).check_accepts(10, TEXTS).is_ok());
         let full = bob(10, false).check_accepts(10, TEXTS).unwrap_err();
         assert_eq!(full.to_string(), "to: the inbox of bob is full.");
         let ignored = bob(10, true).check_accepts(10, TEXTS).unwrap_err();

@@ -3,11 +3,10 @@
 use std::sync::LazyLock;
 
 use forum_api::host::BoardResult;
-use forum_api::model::{Message, NewMessage, Timestamp, UserId};
+use forum_api::model::{Author, Folder, Message, MessageSummary, NewMessage, Timestamp, UserId};
 use forum_api::webhook::Event;
 
 use super::copies::{MessageInsert, deliver};
-use super::folder::load;
 use super::recipients::find_recipients;
 use crate::board::db::{Connection, DbResult, bind};
 use crate::board::events::Command;
@@ -23,7 +22,7 @@ pub async fn send(
     new: NewMessage,
     html: BodyHtml,
 ) -> BoardResult<Message> {
-    let (settings, oldest) = load_limits(tx, sender, events.now).await?;
+    let (settings, author, oldest) = load_limits(tx, sender, events.now).await?;
     let subject = rules::check_single_line(
         "subject",
         &new.subject,
@@ -55,37 +54,49 @@ pub async fn send(
         receipt_requested: new.request_receipt,
         at: events.now,
     };
-    let copy = deliver(tx, message, &recipients).await?;
-    let recipients: Vec<_> = recipients.into_iter().map(UserId::from).collect();
-    events.record(|meta| Event::message_sent(meta, &copy.into(), &sender.into(), &recipients))?;
-    load(tx, sender, copy).await
+    let ids: Vec<_> = recipients.iter().map(|to| to.user_id.clone()).collect();
+    let to = ids
+        .iter()
+        .map(UserId::to_i64)
+        .collect::<Result<Vec<_>, _>>()?;
+    let copy = deliver(tx, message, &to, false).await?;
+    events.record(|meta| Event::message_sent(meta, &copy.into(), &sender.into(), &ids))?;
+    let mut summary = MessageSummary::new(copy.into(), Folder::Sent, subject, message.at);
+    summary.sender = author;
+    summary.recipients = recipients;
+    summary.read = true;
+    summary.read_at = Some(message.at);
+    summary.receipt_requested = message.receipt_requested;
+    Ok(Message::new(summary, message.body, message.html))
 }
 
-/// Returns the settings, and the time of the oldest of the last N messages within an hour, where N is the hourly limit.
+/// Returns the settings, the sender, and the time of the oldest of the last N messages within an hour, where N is the
+/// hourly limit.
 async fn load_limits(
     connection: &Connection<'_>,
     sender: i64,
     now: Timestamp,
-) -> DbResult<(SettingValues, Option<Timestamp>)> {
-    static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
-        SettingValues::COLUMN.map(|settings| {
-            format!(
-                "SELECT {settings}, (
-                    SELECT sent_at FROM message_copy
-                    WHERE owner_id = :sender AND folder = 'sent' AND sent_at > :since AND sent_at <= :now
-                    ORDER BY sent_at DESC LIMIT 1
-                    OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1
-                ) AS oldest"
-            )
-        })
+) -> DbResult<(SettingValues, Option<Author>, Option<Timestamp>)> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT {}, id, username, avatar_url, (
+                SELECT sent_at FROM message_copy
+                WHERE owner_id = :sender AND folder = 'sent' AND sent_at > :since AND sent_at <= :now
+                ORDER BY sent_at DESC LIMIT 1
+                OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1
+            ) AS oldest
+            FROM member WHERE id = :sender",
+            SettingValues::COLUMN,
+        )
     });
     let parameters = bind! {
         ":sender": sender, ":now": now, ":since": now.saturating_sub(rules::HOUR),
         ":key": MESSAGES_PER_HOUR.key, ":default": i64::from(MESSAGES_PER_HOUR.default),
     };
     connection
-        .one(connection.on(&QUERIES), parameters, |row| {
-            Ok((SettingValues::read(row)?, row.value("oldest")?))
+        .one(&QUERY, parameters, |row| {
+            let author = row.author(["id", "username", "avatar_url"])?;
+            Ok((SettingValues::read(row)?, author, row.value("oldest")?))
         })
         .await
 }

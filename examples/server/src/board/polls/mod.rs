@@ -14,12 +14,13 @@ use crate::board::access::actor::Actor;
 use crate::board::access::visibility::{Visibility, sees_thread};
 use crate::board::db::{self, Connection, Row, Transaction, bind, json};
 use crate::board::events::{Command, EventRecorder};
-use crate::board::posts::edit_limit;
+use crate::board::posts::edit_limit::{self, OLDEST};
 use crate::board::posts::post_events::EventScope;
+use crate::board::posts::post_insert::TimesParams;
 use crate::board::rules::check_version;
 use crate::board::settings::{EDITS_PER_HOUR, OPTIONS_MAX, SettingValues, TITLE_MAX};
 use crate::board::texts::Texts;
-use poll_rules::{Limits, PollChoice, PollDraft, PollEditor};
+use poll_rules::{Limits, PollDraft, PollEditor};
 
 /// Reads the poll of a thread.
 pub async fn of_thread(
@@ -47,7 +48,7 @@ pub async fn vote(
     poll: i64,
     vote: NewVote,
 ) -> BoardResult<InForum<Poll>> {
-    let mut found = with_id(tx, actor, poll, events.now).await?;
+    let mut found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     poll_rules::check_not_deleted(found.state, texts)?;
     let chosen = poll_rules::vote(&found.poll, &vote, texts)?;
     write_vote(tx, &mut found.poll, poll, actor.member, &chosen).await?;
@@ -59,25 +60,23 @@ pub async fn edit(
     poll: i64,
     edit: PollUpdate,
 ) -> BoardResult<InForum<Poll>> {
-    let found = with_id(tx, actor, poll, events.now).await?;
+    let found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     poll_rules::check_not_deleted(found.state, texts)?;
     let editor = found.editor(actor);
     poll_rules::check_may_edit(editor, found.locked, texts)?;
     check_version(edit.expected_version, found.poll.version, texts)?;
-    let settings = SettingValues::load(tx).await?;
+    let (settings, oldest_edit, largest_vote) = load_limits(tx, actor, poll, events.now).await?;
     let draft = poll_rules::apply_update(&found.poll, &edit, limits(&settings), texts)?;
     poll_rules::check_newcomers_edit(&found.poll, &draft, found.state, actor.groups, texts)?;
     if !editor.moderator {
-        let largest_vote = largest_vote(tx, poll).await?;
         poll_rules::check_writers_edit(&found.poll, &draft, largest_vote, texts)?;
     }
     if poll_rules::is_unchanged(&found.poll, &draft) {
         return Ok(found.into_in_forum());
     }
-    let most = settings.of(&EDITS_PER_HOUR);
-    edit_limit::check(tx, actor, events.now, most, texts).await?;
-    update(tx, actor, poll, &draft, events.now).await?;
-    let found = with_id(tx, actor, poll, events.now).await?;
+    edit_limit::check(actor, oldest_edit, &settings, events.now, texts)?;
+    update(tx, actor, (poll, &found.poll), &draft, events.now).await?;
+    let found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     found.record_change(tx, events, Event::poll_updated).await
 }
 
@@ -86,6 +85,32 @@ fn limits(settings: &SettingValues) -> Limits {
         text: settings.of(&TITLE_MAX),
         options: settings.of(&OPTIONS_MAX),
     }
+}
+
+/// Returns the settings, the time of the oldest of the last edits, and the largest number of options of one vote; 0 without
+/// votes.
+async fn load_limits(
+    tx: &Transaction<'_>,
+    actor: &Actor,
+    poll: i64,
+    now: Timestamp,
+) -> db::DbResult<(SettingValues, Option<Timestamp>, i64)> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT {}, {OLDEST}, coalesce(max(options), 0) AS largest_vote
+            FROM (
+                SELECT count(*) AS options FROM ballot JOIN vote ON vote.ballot_id = ballot.id
+                WHERE ballot.poll_id = :poll GROUP BY ballot.id
+            ) AS votes",
+            SettingValues::COLUMN,
+        )
+    });
+    let times = TimesParams::new(actor.member, &EDITS_PER_HOUR, now);
+    tx.one(&QUERY, &times.with(bind! { ":poll": poll }), |row| {
+        let (oldest, largest) = (row.value("oldest_edit")?, row.value("largest_vote")?);
+        Ok((SettingValues::read(row)?, oldest, largest))
+    })
+    .await
 }
 
 /// A poll with the properties of its thread that the rules read.
@@ -155,15 +180,6 @@ fn query(key: &str) -> String {
     format!("{SELECT} WHERE {key} = :key AND {sees} ORDER BY option.position")
 }
 
-async fn with_id(
-    connection: &Connection<'_>,
-    actor: &Actor,
-    poll: i64,
-    now: Timestamp,
-) -> BoardResult<PollRow> {
-    find(connection, actor, &WITH_ID, poll, now).await
-}
-
 async fn find(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -215,46 +231,99 @@ fn add_option(poll: &mut Poll, row: &Row<'_>) -> db::DbResult<()> {
     Ok(())
 }
 
+/// Inserts a poll.
+macro_rules! insert {
+    () => {
+        "INSERT INTO poll (thread_id, question, max_choices, can_change_vote, closes_at)
+        VALUES (:thread, :question, :max_choices, :can_change_vote, :closes_at)"
+    };
+}
+
+/// Inserts the options of a new poll, which `poll` selects.
+macro_rules! insert_options {
+    ($poll:literal) => {
+        concat!(
+            "INSERT INTO poll_option (poll_id, position, text)
+            SELECT poll.id, key, value ->> 'text' FROM ",
+            $poll,
+            " AS poll CROSS JOIN json_each(:options) AS option RETURNING poll_id"
+        )
+    };
+}
+
 /// Adds a poll to a thread, and returns its id.
 pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> BoardResult<i64> {
+    const ON_SQLITE: &[&str] = &[
+        insert!(),
+        insert_options!("(SELECT id FROM poll WHERE thread_id = :thread)"),
+    ];
+    const ON_POSTGRES: &[&str] = &[concat!(
+        "WITH new AS (",
+        insert!(),
+        " RETURNING id) ",
+        insert_options!("new")
+    )];
     let parameters = bind! {
         ":thread": thread, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
+        ":options": json(draft.options.as_deref().unwrap_or_default())?,
     };
-    let insert = tx.insert(
-        "INSERT INTO poll (thread_id, question, max_choices, can_change_vote, closes_at)
-         VALUES (:thread, :question, :max_choices, :can_change_vote, :closes_at) RETURNING id",
-        parameters,
-    );
-    let options = draft.options.as_deref().unwrap_or_default();
-    let poll = insert.await?;
-    upsert_options(tx, poll, options).await?;
-    Ok(poll)
+    let statements = tx.dialect(ON_SQLITE, ON_POSTGRES);
+    let poll = tx.execute_all(statements, parameters).await?;
+    poll.ok_or_else(|| BoardError::internal("a poll has no options"))
 }
 
-/// Updates a poll, and counts the edit. Votes for a removed option are removed.
+/// Updates a poll, and counts the edit. Votes for a removed option are removed, and then ballots without votes.
 async fn update(
     tx: &Transaction<'_>,
     actor: &Actor,
-    poll: i64,
+    (poll, before): (i64, &Poll),
     draft: &PollDraft<'_>,
     now: Timestamp,
 ) -> BoardResult<()> {
-    let parameters = bind! {
+    let of_poll = bind! {
         ":poll": poll, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
     };
-    let update = "
-        UPDATE poll SET question = :question, max_choices = :max_choices, can_change_vote = :can_change_vote,
-            closes_at = :closes_at, version = version + 1
-        WHERE id = :poll";
-    edit_limit::run_counted(tx, actor, now, vec![update], parameters.to_vec()).await?;
-    let Some(options) = &draft.options else {
-        return Ok(());
-    };
-    remove_options_except(tx, poll, options).await?;
-    upsert_options(tx, poll, options).await
+    let mut parameters = of_poll.to_vec();
+    let mut statements = vec![UPDATE];
+    let options = draft.options.as_deref().map(json).transpose()?;
+    if options.is_some() {
+        statements.extend([
+            REMOVE_OPTIONS,
+            tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES),
+        ]);
+        parameters.extend_from_slice(bind! { ":options": options });
+    }
+    edit_limit::run_counted(tx, actor, now, statements, parameters).await?;
+    let kept = draft.options.iter().flatten();
+    let kept = kept.filter(|one| one.id.is_some()).count();
+    if options.is_some() && kept < before.options.len() {
+        tx.execute_all(&[COUNT_VOTERS, REMOVE_BALLOTS], bind! { ":poll": poll })
+            .await?;
+    }
+    Ok(())
 }
+
+const UPDATE: &str = "
+    UPDATE poll SET question = :question, max_choices = :max_choices, can_change_vote = :can_change_vote,
+        closes_at = :closes_at, version = version + 1
+    WHERE id = :poll";
+
+const REMOVE_OPTIONS: &str = "
+    DELETE FROM poll_option WHERE poll_id = :poll AND id NOT IN (
+        SELECT CAST(value ->> 'id' AS BIGINT) FROM json_each(:options) WHERE value ->> 'id' IS NOT NULL
+    )";
+
+const COUNT_VOTERS: &str = "
+    UPDATE poll SET voters = (
+        SELECT count(*) FROM ballot
+        WHERE poll_id = :poll AND EXISTS (SELECT 1 FROM vote WHERE ballot_id = ballot.id)
+    )
+    WHERE id = :poll";
+
+const REMOVE_BALLOTS: &str = "
+    DELETE FROM ballot WHERE poll_id = :poll AND NOT EXISTS (SELECT 1 FROM vote WHERE ballot_id = ballot.id)";
 
 /// SQLite replaces a null id with a new one.
 static UPSERT_ON_SQLITE: LazyLock<String> = LazyLock::new(|| upsert_query("value ->> 'id'"));
@@ -266,52 +335,9 @@ static UPSERT_ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
 fn upsert_query(id: &str) -> String {
     format!(
         "INSERT INTO poll_option (id, poll_id, position, text)
-         SELECT {id}, ?1, key, value ->> 'text' FROM json_each(?2) WHERE TRUE
+         SELECT {id}, :poll, key, value ->> 'text' FROM json_each(:options) WHERE TRUE
          ON CONFLICT (id) DO UPDATE SET position = excluded.position, text = excluded.text"
     )
-}
-
-async fn upsert_options(
-    tx: &Transaction<'_>,
-    poll: i64,
-    options: &[PollChoice<'_>],
-) -> BoardResult<()> {
-    let upsert = tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES);
-    tx.execute(upsert, bind![poll, json(options)?]).await?;
-    Ok(())
-}
-
-/// Removes all options that are not in `kept`, and their votes. Then removes ballots without votes.
-async fn remove_options_except(
-    tx: &Transaction<'_>,
-    poll: i64,
-    kept: &[PollChoice<'_>],
-) -> BoardResult<()> {
-    let remove = "DELETE FROM poll_option WHERE poll_id = ?1 AND id NOT IN (
-            SELECT CAST(value ->> 'id' AS BIGINT) FROM json_each(?2) WHERE value ->> 'id' IS NOT NULL
-         )";
-    if tx.execute(remove, bind![poll, json(kept)?]).await? == 0 {
-        return Ok(());
-    }
-    let empty = "DELETE FROM ballot WHERE poll_id = ?1 AND NOT EXISTS (SELECT 1 FROM vote WHERE ballot_id = ballot.id)";
-    tx.execute(empty, bind![poll]).await?;
-    let count =
-        "UPDATE poll SET voters = (SELECT count(*) FROM ballot WHERE poll_id = ?1) WHERE id = ?1";
-    tx.execute(count, bind![poll]).await?;
-    Ok(())
-}
-
-/// Returns the largest number of options of one vote; 0 without votes.
-pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> BoardResult<i64> {
-    let find = "
-        SELECT coalesce(max(options), 0) AS largest FROM (
-            SELECT count(*) AS options FROM ballot JOIN vote ON vote.ballot_id = ballot.id
-            WHERE ballot.poll_id = ?1 GROUP BY ballot.id
-        ) AS votes";
-    let largest = connection
-        .one(find, bind![poll], |row| row.value("largest"))
-        .await;
-    Ok(largest?)
 }
 
 /// Stores the vote of a member, in place of an earlier one, and updates `poll`.

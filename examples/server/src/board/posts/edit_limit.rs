@@ -3,36 +3,32 @@
 use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 
-use super::post_insert::CLOCK_TOLERANCE;
 use crate::board::access::actor::Actor;
 use crate::board::db::{Bound, DbResult, Transaction, bind};
 use crate::board::rules;
+use crate::board::settings::{EDITS_PER_HOUR, SettingValues};
 use crate::board::texts::Texts;
 
-/// Refuses an edit beyond the limit. Staff is exempt. The caller must have locked the member's row.
-pub async fn check(
-    tx: &Transaction<'_>,
+/// Column of the oldest of the last N edits within an hour, where N is the limit. The caller must have locked the
+/// member's row.
+pub const OLDEST: &str = "
+    (
+        SELECT edited_at FROM member_edit
+        WHERE member_id = :member AND edited_at > :since AND edited_at <= :until
+        ORDER BY edited_at DESC LIMIT 1
+        OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1
+    ) AS oldest_edit";
+
+/// Refuses an edit beyond the limit. Staff is exempt.
+pub fn check(
     actor: &Actor,
+    oldest: Option<Timestamp>,
+    settings: &SettingValues,
     now: Timestamp,
-    most: u32,
     texts: &Texts,
 ) -> BoardResult<()> {
-    let Some(member) = limited(actor) else {
-        return Ok(());
-    };
-    let parameters = bind! {
-        ":member": member, ":since": now.saturating_sub(rules::HOUR),
-        ":until": now.saturating_add(CLOCK_TOLERANCE), ":others": i64::from(most) - 1,
-    };
-    let oldest = tx
-        .first(
-            "SELECT edited_at FROM member_edit
-             WHERE member_id = :member AND edited_at > :since AND edited_at <= :until
-             ORDER BY edited_at DESC LIMIT 1 OFFSET :others",
-            parameters,
-            |row| row.value("edited_at"),
-        )
-        .await?;
+    let oldest = oldest.filter(|_| limited(actor).is_some());
+    let most = settings.of(&EDITS_PER_HOUR);
     rules::check_frequency(oldest, now, most, rules::HOUR, texts.too_many_edits)
 }
 

@@ -23,9 +23,12 @@ use crate::board::db::{self, Connection, Row, Transaction, bind, stored};
 use crate::board::edit_rules::{EditWindow, PostChange, PostFacts};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
-use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, SettingValues, TITLE_MAX};
+use crate::board::settings::{
+    BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, POSTS_PER_HOUR, SettingValues, TITLE_MAX,
+};
 use crate::board::texts::Texts;
-use crate::board::{edit_rules, locks, rules, search, subscriptions, thread_row};
+use crate::board::{edit_rules, locks, rules, search, thread_row};
+use edit_limit::OLDEST;
 use post_events::{EDITED, EventScope, REPLIED};
 use post_insert::{PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
 use post_row::PostRow;
@@ -292,14 +295,20 @@ impl ReplyContext {
         now: Timestamp,
     ) -> BoardResult<Self> {
         static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
-            let [sqlite, postgres] = PostSlot::POST_ID;
-            let [sqlite_settings, postgres_settings] = SettingValues::COLUMN;
-            [
-                context_query(sqlite, sqlite_settings),
-                context_query(postgres, postgres_settings),
-            ]
+            PostSlot::POST_ID.map(|post_id| {
+                format!(
+                    "SELECT {}, {}, {post_id}, {}, {}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
+                    WHERE thread.id = :thread",
+                    thread_row::COLUMNS,
+                    EventScope::COLUMNS,
+                    PostSlot::COLUMNS,
+                    SettingValues::COLUMN,
+                    thread_row::JOINS,
+                    EventScope::JOINS,
+                )
+            })
         });
-        let times = TimesParams::new(member, now);
+        let times = TimesParams::new(member, &POSTS_PER_HOUR, now);
         let parameters = times.with(bind! { ":thread": thread, ":actor": member });
         locks::forum_of_conflict(tx, None, Some(thread)).await?;
         tx.first(tx.on(&QUERIES), &parameters, |row| {
@@ -313,19 +322,6 @@ impl ReplyContext {
         .await?
         .ok_or(BoardError::PathNotFound)
     }
-}
-
-/// Returns the query of a reply's context, given the columns that differ between SQLite and Postgres.
-fn context_query(post_id: &str, settings: &str) -> String {
-    format!(
-        "SELECT {}, {}, {post_id}, {}, {settings}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
-        WHERE thread.id = :thread",
-        thread_row::COLUMNS,
-        EventScope::COLUMNS,
-        PostSlot::COLUMNS,
-        thread_row::JOINS,
-        EventScope::JOINS,
-    )
 }
 
 /// Writes a reply. It is later than all posts of its thread, even if a clock was ahead.
@@ -367,11 +363,9 @@ pub async fn reply(
         at: now,
         counts: view.access.counts,
         in_reply_to: in_reply_to.transpose()?,
+        subscribe: reply.subscribe,
     };
     post_insert::reply(tx, view.forum, &slot, new).await?;
-    if reply.subscribe {
-        subscriptions::add_thread(tx, actor, view.forum, slot.thread, now).await?;
-    }
     let post = PublicPost::new(new_post(&slot, scope.actor.clone(), new)?, answered);
     let seen = view.show(post.clone());
     if new.state == ContentState::Visible {
@@ -421,6 +415,7 @@ struct ChangedPost {
     item: PostRow,
     scope: EventScope,
     settings: SettingValues,
+    oldest_edit: Option<Timestamp>,
 }
 
 impl ChangedPost {
@@ -433,23 +428,24 @@ impl ChangedPost {
         now: Timestamp,
         texts: &Texts,
     ) -> BoardResult<Self> {
-        static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
-            let scope = EventScope::with_post();
-            SettingValues::COLUMN.map(|settings| {
-                format!(
-                    "SELECT {}, {settings}, {scope} AND post.thread_id = thread.id",
-                    PostRow::COLUMNS
-                )
-            })
+        static QUERY: LazyLock<String> = LazyLock::new(|| {
+            format!(
+                "SELECT {}, {}, {OLDEST}, {} AND post.thread_id = thread.id",
+                PostRow::COLUMNS,
+                SettingValues::COLUMN,
+                EventScope::with_post(),
+            )
         });
-        let parameters = bind! {
+        let times = TimesParams::new(actor.member, &EDITS_PER_HOUR, now);
+        let parameters = times.with(bind! {
             ":thread": thread, ":post": post, ":actor": actor.member, ":source": true, ":html": true,
-        };
+        });
         let found = tx
-            .first(tx.on(&QUERIES), parameters, |row| {
+            .first(&QUERY, &parameters, |row| {
                 Ok(Self {
                     item: PostRow::read(row)?,
                     settings: SettingValues::read(row)?,
+                    oldest_edit: row.value("oldest_edit")?,
                     scope: EventScope::read_with_post(row)?,
                 })
             })
@@ -476,8 +472,9 @@ pub async fn edit(
 ) -> BoardResult<InForum<Post>> {
     let ChangedPost {
         mut item,
-        scope: current,
+        mut scope,
         settings,
+        oldest_edit,
     } = ChangedPost::load(tx, actor, at, PostChange::Edit, events.now, texts).await?;
     let forum = ForumId::from(item.at.forum);
     let window = settings.of(&EDIT_WINDOW);
@@ -491,14 +488,11 @@ pub async fn edit(
     let new_title = edit
         .title
         .as_ref()
-        .filter(|title| title.trim() != current.thread.title);
+        .filter(|title| title.trim() != scope.thread.title);
     let title = new_title
         .map(|title| rules::check_title(title, settings.of(&TITLE_MAX), texts))
         .transpose()?;
-    let current_body = current
-        .post
-        .as_ref()
-        .and_then(|post| post.post.body.as_ref());
+    let current_body = scope.post.as_ref().and_then(|post| post.post.body.as_ref());
     let body = edit
         .body
         .as_ref()
@@ -507,32 +501,45 @@ pub async fn edit(
         rules::check_body(body, settings.of(&BODY_MAX), texts)?;
     }
     if title.is_none() && body.is_none() {
-        let unchanged = post_for(&current, actor, window, events.now)?;
+        let unchanged = post_for(&scope, actor, window, events.now)?;
         return Ok(InForum::new(forum, unchanged));
     }
-    let html = html.filter(|_| body.is_some());
+    let html = html.as_ref().filter(|_| body.is_some());
+    let html = html.map(|html| html.as_str(texts)).transpose()?;
     let state = rules::edited_state(item.state, actor.groups);
     let body_words = body.map(|body| search::fold_words(body));
     let title_words = title.map(search::fold_words);
     let mut changes = vec![EDIT];
     let of_post = bind! {
         ":post": item.at.post, ":state": stored(state), ":body": body,
-        ":html": html.as_ref().map(|html| html.as_str(texts)).transpose()?,
-        ":words": body_words, ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
+        ":html": html, ":words": body_words,
+        ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };
     let mut parameters = of_post.to_vec();
-    if title.is_some() {
-        changes.push(RENAME);
+    if title.is_some() || item.first && state != item.state {
+        changes.push(EDIT_THREAD);
         parameters.extend_from_slice(bind! {
             ":thread": item.at.thread, ":title": title, ":title_words": title_words,
         });
     }
-    let most = settings.of(&EDITS_PER_HOUR);
-    edit_limit::check(tx, actor, events.now, most, texts).await?;
+    edit_limit::check(actor, oldest_edit, &settings, events.now, texts)?;
     edit_limit::run_counted(tx, actor, events.now, changes, parameters).await?;
-    item.apply_state(tx, state, actor.access(item.at.forum).counts)
+    item.count_state(tx, state, actor.access(item.at.forum).counts)
         .await?;
-    let scope = item.event_scope(tx, actor.member).await?;
+    if let Some(title) = title {
+        scope.thread.title = title.into();
+        scope.thread.version += 1;
+    }
+    if let Some(PublicPost { post, .. }) = &mut scope.post {
+        post.state = state;
+        post.version += 1;
+        post.edited_at = Some(events.now);
+        post.edited_by = scope.actor.clone();
+        if body.is_some() {
+            post.body = body.cloned();
+            post.body_html = html.map(str::to_owned);
+        }
+    }
     let edited = post_for(&scope, actor, window, events.now)?;
     if item.is_public() {
         scope.record(events, EDITED)?;
@@ -547,9 +554,12 @@ const EDIT: &str = "
         edited_at = :now, edited_by = :editor, edit_reason = :reason, state = :state
     WHERE id = :post";
 
-/// A trigger updates the search index.
-const RENAME: &str = "
-    UPDATE thread SET title = :title, title_words = :title_words, version = version + 1 WHERE id = :thread";
+/// Changes the thread of a first post, which has the state of the post. A trigger updates the search index.
+const EDIT_THREAD: &str = "
+    UPDATE thread SET
+        title = coalesce(:title, title), title_words = coalesce(:title_words, title_words), state = :state,
+        version = version + 1
+    WHERE id = :thread";
 
 /// Soft-deletes a post, or the whole thread with its first post.
 pub async fn delete((tx, events, actor, texts): Command<'_>, at: (i64, i64)) -> BoardResult<()> {

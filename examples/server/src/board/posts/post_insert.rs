@@ -8,9 +8,9 @@ use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::actor::Actor;
 use crate::board::db::{Bound, DbError, DbResult, Row, Transaction, bind, stored};
-use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
+use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, Setting, SettingValues};
 use crate::board::texts::Texts;
-use crate::board::{locks, rules, search};
+use crate::board::{locks, rules, search, subscriptions};
 
 /// A valid post.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,8 @@ pub struct PostInsert<'a> {
     pub counts: bool,
     /// The post in the same thread to which this post replies.
     pub in_reply_to: Option<i64>,
+    /// `true` if the author subscribes to the thread.
+    pub subscribe: bool,
 }
 
 const POST: &str = "
@@ -65,7 +67,14 @@ impl PostInsert<'_> {
             ":by": i64::from(self.counts && is_visible), ":forum": forum,
             ":threads": if is_visible { threads } else { 0 }, ":posts": i64::from(is_visible),
         };
-        let statements = [&[POST, PROFILE][..], others, &[FORUM]].concat();
+        let subscription = self.subscribe.then_some(subscriptions::ADD_THREAD);
+        let statements = [
+            &[POST, PROFILE][..],
+            others,
+            subscription.as_slice(),
+            &[FORUM],
+        ]
+        .concat();
         tx.execute_all(&statements, parameters).await.map(drop)
     }
 }
@@ -134,30 +143,27 @@ pub async fn thread(
     title: &str,
     first: PostInsert<'_>,
 ) -> DbResult<PostSlot> {
-    let insert = tx.dialect(
-        "INSERT INTO thread
-            (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number,
-            first_post_id, last_post_id, last_author_id)
-        SELECT id, :title, :words, :author, :state, max(:at, newest_at), max(:at, newest_at), 1, post, post, :author
-        FROM forum, (SELECT coalesce(max(seq), 0) + 1 AS post FROM sqlite_sequence WHERE name = 'post') AS next
-        WHERE id = :forum
-        RETURNING id, first_post_id, created_at",
-        "INSERT INTO thread
-            (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number,
-            first_post_id, last_post_id, last_author_id)
-        SELECT id, :title, :words, :author, :state, greatest(:at, newest_at), greatest(:at, newest_at), 1, post, post,
-            :author
-        FROM forum, nextval(pg_get_serial_sequence('post', 'id')) AS post
-        WHERE id = :forum
-        RETURNING id, first_post_id, created_at",
-    );
+    static INSERTS: LazyLock<[String; 2]> = LazyLock::new(|| {
+        let [sqlite, postgres] = PostSlot::POST_ID;
+        [("max", sqlite), ("greatest", postgres)].map(|(later, post_id)| {
+            format!(
+                "INSERT INTO thread
+                    (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number,
+                    first_post_id, last_post_id, last_author_id)
+                SELECT id, :title, :words, :author, :state, {later}(:at, newest_at), {later}(:at, newest_at), 1,
+                    new_post, new_post, :author
+                FROM forum, (SELECT {post_id}) AS next WHERE id = :forum
+                RETURNING id, first_post_id, created_at"
+            )
+        })
+    });
     let parameters = bind! {
         ":forum": forum, ":title": title, ":words": search::fold_words(title),
         ":author": first.author, ":state": stored(first.state), ":at": first.at,
     };
     locks::forum_of_conflict(tx, Some(forum), None).await?;
     let slot = tx
-        .one(insert, parameters, |row| {
+        .one(tx.on(&INSERTS), parameters, |row| {
             Ok(PostSlot {
                 thread: row.value("id")?,
                 post: row.value("first_post_id")?,
@@ -199,6 +205,8 @@ pub struct CounterDelta {
     /// 1 if the post becomes visible, -1 if it stops being visible.
     pub by: i64,
     pub on_profiles: bool,
+    /// Number of visible replies of the thread.
+    pub replies: i64,
 }
 
 /// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile.
@@ -207,7 +215,7 @@ pub async fn count_reply(
     reply: CounterDelta,
     is_thread_visible: bool,
 ) -> DbResult<()> {
-    let update = "
+    const COUNT: &str = "
         UPDATE thread SET
             reply_count = reply_count + :by,
             (last_post_id, last_author_id, last_activity_at) = (
@@ -216,60 +224,65 @@ pub async fn count_reply(
                 ORDER BY created_at DESC, id DESC LIMIT 1
             )
         WHERE id = :thread";
-    let parameters = bind! { ":thread": reply.thread, ":by": reply.by };
-    tx.execute(update, parameters).await?;
     if is_thread_visible {
-        count_in_forum(tx, reply, 0, reply.by).await?;
+        return count_in_forum(tx, reply, 0, reply.by, Some(COUNT)).await;
     }
-    Ok(())
+    let parameters = bind! { ":thread": reply.thread, ":by": reply.by };
+    tx.execute(COUNT, parameters).await.map(drop)
 }
 
 /// Counts a thread with its `first` post and all visible replies.
 pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> DbResult<()> {
-    let find = "SELECT reply_count FROM thread WHERE id = ?1";
-    let replies: i64 = tx
-        .one(find, bind![first.thread], |row| row.value("reply_count"))
-        .await?;
-    if first.on_profiles && replies > 0 {
-        count_replies_on_profiles(tx, first.thread, first.by).await?;
+    let counts_replies = first.on_profiles && first.replies > 0;
+    if counts_replies {
+        locks::authors(tx, first.thread).await?;
     }
-    count_in_forum(tx, first, first.by, first.by * (1 + replies)).await
+    let profiles = counts_replies.then_some(PROFILES_OF_REPLIES);
+    count_in_forum(
+        tx,
+        first,
+        first.by,
+        first.by * (1 + first.replies),
+        profiles,
+    )
+    .await
 }
 
-/// Counts a post on its author's profile, changes the counters of its forum, and recomputes the forum's last activity from
-/// its threads.
+/// Changes the counters of the forum, and runs `other` with them. Then counts the post on its author's profile, and
+/// recomputes the forum's last activity from its threads: the first statement has locked the forum, so that the second one
+/// sees the threads of all commands that changed the forum before.
 async fn count_in_forum(
     tx: &Transaction<'_>,
     post: CounterDelta,
     threads: i64,
     posts: i64,
+    other: Option<&'static str>,
 ) -> DbResult<()> {
-    let update = "
-        UPDATE forum SET
-            thread_count = thread_count + :threads,
-            post_count = post_count + :posts,
-            last_activity_at = (
-                SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
-                ORDER BY last_activity_at DESC LIMIT 1
-            )
+    const COUNT: &str = "
+        UPDATE forum SET thread_count = thread_count + :threads, post_count = post_count + :posts
         WHERE id = :forum";
+    const ACTIVITY: &str = "
+        UPDATE forum SET last_activity_at = (
+            SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
+            ORDER BY last_activity_at DESC LIMIT 1
+        )
+        WHERE id = :forum";
+    let of_forum = bind! { ":forum": post.forum, ":threads": threads, ":posts": posts };
+    let of_thread = bind! { ":thread": post.thread, ":by": post.by };
+    let of_other = other.map_or(&[][..], |_| &of_thread[..]);
+    let parameters = [&of_forum[..], of_other].concat();
+    let statements = [other.as_slice(), &[COUNT]].concat();
+    tx.execute_all(&statements, &parameters).await?;
     let parameters = bind! {
-        ":forum": post.forum, ":threads": threads, ":posts": posts, ":author": post.author,
+        ":forum": post.forum, ":author": post.author,
         ":by": if post.on_profiles { post.by } else { 0 },
     };
-    locks::forum(tx, post.forum).await?;
-    tx.execute_all(&[PROFILE, update], parameters)
+    tx.execute_all(&[PROFILE, ACTIVITY], parameters)
         .await
         .map(drop)
 }
 
-/// Counts all replies of a thread on profiles. Reads only an index, because there may be very many replies.
-async fn count_replies_on_profiles(tx: &Transaction<'_>, thread: i64, by: i64) -> DbResult<()> {
-    let parameters = bind! { ":thread": thread, ":by": by };
-    locks::authors(tx, thread).await?;
-    tx.execute(PROFILES_OF_REPLIES, parameters).await.map(drop)
-}
-
+/// Counts all replies of a thread. Reads only an index, because there may be very many replies.
 const PROFILES_OF_REPLIES: &str = "
     UPDATE member SET post_count = post_count + :by * written.posts
     FROM (
@@ -282,7 +295,7 @@ const PROFILES_OF_REPLIES: &str = "
 
 /// Maximum time from a command to the date of a post that counts in its limits. A command reads the clock before it
 /// waits for the locks of concurrent commands, and the clocks of nodes differ. Longer than the time limit of a statement.
-pub(super) const CLOCK_TOLERANCE: Duration = Duration::from_secs(15);
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(15);
 
 /// Times of a member's posts that limit how often the member posts. Refused posts, and posts dated more than
 /// `CLOCK_TOLERANCE` in the future, are excluded.
@@ -294,22 +307,24 @@ pub struct PostTimes {
     oldest: Option<Timestamp>,
 }
 
-/// The parameters of the query of [`PostTimes`].
+/// The parameters of a query of the times that an hourly limit counts.
 #[derive(Debug)]
 pub struct TimesParams {
     member: Option<i64>,
     since: Timestamp,
     until: Timestamp,
+    key: &'static str,
     default: i64,
 }
 
 impl TimesParams {
-    pub fn new(member: Option<i64>, now: Timestamp) -> Self {
+    pub fn new(member: Option<i64>, limit: &Setting<u32>, now: Timestamp) -> Self {
         Self {
             member,
             since: now.saturating_sub(rules::HOUR),
             until: now.saturating_add(CLOCK_TOLERANCE),
-            default: POSTS_PER_HOUR.default.into(),
+            key: limit.key,
+            default: limit.default.into(),
         }
     }
 
@@ -318,7 +333,7 @@ impl TimesParams {
             (":member", &self.member),
             (":since", &self.since),
             (":until", &self.until),
-            (":key", &POSTS_PER_HOUR.key),
+            (":key", &self.key),
             (":default", &self.default),
         ];
         all.extend_from_slice(others);

@@ -1,5 +1,7 @@
 //! A post with its thread as commands read it, and its state transitions.
 
+use std::sync::LazyLock;
+
 use forum_api::host;
 use forum_api::model::{ContentState, Timestamp};
 
@@ -31,31 +33,28 @@ pub struct PostRow {
     thread_state: ContentState,
     thread_author: Option<i64>,
     locked: bool,
+    /// Number of visible replies of the thread.
+    replies: i64,
     author: Option<i64>,
     written: Timestamp,
 }
 
-macro_rules! columns {
-    () => {
-        "
-    thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
-    post.state AS post_state, post.state_before, post.version AS post_version, post.published,
-    thread.state AS thread_state, thread.author_id AS thread_author_id, thread.locked,
-    post.author_id AS post_author_id, post.created_at AS post_created_at"
-    };
-}
-
 impl PostRow {
     /// The columns that [`read`](Self::read) expects.
-    pub const COLUMNS: &str = columns!();
+    pub const COLUMNS: &str = "
+    thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
+    post.state AS post_state, post.state_before, post.version AS post_version, post.published,
+    thread.state AS thread_state, thread.author_id AS thread_author_id, thread.locked, thread.reply_count,
+    post.author_id AS post_author_id, post.created_at AS post_created_at";
 
     pub async fn load(connection: &Connection<'_>, post: i64) -> DbResult<Option<Self>> {
-        let query = concat!(
-            "SELECT",
-            columns!(),
-            " FROM post JOIN thread ON thread.id = post.thread_id WHERE post.id = ?1"
-        );
-        connection.first(query, bind![post], Self::read).await
+        static QUERY: LazyLock<String> = LazyLock::new(|| {
+            let columns = PostRow::COLUMNS;
+            format!(
+                "SELECT {columns} FROM post JOIN thread ON thread.id = post.thread_id WHERE post.id = ?1"
+            )
+        });
+        connection.first(&QUERY, bind![post], Self::read).await
     }
 
     pub fn read(row: &Row<'_>) -> DbResult<Self> {
@@ -73,6 +72,7 @@ impl PostRow {
             thread_state: row.state("thread_state")?,
             thread_author: row.value("thread_author_id")?,
             locked: row.value("locked")?,
+            replies: row.value("reply_count")?,
             author: row.value("post_author_id")?,
             written: row.value("post_created_at")?,
         })
@@ -143,17 +143,8 @@ impl PostRow {
             return Ok(());
         }
         let kinds = if self.first { thread } else { reply };
-        let scope = self.event_scope(tx, events.actor).await?;
+        let scope = EventScope::load(tx, self.at.thread, Some(self.at.post), events.actor).await?;
         scope.record(events, kinds)
-    }
-
-    /// Loads the scope of an event by `actor`.
-    pub async fn event_scope(
-        &self,
-        tx: &Transaction<'_>,
-        actor: Option<i64>,
-    ) -> host::BoardResult<EventScope> {
-        EventScope::load(tx, self.at.thread, Some(self.at.post), actor).await
     }
 
     /// Changes the state of the post and updates the counters. For a first post, also changes the state of its thread.
@@ -164,13 +155,16 @@ impl PostRow {
         to: ContentState,
         on_profiles: bool,
     ) -> DbResult<()> {
-        let update = "
+        let post = "
             UPDATE post SET
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
             WHERE id = :post";
-        tx.execute(update, bind! { ":post": self.at.post, ":to": stored(to) })
-            .await?;
-        self.apply_state(tx, to, on_profiles).await
+        let thread = "
+            UPDATE thread SET state = :to, version = version + 1 WHERE id = :thread AND first_post_id = :post";
+        let parameters =
+            bind! { ":post": self.at.post, ":thread": self.at.thread, ":to": stored(to) };
+        tx.execute_all(&[post, thread], parameters).await?;
+        self.count_state(tx, to, on_profiles).await
     }
 
     /// Soft-deletes the post, or the whole thread with its first post, and records the event if the post was public.
@@ -190,20 +184,14 @@ impl PostRow {
         Ok(())
     }
 
-    /// Updates the counters after a change of the state. For a first post, also updates the state of its thread.
-    pub async fn apply_state(
+    /// Updates the counters after a change of the state of the post and, for a first post, of its thread.
+    pub async fn count_state(
         &mut self,
         tx: &Transaction<'_>,
         to: ContentState,
         on_profiles: bool,
     ) -> DbResult<()> {
-        if self.state == to {
-            return Ok(());
-        }
         if self.first {
-            let thread = "UPDATE thread SET state = ?2, version = version + 1 WHERE id = ?1";
-            tx.execute(thread, bind![self.at.thread, stored(to)])
-                .await?;
             self.thread_state = to;
         }
         let by =
@@ -218,6 +206,7 @@ impl PostRow {
             author: self.author,
             by,
             on_profiles,
+            replies: self.replies,
         };
         if self.first {
             post_insert::count_thread(tx, counted).await
