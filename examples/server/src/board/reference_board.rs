@@ -123,6 +123,7 @@ impl ReferenceBoard {
     pub async fn begin<T: Send + 'static>(
         &self,
         fill: impl for<'a> FnOnce(&'a Transaction<'a>, Timestamp) -> TransactionFuture<'a, T>
+        + Clone
         + Send
         + 'static,
     ) -> BoardResult<Option<T>> {

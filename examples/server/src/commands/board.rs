@@ -1,6 +1,7 @@
 //! `board`, `forum`, `thread`, `post`, `setting` and `generate`: commands on the reference board.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use forum_api::audit::AuditEntry;
@@ -8,6 +9,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::content::{self, effective_groups};
 use crate::audit;
@@ -300,7 +302,8 @@ impl DeleteArgs {
     }
 }
 
-/// Soft-deletes the posts of a member since a time, in several transactions. Returns their number.
+/// Soft-deletes the posts of a member since a time, in several transactions. After each transaction, waits as long as it
+/// took, so that other commands run meanwhile. Returns the number of posts.
 pub async fn delete_posts(
     board: &ReferenceBoard,
     member: i64,
@@ -311,6 +314,7 @@ pub async fn delete_posts(
     let mut rest = PostsOfMember::new(member, earliest);
     let mut all = 0;
     loop {
+        let began = Instant::now();
         let (deleted, next) = board
             .write_counted(entry.clone(), move |tx, events| {
                 Box::pin(rest.delete_batch(tx, events))
@@ -321,6 +325,7 @@ pub async fn delete_posts(
             Some(next) => rest = next,
             None => return Ok(all),
         }
+        sleep(began.elapsed()).await;
     }
 }
 

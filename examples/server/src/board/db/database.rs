@@ -107,18 +107,14 @@ impl BoardDatabase {
         }
     }
 
-    /// Changes the tables in one transaction without a timeout.
+    /// Runs `change` as [`write`](Self::write) does, without timeouts.
     pub async fn write_without_timeout<T: Send + 'static>(
         &self,
-        change: impl Change<T> + 'static,
+        change: impl Change<T> + Clone + 'static,
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
-            Self::Postgres(database) => {
-                database
-                    .transaction(WITHOUT_TIMEOUT, change, &Failure::new())
-                    .await
-            }
+            Self::Postgres(database) => database.repeat(WITHOUT_TIMEOUT, change).await,
         }
     }
 

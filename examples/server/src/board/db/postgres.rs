@@ -147,12 +147,29 @@ impl PostgresDatabase {
         self.read(Statements::Several, query).await
     }
 
-    /// Runs `change` in one transaction, and again if Postgres ends it because of a deadlock or a serialization failure.
+    /// Runs `change` in a transaction of a command.
     pub(super) async fn write<T>(&self, change: impl Change<T> + Clone) -> host::BoardResult<T> {
+        let overloaded = |_| BackendError::new(OverloadedError::new(RETRY_AFTER));
+        let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
+        let closed = |_| DbError::Invalid("writes are closed");
+        let _permit = permit.map_err(overloaded)?.map_err(closed)?;
+        self.repeat(COMMAND, change).await
+    }
+
+    /// Runs `change` in one transaction, and again if Postgres ends it because of a deadlock or a serialization failure.
+    pub(super) async fn repeat<T>(
+        &self,
+        kind: TransactionKind,
+        change: impl Change<T> + Clone,
+    ) -> host::BoardResult<T> {
         let mut attempt = 1;
         loop {
             let failure = Failure::new();
-            let written = self.write_once(change.clone(), &failure, attempt > 1).await;
+            let kind = TransactionKind {
+                is_repeated: attempt > 1,
+                ..kind
+            };
+            let written = self.transaction(kind, change.clone(), &failure).await;
             let has_conflict = failure.get().is_some_and(|code| CONFLICTS.contains(code));
             if written.is_ok() || !has_conflict || attempt == ATTEMPTS {
                 return written;
@@ -160,23 +177,6 @@ impl PostgresDatabase {
             tracing::debug!(attempt, "transaction ended by a conflict; running it again");
             attempt += 1;
         }
-    }
-
-    async fn write_once<T>(
-        &self,
-        change: impl Change<T>,
-        failure: &Failure,
-        is_repeated: bool,
-    ) -> host::BoardResult<T> {
-        let overloaded = |_| BackendError::new(OverloadedError::new(RETRY_AFTER));
-        let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
-        let closed = |_| DbError::Invalid("writes are closed");
-        let _permit = permit.map_err(overloaded)?.map_err(closed)?;
-        let kind = TransactionKind {
-            is_repeated,
-            ..COMMAND
-        };
-        self.transaction(kind, change, failure).await
     }
 
     /// Runs `change` in one transaction of this kind.

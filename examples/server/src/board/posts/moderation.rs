@@ -56,15 +56,15 @@ pub async fn delete(
 /// Maximum number of posts that one transaction deletes.
 const MAX_BATCH: i64 = 100;
 
-/// Posts of a member that are not deleted. Newer posts come first, so that a reply has its own event even if the member
-/// also wrote the first post of its thread.
+/// Posts of a member that are not deleted. First posts come last, so that a reply has its own event even if the member also
+/// wrote the first post of its thread. Older posts come first, so that the newest post of a thread is found at once until
+/// the last of its posts is deleted.
 #[derive(Clone, Copy, Debug)]
 pub struct PostsOfMember {
-    pub author: i64,
+    author: i64,
     /// The earliest time of creation.
-    pub since: Timestamp,
-    /// Time of writing and id of the post after which the list continues.
-    after: (i64, i64),
+    since: Timestamp,
+    are_first: bool,
 }
 
 impl PostsOfMember {
@@ -72,7 +72,7 @@ impl PostsOfMember {
         Self {
             author,
             since,
-            after: (i64::MAX, i64::MAX),
+            are_first: false,
         }
     }
 
@@ -83,32 +83,29 @@ impl PostsOfMember {
         events: &mut EventRecorder,
     ) -> BoardResult<(u64, Option<Self>)> {
         let find = "
-            SELECT id, written_at FROM post
-            WHERE author_id = :author AND (written_at, id) < (:time, :id) AND created_at >= :since AND state <> 'deleted'
-            ORDER BY written_at DESC, id DESC LIMIT :rows";
-        let (time, id) = self.after;
+            SELECT id FROM post
+            WHERE author_id = :author AND created_at >= :since AND state <> 'deleted' AND (number = 1) = :first
+            ORDER BY written_at LIMIT :rows";
         let parameters = bind! {
-            ":author": self.author, ":time": time, ":id": id, ":since": self.since, ":rows": MAX_BATCH,
+            ":author": self.author, ":since": self.since, ":first": self.are_first, ":rows": MAX_BATCH,
         };
-        let posts: Vec<(i64, i64)> = tx
-            .all(find, parameters, |row| {
-                Ok((row.value("written_at")?, row.value("id")?))
-            })
-            .await?;
-        let ids: Vec<_> = posts.iter().map(|(_, id)| *id).collect();
-        locks::posts(tx, &ids).await?;
+        let posts: Vec<i64> = tx.all(find, parameters, |row| row.value("id")).await?;
+        if posts.is_empty() {
+            let first_posts = Self {
+                are_first: true,
+                ..self
+            };
+            return Ok((0, (!self.are_first).then_some(first_posts)));
+        }
+        locks::posts(tx, &posts).await?;
         let rules = BoardRules::load(tx).await?;
         let mut deleted = 0;
-        for post in ids {
+        for post in posts {
             if let Some(item) = PostRow::load(tx, post).await? {
                 deleted += u64::from(delete_locked(tx, events, item, &rules).await?);
             }
         }
-        let rest = posts.last().map(|after| Self {
-            after: *after,
-            ..self
-        });
-        Ok((deleted, rest))
+        Ok((deleted, Some(self)))
     }
 }
 
