@@ -64,7 +64,7 @@ pub fn start(
     let worker = Worker::builder(
         database.webhooks(),
         Arc::new(board.clone()),
-        transport.map_err(BoardError::Internal)?,
+        transport.or_internal()?,
         environment,
     )
     .settings(settings)
