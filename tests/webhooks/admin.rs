@@ -1,18 +1,19 @@
 //! Administration of endpoints and replacement of keys.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use forum_api::Environment;
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{ManualClock, RandomError, RandomSource};
-use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{AuditFilter, ClaimRequest, DeliveryFilter, Settlement, WebhookStores};
 use forum_api::test_util::{Intervention, StoreInterceptor, stores_in_memory};
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
 };
 use forum_api::webhook_admin::{EndpointUpdate, NewEndpoint, WebhookAdmin, WebhookAdminError};
+use tokio::sync::Barrier;
 
 use crate::sample::{after, secret};
 use crate::secret::cipher;
@@ -215,11 +216,21 @@ async fn an_endpoint_that_cannot_be_decoded_is_removed() {
 
 #[tokio::test]
 async fn concurrent_changes_are_all_applied() {
-    // SQLite reads and writes on separate threads, so that all changes read before one writes.
-    let database = Database::open(&DatabasePath::Memory).unwrap();
-    let webhooks = WebhookStores::in_sqlite(&database);
-    let admin = admin_without_key(&webhooks);
+    let webhooks = stores_in_memory().1;
+    let calls = StoreInterceptor::default();
+    let admin = admin_without_key(&calls.webhooks(&webhooks));
     let id = add_endpoint(&admin, "*").await.unwrap();
+    let (barrier, reads) = (Arc::new(Barrier::new(3)), AtomicU32::new(0));
+    // All changes read before one writes.
+    calls.on_call(move |method, _| {
+        if method != "endpoints.find" || reads.fetch_add(1, Ordering::Relaxed) >= 3 {
+            return Intervention::Proceed;
+        }
+        let barrier = Arc::clone(&barrier);
+        Intervention::DelayResult(Box::pin(async move {
+            barrier.wait().await;
+        }))
+    });
     let (rotated, disabled, subscribed) = tokio::join!(
         admin.rotate(&id, &BY),
         admin.set_enabled(&id, false, &BY),
