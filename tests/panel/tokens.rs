@@ -449,6 +449,8 @@ async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their
             format!("curl -H 'Authorization: Bearer {token}' 'https://board.example/api/v1{path}'");
         assert!(page.contains(&command), "{command}: {}", page.body);
         assert!(page.contains("href=\"/docs\""));
+        // Only the secret has the focus.
+        assert_eq!(page.body.matches("autofocus").count(), 1);
         assert!(page.contains("{\n  &quot;mcpServers&quot;: {\n    &quot;forum&quot;: {\n"));
     }
 }
