@@ -61,8 +61,6 @@ async fn a_node_charges_locally_without_a_valid_server() {
         let node = node(&format!("redis://{address}")).await;
         assert!(response.is_some() || start.elapsed() >= TIMEOUT);
         charges_locally(&node).await;
-        // Only the first of the 121 charges waits.
-        assert!(start.elapsed() < 80 * TIMEOUT, "{:?}", start.elapsed());
     }
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = closed.local_addr().unwrap();
