@@ -329,11 +329,25 @@ fn every_test_that_a_script_skips_exists() {
 
 #[test]
 fn no_test_is_ignored() {
-    for file in ["src", "examples", "tests", "benches"]
-        .into_iter()
-        .flat_map(files)
-    {
-        assert!(!read(&file).contains(concat!("#[", "ignore")), "{file}");
+    const FOLDERS: [&str; 4] = ["src", "examples", "tests", "benches"];
+    for file in FOLDERS.into_iter().flat_map(files) {
+        for attribute in read(&file).split("#[").skip(1) {
+            let attribute = attribute.split(']').next().unwrap();
+            let mut words = attribute.split(|letter: char| !letter.is_alphanumeric());
+            assert!(words.all(|word| word != "ignore"), "{file}: {attribute}");
+        }
+    }
+    let script = read("tests/run");
+    let manifests = FOLDERS.map(|folder| files_with(folder, "toml")).concat();
+    for file in manifests.into_iter().chain(["Cargo.toml".into()]) {
+        let manifest = read(&file);
+        assert!(!manifest.contains("autotests = false"), "{file}");
+        let is_left_out = |section: &&str| section.contains("\ntest = false");
+        for section in manifest.split("\n[").filter(is_left_out) {
+            let name = between(section, "name = \"", "\"");
+            let is_run = script.contains(&format!("--test {name}"));
+            assert!(is_run || section.starts_with("[bin]"), "{file}: {name}");
+        }
     }
 }
 

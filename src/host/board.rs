@@ -86,7 +86,7 @@ pub enum ResourceRef<'a> {
 #[async_trait]
 #[allow(
     unused_variables,
-    reason = "the default methods ignore their parameters"
+    reason = "the default methods do not use their parameters"
 )]
 #[doc(alias = "backend")]
 pub trait Board: Send + Sync + 'static {
