@@ -102,7 +102,10 @@ fn operations_match_the_table_of_endpoints() {
             let has_body = operation.get("requestBody").is_some();
             assert_eq!(has_body, !row.body.is_empty(), "{row:?}");
             let statuses = keys(&operation["responses"]);
-            assert!(statuses.contains(&*row.success.to_string()), "{row:?}");
+            let success = row.success.to_string();
+            assert!(statuses.contains(&*success), "{row:?}");
+            let is_created = operation["responses"][success]["description"] == "Created.";
+            assert_eq!(is_created, row.success == 201, "{row:?}");
             for status in ["400", "401", "403", "429", "500", "501"] {
                 assert!(statuses.contains(status), "{status} {row:?}");
             }
