@@ -1,6 +1,5 @@
 //! [`Environment`]: dependencies and settings that the services of one board share.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -331,19 +330,15 @@ impl Default for Environment {
     }
 }
 
-impl fmt::Debug for Environment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Environment")
-            .field("clock", &self.clock)
-            .field("random", &self.random)
-            .field("runtime", &self.runtime)
-            .field("surface", &self.surface)
-            .field("own_scopes", &self.own_scopes)
-            .field("own_events", &self.own_events)
-            .field("omitted_operations", &self.omitted_operations)
-            .field("omitted_topics", &self.omitted_topics)
-            .field("public_origin", &self.public_origin)
-            .field("since_overlap", &self.since_overlap)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Environment, |it|
+    clock: it.clock,
+    random: it.random,
+    runtime: it.runtime,
+    surface: it.surface,
+    own_scopes: it.own_scopes,
+    own_events: it.own_events,
+    omitted_operations: it.omitted_operations,
+    omitted_topics: it.omitted_topics,
+    public_origin: it.public_origin,
+    since_overlap: it.since_overlap
+);

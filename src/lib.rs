@@ -214,13 +214,25 @@ macro_rules! opaque_debug {
     };
 }
 
-/// Implements `Debug` with the settings in this field only.
-macro_rules! settings_debug {
-    ($type:ident, $($field:tt).+) => {
+/// Implements `Debug` with the type's name and its text in parentheses.
+macro_rules! display_debug {
+    ($type:ident) => {
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($type), "({})"), self)
+            }
+        }
+    };
+}
+
+/// Implements `Debug` with these values only.
+macro_rules! debug_fields {
+    ($type:ident, |$it:ident| $($name:ident: $value:expr),+) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let $it = self;
                 f.debug_struct(stringify!($type))
-                    .field("settings", &self.$($field).+)
+                    $(.field(stringify!($name), &$value))+
                     .finish_non_exhaustive()
             }
         }

@@ -204,4 +204,4 @@ impl ForumApiBuilder {
     }
 }
 
-settings_debug!(ForumApiBuilder, settings);
+debug_fields!(ForumApiBuilder, |it| settings: it.settings);

@@ -152,4 +152,4 @@ impl_service!(ForumApi, |service, request| {
     })
 });
 
-settings_debug!(ForumApi, 0.settings);
+debug_fields!(ForumApi, |it| settings: it.0.settings);

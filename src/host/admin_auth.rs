@@ -1,7 +1,6 @@
 //! Sign-in of administrators for the control panel.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use async_trait::async_trait;
 use http::request::Parts;
@@ -141,11 +140,4 @@ impl Session {
     }
 }
 
-impl fmt::Debug for Session {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session")
-            .field("user_id", &self.user_id)
-            .field("is_admin", &self.is_admin)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Session, |it| user_id: it.user_id, is_admin: it.is_admin);

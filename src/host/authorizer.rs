@@ -267,14 +267,7 @@ impl Access {
     }
 }
 
-impl Debug for Access {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Access")
-            .field("visible_forums", &self.visible_forums)
-            .field("deny_offline", &self.deny_offline)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Access, |it| visible_forums: it.visible_forums, deny_offline: it.deny_offline);
 
 /// Set of the forums that a caller can see.
 #[derive(Clone)]

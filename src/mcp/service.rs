@@ -86,14 +86,7 @@ impl McpServer {
     }
 }
 
-impl std::fmt::Debug for McpServer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("McpServer")
-            .field("tools", &self.0.tools.len())
-            .field("origins", &self.0.origins)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(McpServer, |it| tools: it.0.tools.len(), origins: it.0.origins);
 
 impl_service!(McpServer, |service, request| {
     let server = Arc::clone(&service.0);

@@ -141,11 +141,7 @@ impl BodyExtra {
     }
 }
 
-impl fmt::Debug for BodyExtra {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BodyExtra")
-    }
-}
+opaque_debug!(BodyExtra);
 
 #[cfg(test)]
 mod tests {

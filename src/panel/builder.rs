@@ -223,5 +223,5 @@ fn style(settings: &PanelSettings) -> Content {
     Content::tagged("text/css; charset=utf-8", format!("{style}{accent}"))
 }
 
-settings_debug!(PanelBuilder, 0.settings);
-settings_debug!(Panel, 0.settings);
+debug_fields!(PanelBuilder, |it| settings: it.0.settings);
+debug_fields!(Panel, |it| settings: it.0.settings);

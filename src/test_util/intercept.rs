@@ -256,13 +256,7 @@ fn typed<T>(method: &str, value: Option<T>) -> T {
     value.unwrap_or_else(|| panic!("{method} has different types"))
 }
 
-impl fmt::Debug for StoreInterceptor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoreInterceptor")
-            .field("counts", &self.hooks().counts)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(StoreInterceptor, |it| counts: it.hooks().counts);
 
 impl fmt::Debug for Intervention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

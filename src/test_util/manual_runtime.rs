@@ -1,7 +1,6 @@
 //! An executor with a manual clock.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -140,13 +139,7 @@ impl Runtime for ManualRuntime {
     }
 }
 
-impl fmt::Debug for ManualRuntime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ManualRuntime")
-            .field("next_timer", &self.next_timer())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ManualRuntime, |it| next_timer: it.next_timer());
 
 impl Tasks {
     fn wake_due_timers(&self) {

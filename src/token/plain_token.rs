@@ -1,7 +1,5 @@
 //! Plain tokens: generation, parsing and hashing.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
@@ -80,11 +78,7 @@ impl From<Lookup> for String {
 
 impl_as_str!(Lookup);
 
-impl fmt::Debug for Lookup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Lookup({self})")
-    }
-}
+display_debug!(Lookup);
 
 /// SHA-256 of a token's secret. `Debug` output omits the value; comparisons take constant time.
 #[derive(Clone, Copy, Eq, Serialize, Deserialize)]

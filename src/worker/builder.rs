@@ -101,5 +101,5 @@ impl WorkerBuilder {
     }
 }
 
-settings_debug!(Worker, 0.settings);
-settings_debug!(WorkerBuilder, 0.settings);
+debug_fields!(Worker, |it| settings: it.0.settings);
+debug_fields!(WorkerBuilder, |it| settings: it.0.settings);

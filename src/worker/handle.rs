@@ -1,6 +1,5 @@
 //! Handle and health of a running worker.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::context::WorkerContext;
@@ -69,10 +68,4 @@ impl WorkerHandle {
     }
 }
 
-impl fmt::Debug for WorkerHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WorkerHandle")
-            .field("health", &self.health())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(WorkerHandle, |it| health: it.health());

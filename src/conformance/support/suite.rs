@@ -384,10 +384,4 @@ impl Subject for Suite {
     }
 }
 
-impl fmt::Debug for Suite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Suite")
-            .field("unsupported", &self.inner.unsupported)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Suite, |it| unsupported: it.inner.unsupported);

@@ -151,11 +151,7 @@ fn kind(error: &tokio_postgres::Error) -> String {
     }
 }
 
-impl fmt::Debug for PostgresError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PostgresError({self})")
-    }
-}
+display_debug!(PostgresError);
 
 impl fmt::Debug for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,5 @@
 //! Rate limit store.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -151,14 +150,7 @@ impl RateLimitStore for RedisRateLimitStore {
     }
 }
 
-impl fmt::Debug for RedisRateLimitStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisRateLimitStore")
-            .field("settings", &self.settings)
-            .field("is_unreachable", &self.is_unreachable())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(RedisRateLimitStore, |it| settings: it.settings, is_unreachable: it.is_unreachable());
 
 /// Returns the key of a budget.
 fn key_name(prefix: &str, key: &RateLimitKey) -> String {

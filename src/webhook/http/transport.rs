@@ -1,6 +1,5 @@
 //! The HTTP transport and its settings.
 
-use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -182,10 +181,4 @@ impl Transport for HttpTransport {
     }
 }
 
-impl fmt::Debug for HttpTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HttpTransport")
-            .field(&self.settings)
-            .finish()
-    }
-}
+debug_fields!(HttpTransport, |it| settings: it.settings);

@@ -82,11 +82,7 @@ impl SqliteError {
     }
 }
 
-impl fmt::Debug for SqliteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SqliteError({self})")
-    }
-}
+display_debug!(SqliteError);
 
 impl fmt::Debug for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
