@@ -11,20 +11,3 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let best = rated.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
     (best.0 > LEAST_SIMILARITY).then_some(best.1)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::nearest;
-
-    #[test]
-    fn only_a_similar_name_is_suggested() {
-        let known = ["token-budget", "guest-budget", "listen"];
-        for (name, expected) in [
-            ("token-buget", Some("token-budget")),
-            ("lisen", Some("listen")),
-            ("zzz", None),
-        ] {
-            assert_eq!(nearest(name, known), expected, "{name}");
-        }
-    }
-}

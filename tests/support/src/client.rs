@@ -31,6 +31,16 @@ impl Response {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// Returns the status and a header.
+    pub fn status_and(&self, header: &str) -> (u16, Option<&str>) {
+        (self.status, self.header(header))
+    }
+
+    /// Returns the status and the error code, which is empty for a response without an error.
+    pub fn status_and_code(&self) -> (u16, String) {
+        (self.status, self.error_code())
+    }
+
     /// Parses a header as a number.
     pub fn header_number(&self, name: &str) -> Option<u64> {
         self.header(name)?.parse().ok()

@@ -342,7 +342,12 @@ mod tests {
         let serve = parser()
             .try_get_matches_from(["forum-server", "serve", "-h"])
             .unwrap_err();
-        assert!(serve.to_string().contains("--listen"), "{serve}");
+        let serve = serve.to_string();
+        assert!(serve.contains("--listen"), "{serve}");
+        let groups = "Listening Database Limits Webhooks Security Log Board".split(' ');
+        for group in groups {
+            assert!(serve.contains(&format!("\n{group}:\n")), "{group}: {serve}");
+        }
     }
 
     #[test]

@@ -1,17 +1,20 @@
 //! Recorded command lines: each file of `cases/` is a session on a board of its own.
 //!
-//! A line `$ ARGUMENTS < INPUT` runs the program. The following lines are its stdout, its stderr after `! `, and an
+//! A line `> FILE TEXT` writes a file, and a line `% SQL` changes the database. A line `$ ARGUMENTS < INPUT` runs the
+//! program, with the variables that precede the arguments. The following lines are its stdout, its stderr after `! `, and an
 //! exit status that is not 0. Of the output of a usage error, only the first line is recorded. Secrets, ids, times and
 //! the system user become placeholders, which commands may use. `SNAPSHOTS=overwrite cargo test` replaces the recorded
 //! output.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
 use snapbox::{Assert, Data};
 
-use crate::program::{ExitedProcess, Server, ServerDirectory};
+use crate::program::{ExitedProcess, Server, ServerDirectory, start, wait};
 
 /// Patterns of the texts that numbered placeholders replace.
 const NUMBERED_PLACEHOLDERS: [(&str, &str); 5] = [
@@ -59,11 +62,10 @@ impl Session {
 
     /// Runs a command, and returns its output as it is recorded.
     fn run(&mut self, line: &str) -> String {
-        let named = |text: &str, (value, name): &(String, String)| text.replace(name, value);
-        let line = self
-            .names
-            .iter()
-            .fold(line.to_owned(), |line, name| named(&line, name));
+        let names = self.names.iter();
+        let line = names.fold(line.to_owned(), |line, (value, name)| {
+            line.replace(name, value)
+        });
         let (line, input) = line.split_once(" < ").unwrap_or((&line, ""));
         let words: Vec<_> = line
             .split('\'')
@@ -77,13 +79,31 @@ impl Session {
             status,
             stdout: out,
             stderr: err,
-        } = self.directory.run(&words, input);
+        } = self.run_program(&words, input);
         let out = out.lines().map(|line| format!("  {line}\n"));
         let lines = if status == 2 { 1 } else { usize::MAX };
         let err = err.lines().take(lines).map(|line| format!("  ! {line}\n"));
         let status = (status != 0).then(|| format!("  [status {status}]\n"));
         let text: String = out.chain(err).chain(status).collect();
         self.redact(&text.replace("  \n", ""))
+    }
+
+    fn run_program(&self, words: &[&str], input: &str) -> ExitedProcess {
+        let variables = words.iter().map_while(|word| {
+            let is_variable = word.starts_with("FORUM_");
+            word.split_once('=').filter(|_| is_variable)
+        });
+        let variables: Vec<_> = variables.collect();
+        let arguments = self.directory.arguments(&words[variables.len()..]);
+        let mut child = start(self.directory.path(), &arguments, &variables);
+        drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
+        wait(child)
+    }
+
+    fn write(&self, file: &str) {
+        let (name, text) = file.split_once(' ').unwrap();
+        let text = text.replace("\\n", "\n");
+        fs::write(self.directory.path().join(name), text).unwrap();
     }
 
     fn redact(&mut self, text: &str) -> String {
@@ -94,25 +114,20 @@ impl Session {
                     continue;
                 }
                 let prefix = format!("[{kind}-");
-                let number = self
-                    .names
-                    .iter()
-                    .filter(|(_, name)| name.starts_with(&prefix))
-                    .count()
-                    + 1;
-                self.names
-                    .push((found.into(), format!("{prefix}{number}]")));
+                let names = self.names.iter();
+                let number = 1 + names.filter(|(_, name)| name.starts_with(&prefix)).count();
+                let name = format!("{prefix}{number}]");
+                self.names.push((found.into(), name));
                 if kind == "TOKEN" {
                     let lookup = found[10..26].to_owned();
                     self.names.push((lookup, format!("[LOOKUP-{number}]")));
                 }
             }
         }
-        let named = |text: &str, (value, name): &(String, String)| text.replace(value, name);
-        let renamed = self
-            .names
-            .iter()
-            .fold(text.to_owned(), |text, name| named(&text, name));
+        let names = self.names.iter();
+        let renamed = names.fold(text.to_owned(), |text, (value, name)| {
+            text.replace(value, name)
+        });
         let text = self.time.replace_all(&renamed, "[TIME]");
         if !self.user.is_match(&text) {
             return text.into_owned();
@@ -131,12 +146,19 @@ fn replay(path: &Path) {
         replayed.push('\n');
         if let Some(command) = line.strip_prefix("$ ") {
             replayed.push_str(&session.run(command));
+        } else if let Some(change) = line.strip_prefix("% ") {
+            session.directory.execute(change);
+        } else if let Some(file) = line.strip_prefix("> ") {
+            session.write(file);
         }
     }
     let assert = Assert::new().action_env("SNAPSHOTS");
     assert.eq(replayed, Data::read_from(path, None).raw());
     if recorded.starts_with("# board: none") {
-        assert!(session.directory.files().is_empty(), "{path:?}");
+        let lines = recorded.lines().filter_map(|line| line.strip_prefix("> "));
+        let written = lines.filter_map(|line| Some(line.split_once(' ')?.0.to_owned()));
+        let files = BTreeSet::from_iter(session.directory.files());
+        assert_eq!(files, written.collect(), "{path:?}");
     }
 }
 
