@@ -1,20 +1,20 @@
 //! Last-seen times, written in batches and without waiting for locks.
 
+use forum_api::Language;
 use forum_api::host::{Authorizer, RequestInfo};
 use forum_api::model::UserId;
 use forum_api::runtime::Clock;
+use serde_json::json;
 
 use crate::backend::Backend;
 use crate::demo::Demo;
 use crate::postgres::run_with_postgres;
-use forum_api::Language;
 
 const SEEN: &str = "SELECT count(*) AS value FROM member WHERE last_seen_at IS NOT NULL";
 
 async fn see_all_members(demo: &Demo) -> i64 {
-    let members: i64 = demo
-        .query_value("SELECT count(*) AS value FROM member WHERE banned = FALSE")
-        .await;
+    let count = "SELECT count(*) AS value FROM member WHERE banned = FALSE";
+    let members: i64 = demo.query_value(count).await;
     for id in 1..=members + 1 {
         let request = RequestInfo::new(demo.clock.now());
         let id = UserId::from(id);
@@ -29,12 +29,7 @@ async fn requests_do_not_write_last_seen_times() {
     let members = see_all_members(&demo).await;
     assert!(members > 4);
     assert_eq!(demo.query_value::<i64>(SEEN).await, 0);
-    let alice = demo
-        .as_member("alice")
-        .await
-        .get("/members/@alice")
-        .await
-        .json();
+    let (_, alice) = demo.get("alice", "/members/@alice").await;
     assert!(alice["lastSeenAt"].is_string(), "{alice}");
     demo.board.flush_last_seen().await;
     assert_eq!(demo.query_value::<i64>(SEEN).await, members);
@@ -44,8 +39,8 @@ async fn requests_do_not_write_last_seen_times() {
 #[test]
 fn last_seen_times_do_not_wait_for_commands() {
     run_with_postgres(async {
-        let demo =
-            Demo::in_storage(Backend::Postgres.create_storage().await, Language::English).await;
+        let storage = Backend::Postgres.create_storage().await;
+        let demo = Demo::in_storage(storage, Language::English).await;
         let members = see_all_members(&demo).await;
         let command = demo.pool().get().await.unwrap();
         let lock = "BEGIN; UPDATE member SET reputation = 1 WHERE id = 1";
@@ -58,4 +53,16 @@ fn last_seen_times_do_not_wait_for_commands() {
         demo.board.flush_last_seen().await;
         assert_eq!(demo.query_value::<i64>(SEEN).await, members);
     });
+}
+
+#[tokio::test]
+async fn background_requests_do_not_update_the_last_seen_time() {
+    let demo = Demo::new().await;
+    let (_, bob) = demo.get("guest", "/members/@bob").await;
+    let id = UserId::parse(bob["userId"].as_str().unwrap()).unwrap();
+    let request = RequestInfo::background(demo.clock.now());
+    let access = demo.board.member_access(&id, &request).await.unwrap();
+    assert!(access.is_some());
+    assert_eq!(demo.get("guest", "/members/@bob").await.1, bob);
+    assert_eq!(bob["lastSeenAt"], json!(null));
 }

@@ -17,7 +17,6 @@ mod mutations;
 mod pages;
 mod parameters;
 mod planning;
-mod profiles;
 mod query_plans;
 mod races;
 mod search;

@@ -2,8 +2,10 @@
 //!
 //! The beginning of a line determines its kind:
 //! - `## TITLE` begins a scenario on a new demo board, in the language of the file's name.
+//! - `@ CHANGE [ID]` is a change by an operator or by the server, see [`operate`].
 //! - `! KEY VALUE` sets a setting.
 //! - `* SQL` runs a statement.
+//! - `= SQL` runs a query, and `  = TEXTS` are the values that it returns.
 //! - `+ SECONDS` advances the clock, and `- SECONDS` sets it back.
 //! - `NAME METHOD PATH [BODY]` is a request of a member, or of `guest`.
 //! - `  ? FIELD,FIELD` selects the fields of the result that are compared. `items.FIELD` is the field of each item.
@@ -15,46 +17,39 @@ use std::{env, fs};
 use forum_api::Language;
 use forum_api::test_util::TestResponse;
 use http::Method;
+use percent_encoding::{CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
+use crate::board::posts::moderation::{ThreadFlag, set_flag};
 use crate::demo::Demo;
 
 #[tokio::test]
-async fn each_resource_has_its_fields() {
-    replay("resources.txt", Language::English).await;
-}
-
-#[tokio::test]
-async fn each_setting_is_a_limit() {
-    replay("limits.txt", Language::English).await;
-}
-
-#[tokio::test]
-async fn lists_and_hits_are_ordered() {
-    replay("order.txt", Language::English).await;
-}
-
-#[tokio::test]
-async fn refusals_and_receipts_are_in_the_language_of_the_board() {
-    replay("german.txt", Language::German).await;
-}
-
-async fn replay(file: &str, language: Language) {
+async fn each_transcript_has_its_results() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/board/transcripts");
-    let path = directory.join(file);
-    let expected = fs::read_to_string(&path).unwrap();
+    for file in directory.read_dir().unwrap() {
+        replay(&file.unwrap().path()).await;
+    }
+}
+
+async fn replay(path: &Path) {
+    let language = if path.ends_with("german.txt") {
+        Language::German
+    } else {
+        Language::English
+    };
+    let expected = fs::read_to_string(path).unwrap();
     let mut found = String::new();
     for scenario in expected.split_inclusive("\n\n") {
         found += &run(scenario, language).await;
     }
     if env::var_os("UPDATE").is_some() {
-        fs::write(&path, &found).unwrap();
+        fs::write(path, &found).unwrap();
         return;
     }
     for (expected, found) in expected.lines().zip(found.lines()) {
-        assert_eq!(found, expected, "{file}");
+        assert_eq!(found, expected, "{path:?}");
     }
-    assert_eq!(found.lines().count(), expected.lines().count(), "{file}");
+    assert_eq!(found.lines().count(), expected.lines().count(), "{path:?}");
 }
 
 /// Returns the scenario with the results of this run.
@@ -73,6 +68,12 @@ async fn run(scenario: &str, language: Language) -> String {
                 demo.set(key, value).await;
             }
             Some(("*", sql)) => demo.sql(sql).await,
+            Some(("=", sql)) => {
+                lines.next_if(|line| line.starts_with("  ="));
+                let values: Vec<String> = demo.query_values(sql.to_owned().leak()).await;
+                found += &format!("  = {values:?}\n");
+            }
+            Some(("@", change)) => operate(&demo, change).await,
             Some(("+", seconds)) => demo.advance(seconds.parse().unwrap()),
             Some(("-", seconds)) => demo.set_back(seconds.parse().unwrap()),
             _ => {
@@ -89,19 +90,39 @@ async fn run(scenario: &str, language: Language) -> String {
     found
 }
 
+async fn operate(demo: &Demo, change: &str) {
+    let (change, id) = change.split_once(' ').unwrap_or((change, "0"));
+    let id = id.parse().unwrap();
+    let (flag, on) = match change {
+        "approve" => return demo.approve(id).await.unwrap(),
+        "restore" => return demo.restore(id).await.unwrap(),
+        "add-endpoint" => return demo.add_endpoint().await,
+        "flush-last-seen" => return demo.board.flush_last_seen().await,
+        "lock" => (ThreadFlag::Locked, true),
+        "unlock" => (ThreadFlag::Locked, false),
+        "pin" => (ThreadFlag::Pinned, true),
+        "unpin" => (ThreadFlag::Pinned, false),
+        _ => panic!("unknown change {change}"),
+    };
+    let set = demo
+        .board
+        .write(move |tx, _| Box::pin(set_flag(tx, id, flag, on)));
+    set.await.unwrap();
+}
+
 async fn send(demo: &Demo, line: &str) -> TestResponse {
     let mut words = line.splitn(4, ' ');
     let mut word = || words.next().unwrap_or_default();
     let name = word();
     let method = word();
-    let path = word();
+    let path = utf8_percent_encode(word(), CONTROLS).to_string();
     let body = word();
     let client = match name {
         "guest" => demo.api.as_guest(),
         name => demo.as_member(name).await,
     };
     let method = Method::from_bytes(method.as_bytes()).unwrap();
-    let request = client.request(method, path);
+    let request = client.request(method, &path);
     if body.is_empty() {
         return request.await;
     }
