@@ -150,31 +150,3 @@ pub fn edited_state(state: ContentState, groups: Groups) -> ContentState {
         state => state,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use forum_api::Language;
-
-    use super::*;
-
-    const TEXTS: &Texts = Texts::of(Language::English);
-
-    #[test]
-    fn lengths_are_counted_in_characters_and_titles_are_trimmed() {
-        for (text, allowed) in [
-            ("", false),
-            (" \n\u{200b}", false),
-            ("äöü", true),
-            (" äöü ", true),
-            ("äöüß", false),
-            ("a\nb", false),
-            ("a\u{1b}", false),
-            ("a\u{202e}", false),
-        ] {
-            assert_eq!(check_title(text, 3, TEXTS).is_ok(), allowed, "{text:?}");
-        }
-        assert_eq!(check_title(" äöü ", 3, TEXTS).unwrap(), "äöü");
-        assert!(check_body(" äö\n ", 5, TEXTS).is_ok() && check_body(" äö\n ", 4, TEXTS).is_err());
-        assert!(check_reason("", 3, TEXTS).is_ok() && check_reason("äöüß", 3, TEXTS).is_err());
-    }
-}

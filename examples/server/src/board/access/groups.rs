@@ -132,26 +132,3 @@ impl FromStr for Groups {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Group, Groups};
-
-    #[test]
-    fn groups_are_written_as_they_are_parsed() {
-        for text in [
-            "",
-            "members",
-            "guests,members,newcomers,staff,administrators",
-        ] {
-            assert_eq!(text.parse::<Groups>().unwrap().to_string(), text);
-        }
-        let parsed: Groups = " staff, members".parse().unwrap();
-        assert_eq!(parsed, Groups::of([Group::Members, Group::Staff]));
-        let repeated: Groups = "staff,staff".parse().unwrap();
-        assert_eq!(repeated, Groups::of([Group::Staff]));
-        for (text, named) in [("guests", true), ("", false), (",", false), ("x", false)] {
-            assert_eq!(Groups::named(text).is_ok(), named, "{text:?}");
-        }
-    }
-}

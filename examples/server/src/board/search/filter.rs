@@ -252,7 +252,7 @@ fn words_to_score(filter: &SearchFilter) -> String {
 mod tests {
     use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 
-    use super::{BTreeSet, FTS5, SearchField, SearchFilter, SearchQuery, TSQUERY};
+    use super::{FTS5, SearchFilter, SearchQuery};
     use crate::board::schema;
     use crate::board::search::fold_words;
 
@@ -281,59 +281,6 @@ mod tests {
             let expression = FTS5.text(&SearchFilter::new(query), None);
             let found = index.query_row("SELECT count(*) FROM post_text (?1)", [expression], |row| row.get(0));
             prop_assert_eq!(found, Ok(i32::from(!found_excluded)));
-        }
-    }
-
-    #[test]
-    fn search_parameters_are_translated_to_both_dialects() {
-        for (query, within, author, fts5, tsquery) in [
-            (
-                "tea",
-                SearchField::All,
-                None,
-                r#"{title body} : "tea""#,
-                "'tea'",
-            ),
-            (
-                "Tea AND tea",
-                SearchField::Titles,
-                Some(7),
-                r#"(title : "and" AND title : "tea") AND place : m7"#,
-                "('=and' & '=tea') & '#7'",
-            ),
-            (
-                r#""Green, leaf" tea -bag -"tea-cup""#,
-                SearchField::Posts,
-                None,
-                r#"((body : "green leaf" AND body : "tea") NOT (body : "bag" OR body : "tea cup"))"#,
-                r#"(((('green':C <-> 'leaf':C) & 'tea':C) & !('bag':C | ('tea':C <-> 'cup':C))) | '*' & ((('green':C & 'leaf':C) & 'tea':C) & !'bag':C))
-{"in":"posts","phrases":[[" green leaf ",true],[" tea ",true],[" bag ",false],[" tea cup ",false]]}"#,
-            ),
-            (
-                "東京タ -茶 -バス",
-                SearchField::Titles,
-                None,
-                r#"(title : "東京 京 京タ" NOT (title : "バス" OR title : "茶"))"#,
-                r#"((('=東京' <-> '=京' <-> '=京タ') & !('=バス' | '=茶')) | '*' & (('=東京' & '=京' & '=京タ') & !('=バス' | '=茶')))
-{"in":"titles","phrases":[[" 東京 京 京タ ",true],[" バス ",false],[" 茶 ",false]]}"#,
-            ),
-        ] {
-            let mut filter = SearchFilter::new(SearchQuery::parse(query).unwrap());
-            filter.field = within;
-            assert_eq!(FTS5.text(&filter, author), fts5, "{query}");
-            assert_eq!(TSQUERY.text(&filter, author), tsquery, "{query}");
-        }
-    }
-
-    #[test]
-    fn places_contain_forums() {
-        let forums = BTreeSet::from([3, 2]);
-        for (dialect, is_whole_board, place) in [
-            (FTS5, false, " AND (place : f2 OR place : f3)"),
-            (FTS5, true, ""),
-            (TSQUERY, true, "[2,3]"),
-        ] {
-            assert_eq!((dialect.place)(&forums, is_whole_board), place);
         }
     }
 }

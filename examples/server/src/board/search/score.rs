@@ -80,26 +80,7 @@ fn count(word: &Finder<'_>, words: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::index::fold_words;
     use super::*;
-
-    #[test]
-    fn more_matches_in_less_text_score_higher_and_a_title_more_than_a_body() {
-        let (tea, long) = (
-            Scorer::of(&SearchQuery::parse("tea").unwrap()),
-            "tea ".to_owned() + &"x ".repeat(500),
-        );
-        let texts = [
-            ("", "cup"),
-            ("", &*long),
-            ("", "tea cup"),
-            ("", "tea tea"),
-            ("Tea", "cup cup"),
-            ("Tea", "tea cup"),
-        ];
-        let scores = texts.map(|(title, body)| tea.score(&fold_words(title), &fold_words(body)));
-        assert!(scores.is_sorted_by(|a, b| a < b), "{scores:?}");
-    }
 
     #[test]
     fn occurrences_are_whole_words() {
