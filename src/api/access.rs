@@ -11,7 +11,7 @@ use crate::error_chain::ErrorChain;
 use crate::host::{Caller, OwnerAccess, PresentedToken, RequestInfo};
 use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
-use crate::operation::{ApiError, AuthFailure, Services, require_scope};
+use crate::operation::{ApiError, ApiResult, AuthFailure, Services, require_scope};
 use crate::scope::Scope;
 use crate::store::TokenStore;
 use crate::token::{self, Lookup, SecretDigest, TokenRecord, TokenState};
@@ -44,7 +44,7 @@ pub(crate) struct LoadedToken {
 pub(super) async fn find_token(
     headers: &HeaderMap,
     services: &Services,
-) -> Result<Option<LoadedToken>, ApiError> {
+) -> ApiResult<Option<LoadedToken>> {
     let Some((lookup, digest)) = parse_header(headers)? else {
         return Ok(None);
     };
@@ -119,7 +119,7 @@ pub(super) async fn resolve_caller(
     token: Option<LoadedToken>,
     scope: Option<Scope>,
     request: RequestInfo,
-) -> Result<Caller, ApiError> {
+) -> ApiResult<Caller> {
     let authorizer = &services.host.authorizer;
     let Some(LoadedToken { record, access }) = token else {
         let access = authorizer.guest_access(&request).await?;
@@ -147,7 +147,7 @@ pub(super) async fn resolve_caller(
 }
 
 /// Rejects callers who may not see the board while it is offline.
-pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
+pub(super) fn require_online(caller: &Caller) -> ApiResult<()> {
     if caller.access().deny_offline {
         return Err(ApiError::BoardOffline(caller.access().offline_for));
     }

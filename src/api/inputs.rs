@@ -8,14 +8,14 @@ use crate::model::{
     NewSubscription, NewThread, NewVote, PollUpdate, PostFilter, PostUpdate, ThreadFilter,
 };
 use crate::operation::{
-    ApiError, Body, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError, FieldScope, InputError,
-    InputSchema, InputValue,
+    ApiResult, Body, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError, FieldScope,
+    InputError, InputSchema, InputValue,
 };
 use crate::scope::Scope;
 
 /// `HEAD` does not mark the message as read.
 impl Decode for MarkRead {
-    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
+    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
         <()>::decode(value, context)?;
         Ok(match context.head.method {
             Method::HEAD => Self::No,
@@ -35,7 +35,7 @@ pub(super) struct ThreadList(pub(super) List<ThreadFilter>);
 impl Decode for ThreadList {
     const IS_LIST: bool = true;
 
-    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
+    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
         let mut list = List::<ThreadFilter>::decode(value, context)?;
         list.filter.since = context.overlapping(list.filter.since);
         Ok(Self(list))
@@ -56,7 +56,7 @@ pub(super) struct PostList(pub(super) List<PostFilter>);
 impl Decode for PostList {
     const IS_LIST: bool = true;
 
-    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
+    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
         let mut list = List::<PostFilter>::decode(value, context)?;
         list.filter.since = context.overlapping(list.filter.since);
         if list.filter.from.is_some() && list.after.is_some() {

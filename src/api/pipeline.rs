@@ -17,8 +17,8 @@ use crate::http_util::{LazyBody, OriginalUri, ResponseBody, run};
 use crate::metrics::recorder;
 use crate::model::{Expected, PAGE_BYTES};
 use crate::operation::{
-    ApiError, ApiResponse, AuthFailure, Call, InputError, MalformedRequest, Operation,
-    PathSegments, Services, reject_query,
+    ApiError, ApiResponse, ApiResult, AuthFailure, Call, InputError, InputResult, MalformedRequest,
+    Operation, PathSegments, Services, reject_query,
 };
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::scope::Scope;
@@ -65,7 +65,7 @@ impl PendingRequest<'_> {
     /// Converts the outcome of [`ApiInner::run`] to HTTP, logs it and counts it.
     pub(crate) fn finish(
         mut self,
-        outcome: Option<Result<ApiResponse, ApiError>>,
+        outcome: Option<ApiResult<ApiResponse>>,
     ) -> Response<ResponseBody> {
         let Self { api, context, .. } = &self;
         let result = outcome.unwrap_or_else(|| Err(timeout_error(context.reading_body)));
@@ -107,8 +107,8 @@ impl ApiInner {
     /// the request timeout.
     pub(crate) async fn run(
         &self,
-        steps: impl Future<Output = Result<ApiResponse, ApiError>>,
-    ) -> Option<Result<ApiResponse, ApiError>> {
+        steps: impl Future<Output = ApiResult<ApiResponse>>,
+    ) -> Option<ApiResult<ApiResponse>> {
         let runtime = &*self.services.environment.runtime;
         run(runtime, self.settings.request_timeout, steps).await
     }
@@ -118,7 +118,7 @@ impl ApiInner {
         self: &Arc<Self>,
         context: &mut RequestContext<'_>,
         body: LazyBody<'_>,
-    ) -> Result<ApiResponse, ApiError> {
+    ) -> ApiResult<ApiResponse> {
         reject_malformed(context.head)?;
 
         // 1. Routing
@@ -157,7 +157,7 @@ impl ApiInner {
         &self,
         context: &mut RequestContext<'_>,
         needs_token: bool,
-    ) -> Result<Option<LoadedToken>, ApiError> {
+    ) -> ApiResult<Option<LoadedToken>> {
         match self.valid_token(context).await {
             Ok(None) if needs_token => {
                 Err(self.charge_guest(context, AuthFailure::Absent.into()).await)
@@ -172,7 +172,7 @@ impl ApiInner {
     async fn valid_token(
         &self,
         context: &mut RequestContext<'_>,
-    ) -> Result<Option<LoadedToken>, ApiError> {
+    ) -> ApiResult<Option<LoadedToken>> {
         let services = &self.services;
         let token = access::find_token(&context.head.headers, services).await?;
         if let Some(LoadedToken { record, .. }) = &token {
@@ -191,7 +191,7 @@ impl ApiInner {
         context: &mut RequestContext<'_>,
         token: Option<&LoadedToken>,
         cost: u32,
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult<()> {
         let key = token.map_or(context.guest_key, |token| {
             RateLimitKey::Token(token.record.lookup)
         });
@@ -211,7 +211,7 @@ impl ApiInner {
         context: &RequestContext<'_>,
         token: Option<LoadedToken>,
         scope: Option<Scope>,
-    ) -> Result<Caller, ApiError> {
+    ) -> ApiResult<Caller> {
         let request = context.request_info();
         let caller = access::resolve_caller(&self.services, token, scope, request).await?;
         access::require_online(&caller)?;
@@ -225,7 +225,7 @@ impl ApiInner {
         token: Option<LoadedToken>,
         (operation, path, page_bytes): (&Operation, PathSegments<'_>, usize),
         body: LazyBody<'_>,
-    ) -> Result<ApiResponse, ApiError> {
+    ) -> ApiResult<ApiResponse> {
         let spec = &operation.spec;
         if spec.has_side_effects {
             context.events = RequestEvents::of_write();
@@ -248,10 +248,7 @@ impl ApiInner {
     }
 
     /// Serves the OpenAPI document. Ignores the token and charges nothing; the headers show the address budget.
-    async fn serve_openapi(
-        &self,
-        context: &mut RequestContext<'_>,
-    ) -> Result<ApiResponse, ApiError> {
+    async fn serve_openapi(&self, context: &mut RequestContext<'_>) -> ApiResult<ApiResponse> {
         context.route = Some(endpoints::OPENAPI_PATH);
         context.is_conditional = true;
         self.charge(context, context.guest_key, 0).await?;
@@ -304,7 +301,7 @@ impl ApiInner {
         context: &mut RequestContext<'_>,
         key: RateLimitKey,
         cost: u32,
-    ) -> Result<RateLimitDecision, ApiError> {
+    ) -> ApiResult<RateLimitDecision> {
         let (label, budget) = self.budget(key);
         let now = self.services.environment.clock.now();
         let charge = self
@@ -337,7 +334,7 @@ impl ApiInner {
 }
 
 /// Rejects a request that the HTTP server in front of the API marked as malformed.
-pub(crate) fn reject_malformed(head: &Parts) -> Result<(), InputError> {
+pub(crate) fn reject_malformed(head: &Parts) -> InputResult<()> {
     match head.extensions.get() {
         Some(MalformedRequest { header, expected }) => {
             Err(InputError::expected(*header, *expected))

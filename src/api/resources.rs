@@ -17,7 +17,7 @@ use crate::model::{
     TargetId, Thread, ThreadId,
 };
 use crate::operation::{
-    ApiError, ApiResponse, PathParams, PathSegments, Render, RenderContext, Resource,
+    ApiError, ApiResponse, ApiResult, PathParams, PathSegments, Render, RenderContext, Resource,
 };
 use crate::runtime::BoxFuture;
 use crate::scope::Scope;
@@ -111,7 +111,7 @@ impl Render for Page<MessageSummary> {
     fn render(
         self,
         context: &RenderContext<'_>,
-    ) -> Result<(CursorPage<MessageSummary>, ApiResponse), ApiError> {
+    ) -> ApiResult<(CursorPage<MessageSummary>, ApiResponse)> {
         context.page(self)
     }
 }
@@ -119,7 +119,7 @@ impl Render for Page<MessageSummary> {
 impl Render for Message {
     type Wire = Self;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(Self, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(Self, ApiResponse)> {
         let (message, mut response) = context.respond(self);
         response.location = <Self as Render>::location(&message);
         Ok((message, response))
@@ -133,7 +133,7 @@ impl Render for Message {
 impl Render for Member {
     type Wire = Self;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(Self, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(Self, ApiResponse)> {
         context.require_visible_members()?;
         Ok(context.respond(self))
     }
@@ -142,7 +142,7 @@ impl Render for Member {
 impl Render for OwnAccount {
     type Wire = Me;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(Me, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(Me, ApiResponse)> {
         let presented = context
             .caller
             .as_member()
@@ -165,7 +165,7 @@ impl Render for OwnAccount {
 impl Render for Rating {
     type Wire = Self;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(Self, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(Self, ApiResponse)> {
         match &self.forum_id {
             Some(forum) => context.require_visible(forum)?,
             None if self.post_id.is_some() => {
@@ -186,7 +186,7 @@ impl Render for Rating {
 impl Render for Page<Forum> {
     type Wire = ForumList;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(ForumList, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(ForumList, ApiResponse)> {
         if self.next.is_some() {
             return Err(ApiError::internal(
                 "the list of forums has no pages, but the board returned one with `next`",

@@ -28,7 +28,7 @@ use crate::host::{BoxError, Caller};
 use crate::http_util::{BodyError, ResponseBody, read_body};
 use crate::model::PAGE_BYTES;
 use crate::operation::extract::value::{has_half_pair, require_json};
-use crate::operation::{ApiError, ApiResponse, AuthFailure, CachePolicy};
+use crate::operation::{ApiError, ApiResponse, ApiResult, AuthFailure, CachePolicy};
 
 /// Route of requests that call no tool, in logs and metrics.
 const ROUTE: &str = "mcp";
@@ -144,7 +144,7 @@ impl Server {
         body: B,
         call_head: &'h OnceLock<Parts>,
         called: &mut Option<(Box<RawValue>, Era)>,
-    ) -> Result<ApiResponse, ApiError>
+    ) -> ApiResult<ApiResponse>
     where
         B: http_body::Body + Send + 'static,
         B::Data: bytes::Buf + Send,

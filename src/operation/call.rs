@@ -8,8 +8,8 @@ use http::StatusCode;
 use http::request::Parts;
 
 use super::checks;
-use super::error::ApiError;
-use super::extract::error::InputError;
+use super::error::{ApiError, ApiResult};
+use super::extract::error::InputResult;
 use super::extract::value::{self, InputValue};
 use super::idempotency::{self, Begin};
 use super::input::{Decode, DecodeContext, Input, Source, reject_query};
@@ -141,7 +141,7 @@ impl Call<'_> {
     pub(crate) async fn run<F: Signature>(
         self,
         handler: Arc<TypedHandler<F>>,
-    ) -> Result<ApiResponse, ApiError> {
+    ) -> ApiResult<ApiResponse> {
         let Self {
             services,
             head,
@@ -204,7 +204,7 @@ impl Call<'_> {
 }
 
 /// Parses the idempotency key of a request; `None` if it has none, or the operation does not accept one.
-fn parse_key(head: &Parts, spec: &OperationSpec) -> Result<Option<String>, InputError> {
+fn parse_key(head: &Parts, spec: &OperationSpec) -> InputResult<Option<String>> {
     if spec.accepts_idempotency_key() {
         idempotency::parse_key(&head.headers)
     } else {
@@ -217,7 +217,7 @@ async fn read_body(
     head: &Parts,
     body: LazyBody<'_>,
     reading_body: &mut bool,
-) -> Result<Bytes, InputError> {
+) -> InputResult<Bytes> {
     value::require_json(&head.headers)?;
     *reading_body = true;
     let bytes = body.await?;
@@ -242,7 +242,7 @@ impl<F: Signature> Execution<F> {
         services: &Services,
         path: F::Path,
         input: F::Input,
-    ) -> Result<ApiResponse, ApiError> {
+    ) -> ApiResult<ApiResponse> {
         let board = &*services.host.board;
         let caller = &self.caller;
         let resource = path.resource();
@@ -277,7 +277,7 @@ impl<F: Signature> Execution<F> {
     }
 
     /// Runs step 10: calls the board, checks its result and renders it.
-    async fn run_handler(&self, path: F::Path, input: F::Input) -> Result<ApiResponse, ApiError> {
+    async fn run_handler(&self, path: F::Path, input: F::Input) -> ApiResult<ApiResponse> {
         let handler = &self.handler;
         let caller = F::Caller::from_caller(&self.caller)
             .ok_or_else(|| ApiError::internal("a guest passed the authentication"))?;

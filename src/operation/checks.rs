@@ -1,14 +1,14 @@
 //! Scope check, and the visibility checks of requests and replays ([protocol](crate::guide::protocol), sections 2.4 and
 //! 10).
 
-use super::error::ApiError;
+use super::error::{ApiError, ApiResult};
 use crate::host::{Board, BoardError, Caller, PresentedToken, ResourceRef};
 use crate::model::ForumId;
 use crate::scope::Scope;
 use crate::store::ResourceIds;
 
 /// Rejects a token without the endpoint's scope, even if guests may call the endpoint.
-pub(crate) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Result<(), ApiError> {
+pub(crate) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> ApiResult<()> {
     match token {
         Some(token) if !token.scopes.contains(scope) => Err(ApiError::MissingScope(scope)),
         _ => Ok(()),
@@ -37,7 +37,7 @@ pub(crate) async fn require_visible(
     caller: &Caller,
     resource: ResourceRef<'_>,
     operation_id: &str,
-) -> Result<(), ApiError> {
+) -> ApiResult<()> {
     let is_visible = match resource {
         ResourceRef::Global | ResourceRef::Member(_) => true,
         ResourceRef::Forum(forum) => caller.access().visible_forums.contains(forum),
@@ -55,7 +55,7 @@ pub(crate) async fn require_known_forum(
     board: &dyn Board,
     caller: &Caller,
     resource: ResourceRef<'_>,
-) -> Result<(), ApiError> {
+) -> ApiResult<()> {
     let is_forum = matches!(resource, ResourceRef::Forum(_));
     let is_known = !is_forum
         || !caller.access().visible_forums.has_unknown_ids()
@@ -72,7 +72,7 @@ pub(crate) async fn require_replay_visible(
     caller: &Caller,
     resource: ResourceRef<'_>,
     stored: &ResourceIds,
-) -> Result<(), ApiError> {
+) -> ApiResult<()> {
     let is_member = matches!(resource, ResourceRef::Member(_));
     if is_member && !board.exists(caller, resource).await? {
         return Err(ApiError::NotFound);

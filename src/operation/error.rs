@@ -16,6 +16,8 @@ use crate::task::PanicError;
 /// Value of `retry-after` if the first request with the same `Idempotency-Key` is still in progress.
 const IN_PROGRESS_RETRY_AFTER: Duration = Duration::from_secs(1);
 
+pub(crate) type ApiResult<T> = Result<T, ApiError>;
+
 /// Reason why a request failed. [`ApiError::describe`] returns the code and message that the client receives.
 #[derive(Debug, Error)]
 #[error("{self:?}")]

@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::extract::error::InputError;
+use super::extract::error::InputResult;
 use super::extract::value::InputValue;
 use super::null_fields;
 use crate::model::BodyExtra;
@@ -31,7 +31,7 @@ pub enum ExtraOf {
 #[derive(Clone, Copy)]
 struct ExtraType {
     of: ExtraOf,
-    decode: fn(InputValue<'_>) -> Result<BodyExtra, InputError>,
+    decode: fn(InputValue<'_>) -> InputResult<BodyExtra>,
     schema: fn(&mut SchemaGenerator) -> Schema,
     rejects_unknown_fields: fn(&mut SchemaGenerator) -> bool,
 }
@@ -80,7 +80,7 @@ impl ExtraTypes {
         &self,
         of: Option<ExtraOf>,
         body: &mut InputValue<'_>,
-    ) -> Result<Option<BodyExtra>, InputError> {
+    ) -> InputResult<Option<BodyExtra>> {
         let Some(extra) = self.get(of) else {
             return Ok(None);
         };

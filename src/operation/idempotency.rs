@@ -7,8 +7,8 @@ use http::HeaderMap;
 use http::request::Parts;
 use sha2::{Digest, Sha256};
 
-use super::error::{ApiError, IdempotencyConflict};
-use super::extract::error::InputError;
+use super::error::{ApiError, ApiResult, IdempotencyConflict};
+use super::extract::error::{InputError, InputResult};
 use super::response::ApiResponse;
 use super::services::Services;
 use crate::error_chain::ErrorChain;
@@ -32,7 +32,7 @@ const REPEAT_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_REPEATS: usize = 300;
 
 /// Parses the request's key: 1 to 64 visible ASCII characters.
-pub(crate) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputError> {
+pub(crate) fn parse_key(headers: &HeaderMap) -> InputResult<Option<String>> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else {
         return Ok(None);
@@ -84,7 +84,7 @@ pub(crate) async fn begin(
     store: &dyn IdempotencyStore,
     request: &IdempotentRequest,
     now: Timestamp,
-) -> Result<Begin, ApiError> {
+) -> ApiResult<Begin> {
     let outcome = store.begin(request, now).await;
     let conflict = match outcome.inspect_err(|_| recorder::record_store_error(STORE))? {
         BeginOutcome::Reserved(reservation) => return Ok(Begin::Run(reservation)),
@@ -101,7 +101,7 @@ pub(crate) async fn begin(
 pub(crate) async fn complete(
     services: &Services,
     reservation: Reservation,
-    result: &Result<ApiResponse, ApiError>,
+    result: &ApiResult<ApiResponse>,
     request_id: &str,
 ) {
     let store = Arc::clone(&services.stores.idempotency);
@@ -127,7 +127,7 @@ pub(crate) async fn complete(
 
 /// Returns the outcome to record. A rejected request changed nothing. After an internal error or a hidden result, the
 /// outcome is unknown.
-fn completion_of(result: &Result<ApiResponse, ApiError>) -> Completion {
+fn completion_of(result: &ApiResult<ApiResponse>) -> Completion {
     match result {
         Ok(response) => Completion::Responded(response.into()),
         Err(ApiError::Internal(_) | ApiError::HiddenResult) => Completion::OutcomeUnknown,

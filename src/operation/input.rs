@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::error::ApiError;
+use super::error::{ApiError, ApiResult};
 use super::extra::{EXTRA, ExtraOf, ExtraTypes, rejects_unknown_fields};
-use super::extract::error::{InputError, InputErrorKind};
+use super::extract::error::{InputError, InputErrorKind, InputResult};
 use super::extract::value::InputValue;
 use super::null_fields;
 use super::pagination::{self, AFTER};
@@ -171,7 +171,7 @@ impl DecodeContext<'_> {
     }
 
     /// Returns the scope of the cursors of the requested list.
-    pub(crate) fn cursor_scope(&self, filters: &impl Serialize) -> Result<CursorScope, ApiError> {
+    pub(crate) fn cursor_scope(&self, filters: &impl Serialize) -> ApiResult<CursorScope> {
         let path = self.head.uri.path();
         CursorScope::new(path, self.owner, filters).map_err(ApiError::internal)
     }
@@ -185,7 +185,7 @@ pub(crate) trait Decode: Send + Sync + Sized + 'static {
     const IS_LIST: bool = false;
 
     /// Decodes and checks the input.
-    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError>;
+    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self>;
 
     /// Returns the additional scope that this input requires.
     fn required_scope(&self) -> Option<Scope> {
@@ -214,7 +214,7 @@ impl InputSchema {
 }
 
 /// Deserializes an input. The field of a type error without a field name is `body`.
-pub(crate) fn deserialize<T: DeserializeOwned>(value: InputValue<'_>) -> Result<T, InputError> {
+pub(crate) fn deserialize<T: DeserializeOwned>(value: InputValue<'_>) -> InputResult<T> {
     T::deserialize(value).map_err(|mut error| {
         let is_type_error = !matches!(
             error.kind,
@@ -233,13 +233,13 @@ pub(crate) fn deserialize<T: DeserializeOwned>(value: InputValue<'_>) -> Result<
 pub(super) struct NoParams {}
 
 /// Rejects all query parameters.
-pub(crate) fn reject_query(head: &Parts) -> Result<(), InputError> {
+pub(crate) fn reject_query(head: &Parts) -> InputResult<()> {
     let NoParams {} = deserialize(InputValue::from_query(head.uri.query())?)?;
     Ok(())
 }
 
 impl Decode for () {
-    fn decode(value: InputValue<'_>, _: &DecodeContext<'_>) -> Result<Self, ApiError> {
+    fn decode(value: InputValue<'_>, _: &DecodeContext<'_>) -> ApiResult<Self> {
         let NoParams {} = deserialize(value)?;
         Ok(())
     }
@@ -250,7 +250,7 @@ impl Decode for () {
 }
 
 impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Decode for Query<T> {
-    fn decode(value: InputValue<'_>, _: &DecodeContext<'_>) -> Result<Self, ApiError> {
+    fn decode(value: InputValue<'_>, _: &DecodeContext<'_>) -> ApiResult<Self> {
         Ok(Self(deserialize(value)?))
     }
 
@@ -262,7 +262,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Decode for Query<
 impl<T: Body> Decode for Json<T> {
     const SOURCE: Source = Source::Body;
 
-    fn decode(mut value: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
+    fn decode(mut value: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
         let extra = context.extra_types.take(T::EXTRA_OF, &mut value)?;
         null_fields::remove::<T>(&mut value)?;
         let mut body: T = deserialize(value)?;
@@ -306,7 +306,7 @@ impl<T: Body> Decode for Json<T> {
 impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decode for List<F> {
     const IS_LIST: bool = true;
 
-    fn decode(mut query: InputValue<'_>, context: &DecodeContext<'_>) -> Result<Self, ApiError> {
+    fn decode(mut query: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
         let after = query.take_text(AFTER)?;
         let limit = query
             .take_text(LIMIT)?

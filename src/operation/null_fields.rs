@@ -3,14 +3,14 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use super::extract::error::InputError;
+use super::extract::error::InputResult;
 use super::extract::value::{InputValue, reject_repeated};
 
 /// Removes the null fields of a body. Keeps unknown and required fields, and fields whose schema allows null.
 ///
 /// # Errors
 /// [`InputError`] if the name of a field is repeated: the removal must not hide the repetition.
-pub(super) fn remove<T: JsonSchema>(body: &mut InputValue<'_>) -> Result<(), InputError> {
+pub(super) fn remove<T: JsonSchema>(body: &mut InputValue<'_>) -> InputResult<()> {
     if !has_null(body) {
         return Ok(());
     }
@@ -28,7 +28,7 @@ fn has_null(value: &InputValue<'_>) -> bool {
 }
 
 /// `root` contains the schemas to which others refer.
-fn remove_in(value: &mut InputValue<'_>, schema: &Value, root: &Value) -> Result<(), InputError> {
+fn remove_in(value: &mut InputValue<'_>, schema: &Value, root: &Value) -> InputResult<()> {
     let schema = resolve(schema, root);
     match value {
         InputValue::List(items) => {

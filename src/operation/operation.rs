@@ -8,7 +8,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::call::{Call, CallerKind, Signature, TypedHandler};
-use super::error::ApiError;
+use super::error::ApiResult;
 use super::extra::ExtraTypes;
 use super::input::{Decode, InputSchema, Source};
 use super::output::{Output, Render};
@@ -141,7 +141,7 @@ pub(crate) trait Handler: Send + Sync {
     ) -> OperationSchemas;
 
     /// Runs steps 7 to 10.
-    fn call(self: Arc<Self>, call: Call<'_>) -> BoxFuture<'_, Result<ApiResponse, ApiError>>;
+    fn call(self: Arc<Self>, call: Call<'_>) -> BoxFuture<'_, ApiResult<ApiResponse>>;
 }
 
 impl<F: Signature> Handler for TypedHandler<F> {
@@ -178,7 +178,7 @@ impl<F: Signature> Handler for TypedHandler<F> {
         }
     }
 
-    fn call(self: Arc<Self>, call: Call<'_>) -> BoxFuture<'_, Result<ApiResponse, ApiError>> {
+    fn call(self: Arc<Self>, call: Call<'_>) -> BoxFuture<'_, ApiResult<ApiResponse>> {
         Box::pin(call.run(self))
     }
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::checks::can_see;
-use super::error::ApiError;
+use super::error::{ApiError, ApiResult};
 use super::pagination;
 use super::response::ApiResponse;
 use crate::host::{Caller, CreateOutcome, HasForum, InForum, ResourceRef};
@@ -107,7 +107,7 @@ pub trait Render: Send + Sized + 'static {
     const CAN_EXIST: bool = false;
 
     /// Returns the body, and the response without it.
-    fn render(self, context: &RenderContext<'_>) -> Result<(Self::Wire, ApiResponse), ApiError>;
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(Self::Wire, ApiResponse)>;
 
     /// Returns the location of an example, to document the header.
     fn location(_: &Self::Wire) -> Option<String> {
@@ -166,7 +166,7 @@ impl RenderContext<'_> {
     }
 
     /// Rejects a result from a forum that the caller cannot see.
-    pub(crate) fn require_visible(&self, forum: &ForumId) -> Result<(), ApiError> {
+    pub(crate) fn require_visible(&self, forum: &ForumId) -> ApiResult<()> {
         if self.can_see(forum) {
             Ok(())
         } else {
@@ -175,7 +175,7 @@ impl RenderContext<'_> {
     }
 
     /// Rejects a result about a member for a guest who sees no forum: such a guest sees no member either.
-    pub(crate) fn require_visible_members(&self) -> Result<(), ApiError> {
+    pub(crate) fn require_visible_members(&self) -> ApiResult<()> {
         match self.caller {
             Caller::Guest { access, .. } if access.visible_forums.is_empty() => {
                 Err(ApiError::NotFound)
@@ -202,7 +202,7 @@ impl RenderContext<'_> {
     }
 
     /// Renders a page. The items must be visible.
-    pub(crate) fn page<T>(&self, page: Page<T>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
+    pub(crate) fn page<T>(&self, page: Page<T>) -> ApiResult<(CursorPage<T>, ApiResponse)> {
         let page = pagination::to_wire(page, self.cursor_scope)?;
         let (page, mut response) = self.respond(page);
         response.next = page.next.as_ref().map(ToString::to_string);
@@ -215,7 +215,7 @@ impl<T: Resource> Render for InForum<T> {
 
     const IS_IN_FORUM: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(T, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(T, ApiResponse)> {
         context.require_visible(&self.forum_id)?;
         Ok(context.respond_in(Some(self.forum_id), self.value))
     }
@@ -232,7 +232,7 @@ impl<T: Resource> Render for InForum<Page<T>> {
 
     const IS_PAGE: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(CursorPage<T>, ApiResponse)> {
         context.require_visible(&self.forum_id)?;
         context.page(self.value)
     }
@@ -243,7 +243,7 @@ impl<T: Resource + HasForum> Render for T {
 
     const IS_IN_FORUM: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(T, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(T, ApiResponse)> {
         context.require_visible(self.forum_id())?;
         let forum = self.forum_id().clone();
         Ok(context.respond_in(Some(forum), self))
@@ -260,7 +260,7 @@ impl<T: Resource + HasForum> Render for Page<T> {
 
     const IS_PAGE: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(CursorPage<T>, ApiResponse)> {
         context.page(context.visible_items(self))
     }
 }
@@ -272,7 +272,7 @@ impl<T: Resource> Render for Page<InForum<T>> {
 
     const IS_PAGE: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(CursorPage<T>, ApiResponse)> {
         if context.names_member {
             context.require_visible_members()?;
         }
@@ -283,7 +283,7 @@ impl<T: Resource> Render for Page<InForum<T>> {
 impl<T: Resource> Render for NoForum<T> {
     type Wire = T;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(T, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(T, ApiResponse)> {
         Ok(context.respond_in(None, self.0))
     }
 
@@ -297,7 +297,7 @@ impl<T: Resource> Render for NoForum<Page<T>> {
 
     const IS_PAGE: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(CursorPage<T>, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(CursorPage<T>, ApiResponse)> {
         context.page(self.0)
     }
 }
@@ -307,7 +307,7 @@ impl<T: Render> Render for CreateOutcome<T> {
 
     const CAN_EXIST: bool = true;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<(T::Wire, ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<(T::Wire, ApiResponse)> {
         let (is_new, result) = match self {
             Self::Created(result) => (true, result),
             Self::Existing(result) => (false, result),
@@ -327,7 +327,7 @@ impl<T: Render> Render for CreateOutcome<T> {
 impl Render for () {
     type Wire = Self;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<((), ApiResponse), ApiError> {
+    fn render(self, context: &RenderContext<'_>) -> ApiResult<((), ApiResponse)> {
         Ok(context.respond(()))
     }
 }

@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
-use super::error::ApiError;
-use super::extract::error::InputError;
+use super::error::{ApiError, ApiResult};
+use super::extract::error::{InputError, InputResult};
 use crate::model::{Cursor, CursorPage, CursorScope, Expected, Page, PageKey, UserId};
 
 /// Query parameter that holds a cursor.
@@ -50,7 +50,7 @@ impl CursorScope {
     }
 
     /// Decodes a cursor. Rejects cursors that this list did not return.
-    pub(crate) fn decode(self, cursor: &str) -> Result<PageKey, InputError> {
+    pub(crate) fn decode(self, cursor: &str) -> InputResult<PageKey> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
         let parts = bytes.split_at_checked(CHECKSUM_LEN);
         let own = parts.filter(|(checksum, key)| self.checksum(key) == *checksum);
@@ -79,10 +79,7 @@ pub(crate) fn add_parameter(params: &mut Schema, generator: &mut SchemaGenerator
 }
 
 /// Converts a host's page.
-pub(crate) fn to_wire<T>(
-    page: Page<T>,
-    scope: Option<CursorScope>,
-) -> Result<CursorPage<T>, ApiError> {
+pub(crate) fn to_wire<T>(page: Page<T>, scope: Option<CursorScope>) -> ApiResult<CursorPage<T>> {
     let Page { items, next } = page;
     let encode = |key: PageKey| {
         let cursor = scope.and_then(|scope| scope.encode(&key));

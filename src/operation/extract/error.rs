@@ -6,6 +6,8 @@ use std::fmt::Display;
 use serde::de::{self, Unexpected};
 use thiserror::Error;
 
+pub(crate) type InputResult<T> = Result<T, InputError>;
+
 /// An invalid field, parameter or header.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {kind:?}", self.safe_name())]

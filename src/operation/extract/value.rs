@@ -15,7 +15,7 @@ use serde::de::{
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Number;
 
-use super::error::{InputError, InputErrorKind};
+use super::error::{InputError, InputErrorKind, InputResult};
 use crate::http_util::{BodyError, form_decode, form_pairs, is_json};
 use crate::model::{Expected, FORBIDDEN_CHARS};
 
@@ -30,7 +30,7 @@ impl From<BodyError> for InputError {
 }
 
 /// Checks that there is exactly one `content-type`, and that it is `application/json`.
-pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), InputError> {
+pub(crate) fn require_json(headers: &HeaderMap) -> InputResult<()> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     if types.next().is_some_and(is_json) && types.next().is_none() {
         return Ok(());
@@ -83,7 +83,7 @@ impl<'a> InputValue<'a> {
     /// Parses a query into an object. An absent query is an empty object.
     ///
     /// Names and values must be percent-encoded UTF-8.
-    pub(crate) fn from_query(query: Option<&'a str>) -> Result<Self, InputError> {
+    pub(crate) fn from_query(query: Option<&'a str>) -> InputResult<Self> {
         let parameter = |(name, value): (&'a str, &'a str)| {
             let error = |name: &str| InputError::expected(name, Expected::PERCENT_ENCODING);
             let name = form_decode(name).ok_or_else(|| error("query"))?;
@@ -97,7 +97,7 @@ impl<'a> InputValue<'a> {
     }
 
     /// Parses a JSON body.
-    pub(crate) fn from_json(body: &'a [u8]) -> Result<Self, InputError> {
+    pub(crate) fn from_json(body: &'a [u8]) -> InputResult<Self> {
         serde_json::from_slice(body).map_err(|_| {
             let expected = if has_half_pair(body) {
                 Expected::WHOLE_SURROGATE_PAIRS
@@ -112,7 +112,7 @@ impl<'a> InputValue<'a> {
     ///
     /// # Errors
     /// [`InputError`] if the name is repeated.
-    pub(crate) fn take(&mut self, name: &str) -> Result<Option<Self>, InputError> {
+    pub(crate) fn take(&mut self, name: &str) -> InputResult<Option<Self>> {
         let Self::Object(fields) = self else {
             return Ok(None);
         };
@@ -130,12 +130,12 @@ impl<'a> InputValue<'a> {
     ///
     /// # Errors
     /// [`InputError`] if the name is repeated, or the value is not an accepted text.
-    pub(crate) fn take_text(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, InputError> {
+    pub(crate) fn take_text(&mut self, name: &str) -> InputResult<Option<Cow<'a, str>>> {
         let text = self.take(name)?.map(Self::text).transpose();
         text.map_err(|error| error.in_field(name))
     }
 
-    fn expected<T>(expected: Expected) -> Result<T, InputError> {
+    fn expected<T>(expected: Expected) -> InputResult<T> {
         Err(InputError::expected("", expected))
     }
 
@@ -169,7 +169,7 @@ impl<'a> InputValue<'a> {
         }
     }
 
-    fn text(self) -> Result<Cow<'a, str>, InputError> {
+    fn text(self) -> InputResult<Cow<'a, str>> {
         match self {
             Self::Text(text) | Self::Parameter(text) if !text.contains(FORBIDDEN_CHARS) => Ok(text),
             Self::Text(_) | Self::Parameter(_) => Self::expected(Expected::TEXT_WITHOUT_NUL_OR_BOM),
@@ -188,7 +188,7 @@ fn whole_float(number: &Number) -> Option<i128> {
 
 macro_rules! integers {
     ($($method:ident $visit:ident $type:ident)+) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> InputResult<V::Value> {
             match self.whole_number().map($type::try_from) {
                 Some(Ok(number)) => visitor.$visit(number),
                 Some(Err(_)) => Self::expected(Expected::NUMBER_IN_BOUNDS),
@@ -200,7 +200,7 @@ macro_rules! integers {
 
 macro_rules! floats {
     ($($method:ident)+) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> InputResult<V::Value> {
             match self.number() {
                 Some(number) => visitor.visit_f64(number),
                 None => Self::expected(Expected::NUMBER),
@@ -211,7 +211,7 @@ macro_rules! floats {
 
 macro_rules! texts {
     ($($method:ident)+) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> InputResult<V::Value> {
             self.text()?.into_deserializer().deserialize_str(visitor)
         }
     )+};
@@ -234,7 +234,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
     floats! { deserialize_f32 deserialize_f64 }
     texts! { deserialize_str deserialize_string deserialize_identifier }
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> InputResult<V::Value> {
         match self {
             Self::Null => visitor.visit_unit(),
             Self::Bool(_) => self.deserialize_bool(visitor),
@@ -250,7 +250,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
     }
 
     /// An integer outside of `i64` becomes the nearest `i64`, which the board's own rules reject.
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> InputResult<V::Value> {
         match self.whole_number() {
             Some(number) => {
                 let nearest = number.clamp(i64::MIN.into(), i64::MAX.into());
@@ -260,21 +260,21 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> InputResult<V::Value> {
         match self.boolean() {
             Some(value) => visitor.visit_bool(value),
             None => Self::expected(Expected::BOOLEAN),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> InputResult<V::Value> {
         match self {
             Self::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> InputResult<V::Value> {
         match self {
             Self::List(items) => visitor.visit_seq(SeqDeserializer(items.into_iter().enumerate())),
             _ => Self::expected(Expected::LIST),
@@ -282,7 +282,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
     }
 
     /// Rejects repeated names. A struct rejects them itself.
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> InputResult<V::Value> {
         if let Self::Object(fields) = &self {
             reject_repeated(fields)?;
         }
@@ -294,7 +294,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, InputError> {
+    ) -> InputResult<V::Value> {
         match self {
             Self::Object(fields) => visitor.visit_map(MapDeserializer::new(fields)),
             _ => Self::expected(Expected::OBJECT),
@@ -305,7 +305,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, InputError> {
+    ) -> InputResult<V::Value> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -315,7 +315,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, InputError> {
+    ) -> InputResult<V::Value> {
         match self {
             Self::Object(fields) if has_variant(&fields) => {
                 visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(fields)))
@@ -330,7 +330,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
 }
 
 /// Rejects repeated names in an object.
-pub(crate) fn reject_repeated(fields: &[(Cow<'_, str>, InputValue<'_>)]) -> Result<(), InputError> {
+pub(crate) fn reject_repeated(fields: &[(Cow<'_, str>, InputValue<'_>)]) -> InputResult<()> {
     let mut names = HashSet::new();
     match fields.iter().find(|(name, _)| !names.insert(name)) {
         Some((name, _)) => Err(InputError::new(&**name, InputErrorKind::Repeated)),
@@ -351,7 +351,7 @@ impl<'de> SeqAccess<'de> for SeqDeserializer<'_> {
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, InputError> {
+    ) -> InputResult<Option<T::Value>> {
         let item = self.0.next().map(|(index, value)| {
             seed.deserialize(value)
                 .map_err(|error| error.in_field(&format!("[{index}]")))
@@ -377,20 +377,14 @@ impl<'a> MapDeserializer<'a> {
 impl<'de> MapAccess<'de> for MapDeserializer<'_> {
     type Error = InputError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, InputError> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> InputResult<Option<K::Value>> {
         self.current = self.rest.next();
         let name = self.current.as_ref().map(|(name, _)| &**name);
         name.map(|name| seed.deserialize(InputValue::Parameter(name.into())))
             .transpose()
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(
-        &mut self,
-        seed: V,
-    ) -> Result<V::Value, InputError> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> InputResult<V::Value> {
         let (name, value) = self.current.take().unwrap_or(("".into(), InputValue::Null));
         seed.deserialize(value)
             .map_err(|error| error.in_field(&name))
