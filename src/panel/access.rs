@@ -10,7 +10,7 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
 use super::form::Form;
-use super::response::PanelError;
+use super::response::{PanelError, PanelResult};
 use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::host::Session;
 use crate::http_util::BodyError;
@@ -38,10 +38,7 @@ pub(super) fn csrf_token(session: &Session) -> String {
 }
 
 /// Parses a form, and checks its CSRF token.
-pub(super) fn parse_form(
-    body: Result<Bytes, BodyError>,
-    session: &Session,
-) -> Result<Form, PanelError> {
+pub(super) fn parse_form(body: Result<Bytes, BodyError>, session: &Session) -> PanelResult<Form> {
     let body = body.map_err(|_| PanelError::BadForm)?;
     let text = std::str::from_utf8(&body).map_err(|_| PanelError::BadForm)?;
     let form = Form::parse(text).ok_or(PanelError::BadForm)?;

@@ -6,7 +6,7 @@ use super::chart::ColumnChart;
 use super::components::{TableRow, breakable, empty, number, number_table, utc_time};
 use super::intervals::{Interval, Period, intervals, total};
 use super::page_context::PageContext;
-use super::response::PanelError;
+use super::response::PanelResult;
 use super::tokens::{NO_LABEL, label, page_path};
 use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts};
@@ -33,7 +33,7 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) async fn load(context: &PageContext, period: &Period) -> Result<Self, PanelError> {
+    pub(super) async fn load(context: &PageContext, period: &Period) -> PanelResult<Self> {
         let since = period.since(context.now);
         let before = since.saturating_sub(period.length());
         let is_kept = period.length().saturating_mul(2) <= TokenUsage::RETENTION;
@@ -59,7 +59,7 @@ impl Requests {
         &self,
         context: &PageContext,
         period: &Period,
-    ) -> Result<Markup, PanelError> {
+    ) -> PanelResult<Markup> {
         let name = period.name;
         if total(&self.intervals).requests == 0 {
             return Ok(empty(
@@ -192,7 +192,7 @@ fn operation_name(context: &PageContext, id: &Option<String>) -> Markup {
 async fn token_rows(
     context: &PageContext,
     tokens: &[(Option<Lookup>, UsageCounts)],
-) -> Result<Vec<TableRow>, PanelError> {
+) -> PanelResult<Vec<TableRow>> {
     let rows = tokens.iter().map(async |(lookup, counts)| {
         let name = match lookup {
             Some(lookup) => token_name(context, lookup).await?,
@@ -203,7 +203,7 @@ async fn token_rows(
     join_all(rows).await.into_iter().collect()
 }
 
-async fn token_name(context: &PageContext, lookup: &Lookup) -> Result<Markup, PanelError> {
+async fn token_name(context: &PageContext, lookup: &Lookup) -> PanelResult<Markup> {
     let token = context.panel.stores.tokens.find(lookup).await?;
     Ok(html! {
         @match token {

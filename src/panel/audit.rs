@@ -9,7 +9,7 @@ use super::components::{
 };
 use super::filter::ListFilter;
 use super::page_context::PageContext;
-use super::response::{PageResult, PanelError};
+use super::response::{PageResult, PanelError, PanelResult};
 use super::tokens;
 use crate::audit::{AuditAction, AuditEntry, AuditOrigin};
 use crate::model::{AuditEntryId, UserId};
@@ -66,7 +66,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
 async fn parse_filter(
     context: &PageContext,
     fields: &ListFilter<'_>,
-) -> Result<Result<AuditFilter, &'static str>, PanelError> {
+) -> PanelResult<Result<AuditFilter, &'static str>> {
     let mut filter = AuditFilter {
         after: parse_position(context.query.get("after"), AuditEntryId::parse),
         limit: PAGE_SIZE as u32 + 1,
@@ -146,7 +146,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
 }
 
 impl<'a> Names<'a> {
-    async fn load(context: &PageContext, records: &'a [AuditRecord]) -> Result<Self, PanelError> {
+    async fn load(context: &PageContext, records: &'a [AuditRecord]) -> PanelResult<Self> {
         let entries = || records.iter().map(|record| &record.entry);
         let actors = entries().filter_map(|entry| entry.actor.user_id.as_ref());
         let members = context.names(actors).await?;

@@ -13,7 +13,7 @@ use super::filter::ListFilter;
 use super::form::Form;
 use super::page_context::PageContext;
 use super::pretty_json::pretty_json;
-use super::response::{PageResult, PanelError};
+use super::response::{PageResult, PanelError, PanelResult};
 use crate::model::{DAY, DeliveryId, EndpointId, Timestamp};
 use crate::store::{DeliveryFilter, Quarantine, QueueStats, ResponseFilter};
 use crate::task::join_all;
@@ -183,7 +183,7 @@ fn shortened(url: &str) -> String {
 }
 
 /// Renders a warning about unreadable events, if there are any.
-pub(super) async fn quarantine_warning(context: &PageContext) -> Result<Markup, PanelError> {
+pub(super) async fn quarantine_warning(context: &PageContext) -> PanelResult<Markup> {
     let quarantine = context.webhooks().outbox.quarantined(1).await?;
     let is_capped = quarantine.count >= Quarantine::MAX_COUNT;
     let events = if quarantine.count == 1 {
@@ -219,7 +219,7 @@ fn no_deliveries(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[En
 pub(super) async fn retry_dead(
     context: &PageContext,
     endpoint: Option<&EndpointId>,
-) -> Result<Markup, PanelError> {
+) -> PanelResult<Markup> {
     let count = context.webhooks().deliveries.count_dead(endpoint).await?;
     let (path, of) = match endpoint {
         Some(id) => (format!("/webhooks/{id}/retry-dead"), "this endpoint"),
@@ -252,7 +252,7 @@ pub(super) async fn rows(
     deliveries: &[Delivery],
     endpoints: &[Endpoint],
     with_endpoint: bool,
-) -> Result<Vec<TableRow>, PanelError> {
+) -> PanelResult<Vec<TableRow>> {
     let store = &context.webhooks().deliveries;
     let found = join_all(deliveries.iter().map(|delivery| store.find(&delivery.id))).await;
     let rows = deliveries.iter().zip(found).map(|(delivery, found)| {
@@ -503,11 +503,11 @@ pub(super) async fn remove(context: &PageContext) -> PageResult {
     context.redirect_with_flash("/deliveries", "delivery-removed")
 }
 
-fn parse_id(context: &PageContext) -> Result<DeliveryId, PanelError> {
+fn parse_id(context: &PageContext) -> PanelResult<DeliveryId> {
     DeliveryId::parse(&context.id).map_err(|_| PanelError::NotFound)
 }
 
-async fn find(context: &PageContext) -> Result<(Delivery, Vec<AttemptRecord>), PanelError> {
+async fn find(context: &PageContext) -> PanelResult<(Delivery, Vec<AttemptRecord>)> {
     let deliveries = &context.webhooks().deliveries;
     let delivery = deliveries.find(&parse_id(context)?).await?;
     delivery.ok_or(PanelError::NotFound)

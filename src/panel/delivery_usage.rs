@@ -9,7 +9,7 @@ use super::components::{badge, breakable, empty, number, number_table};
 use super::deliveries::url;
 use super::intervals::Period;
 use super::page_context::PageContext;
-use super::response::PanelError;
+use super::response::PanelResult;
 use crate::model::{DAY, EndpointId, HOUR};
 use crate::store::DeliveryCount;
 use crate::webhook::{DeliveryState, Endpoint};
@@ -36,7 +36,7 @@ pub(super) struct Deliveries {
 }
 
 impl Deliveries {
-    pub(super) async fn load(context: &PageContext, period: &Period) -> Result<Self, PanelError> {
+    pub(super) async fn load(context: &PageContext, period: &Period) -> PanelResult<Self> {
         let deliveries = &context.webhooks().deliveries;
         // A worker keeps finished deliveries for seven days by default.
         let has_before = period.length() <= DAY;

@@ -8,11 +8,11 @@ use super::endpoints::{URL, checked_topics, entered_url, state, topic_boxes};
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
 use super::password::{self, check_password};
-use super::response::{PageResult, PanelError};
+use super::response::{PageResult, PanelError, PanelResult};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::DeliveryFilter;
 use crate::webhook::{Endpoint, PendingSecret};
-use crate::webhook_admin::{EndpointUpdate, WebhookAdminError};
+use crate::webhook_admin::{AdminResult, EndpointUpdate, WebhookAdminError};
 
 /// Number of deliveries on the page.
 const LATEST_DELIVERIES: u32 = 5;
@@ -40,7 +40,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     context.show(&endpoint.url, main)
 }
 
-async fn find(context: &PageContext) -> Result<Endpoint, PanelError> {
+async fn find(context: &PageContext) -> PanelResult<Endpoint> {
     let endpoints = &context.webhooks().endpoints;
     let endpoint = endpoints.find(&context.endpoint()?).await?;
     endpoint.ok_or(PanelError::NotFound)
@@ -52,7 +52,7 @@ async fn page(
     endpoint: &Endpoint,
     owner: &str,
     form: &Form,
-) -> Result<Markup, PanelError> {
+) -> PanelResult<Markup> {
     Ok(html! {
         (properties(context, endpoint, owner))
         (latest_deliveries(context, endpoint).await?)
@@ -104,10 +104,7 @@ fn example_form(context: &PageContext, endpoint: &Endpoint) -> Markup {
     }
 }
 
-async fn latest_deliveries(
-    context: &PageContext,
-    endpoint: &Endpoint,
-) -> Result<Markup, PanelError> {
+async fn latest_deliveries(context: &PageContext, endpoint: &Endpoint) -> PanelResult<Markup> {
     let filter = DeliveryFilter {
         endpoint_id: Some(endpoint.id.clone()),
         limit: LATEST_DELIVERIES,
@@ -137,7 +134,7 @@ async fn settings_form(
     endpoint: &Endpoint,
     owner: &str,
     form: &Form,
-) -> Result<Markup, PanelError> {
+) -> PanelResult<Markup> {
     let path = format!("/webhooks/{}", endpoint.id);
     let topics = endpoint.topics.to_string();
     let initial_values = [
@@ -162,7 +159,7 @@ async fn settings_form(
     })
 }
 
-fn secret_section(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelError> {
+fn secret_section(context: &PageContext, endpoint: &Endpoint) -> PanelResult<Markup> {
     let pending = endpoint
         .pending_secret
         .as_ref()
@@ -334,10 +331,7 @@ pub(super) async fn example(context: &PageContext, form: Form) -> PageResult {
     show_result(context, sent).await
 }
 
-async fn show_result(
-    context: &PageContext,
-    sent: Result<DeliveryId, WebhookAdminError>,
-) -> PageResult {
+async fn show_result(context: &PageContext, sent: AdminResult<DeliveryId>) -> PageResult {
     match sent {
         Ok(delivery) => deliveries::show_result(context, &delivery, None).await,
         Err(error) => conflict_page(context, error),
@@ -366,7 +360,7 @@ pub(super) async fn retry_dead(context: &PageContext) -> PageResult {
 
 fn redirect_or_conflict(
     context: &PageContext,
-    changed: Result<Endpoint, WebhookAdminError>,
+    changed: AdminResult<Endpoint>,
     flash: &str,
 ) -> PageResult {
     match changed {

@@ -9,7 +9,7 @@ use super::filter::ListFilter;
 use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::password::{PASSWORD, check_password};
-use super::response::{PageResult, PanelError};
+use super::response::{PageResult, PanelResult};
 use crate::error_chain::ErrorChain;
 use crate::model::DAY;
 use crate::store::EndpointStats;
@@ -185,7 +185,7 @@ fn new_form() -> Form {
     Form::with_values("topics", ["*".to_owned()].into_iter())
 }
 
-async fn add_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
+async fn add_form(context: &PageContext, form: &Form) -> PanelResult<Markup> {
     Ok(html! {
         form.fields method="post" action=(context.url("/webhooks")) {
             (context.csrf())

@@ -13,7 +13,7 @@ use super::access::{CSRF_FIELD, csrf_token};
 use super::builder::PanelInner;
 use super::components::{breakable, document, relative_time, utc_time};
 use super::form::{Form, TextField};
-use super::response::{PageResponse, PageResult, PanelError};
+use super::response::{PageResponse, PageResult, PanelError, PanelResult};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::error_chain::ErrorChain;
@@ -151,7 +151,7 @@ impl PageContext {
         &self,
         action: AuditAction,
         target: impl ToString,
-    ) -> Result<AuditEntry, PanelError> {
+    ) -> PanelResult<AuditEntry> {
         let random = &*self.panel.environment.random;
         let entry = self.actor.entry(random, self.now, action, target);
         entry.map_err(PanelError::internal)
@@ -163,7 +163,7 @@ impl PageContext {
     }
 
     /// Renders the hidden field of a new nonce, for forms that are executed once.
-    pub(super) fn form_nonce(&self) -> Result<Markup, PanelError> {
+    pub(super) fn form_nonce(&self) -> PanelResult<Markup> {
         let random = &*self.panel.environment.random;
         let nonce: String = base62::random::<22>(random)
             .map_err(PanelError::internal)?
@@ -258,7 +258,7 @@ impl PageContext {
 
     /// Returns the id of the member whose name is in the field `owner`. Adds an error to the field if it is empty or no member
     /// has this name.
-    pub(super) async fn owner(&self, form: &mut Form) -> Result<Option<UserId>, PanelError> {
+    pub(super) async fn owner(&self, form: &mut Form) -> PanelResult<Option<UserId>> {
         let username = form.get("owner").trim();
         if username.is_empty() {
             form.add_error("owner", "Enter a username.");
@@ -272,11 +272,7 @@ impl PageContext {
     }
 
     /// Renders the field of an owner's username, with usernames as suggestions.
-    pub(super) async fn owner_field(
-        &self,
-        field: &TextField,
-        form: &Form,
-    ) -> Result<Markup, PanelError> {
+    pub(super) async fn owner_field(&self, field: &TextField, form: &Form) -> PanelResult<Markup> {
         let names = self
             .panel
             .admin_auth
@@ -289,7 +285,7 @@ impl PageContext {
     }
 
     /// Loads the name of a member.
-    pub(super) async fn name(&self, member: &UserId) -> Result<String, PanelError> {
+    pub(super) async fn name(&self, member: &UserId) -> PanelResult<String> {
         let mut names = self.names(std::iter::once(member)).await?;
         Ok(names.remove(member).unwrap_or_default())
     }
@@ -298,7 +294,7 @@ impl PageContext {
     pub(super) async fn names<'a>(
         &self,
         members: impl Iterator<Item = &'a UserId>,
-    ) -> Result<HashMap<&'a UserId, String>, PanelError> {
+    ) -> PanelResult<HashMap<&'a UserId, String>> {
         let members: BTreeSet<_> = members.collect();
         let ids: Vec<_> = members.iter().copied().cloned().collect();
         let mut names = self.panel.admin_auth.usernames(&ids).await?;
@@ -310,7 +306,7 @@ impl PageContext {
     }
 
     /// Parses the id of the endpoint in the path.
-    pub(super) fn endpoint(&self) -> Result<EndpointId, PanelError> {
+    pub(super) fn endpoint(&self) -> PanelResult<EndpointId> {
         EndpointId::parse(&self.id).map_err(|_| PanelError::NotFound)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
 use super::password_throttle::PasswordThrottle;
-use super::response::PanelError;
+use super::response::PanelResult;
 use crate::error_chain::ErrorChain;
 
 pub(super) const PASSWORD: TextField = TextField::text(
@@ -20,7 +20,7 @@ pub(super) const PASSWORD: TextField = TextField::text(
 pub(super) async fn check_password(
     context: &PageContext,
     form: &mut Form,
-) -> Result<Result<(), Duration>, PanelError> {
+) -> PanelResult<Result<(), Duration>> {
     let panel = &context.panel;
     let member = &context.session.user_id;
     let password = form.get("password");

@@ -25,7 +25,9 @@ static SCRIPT_CONTENT: LazyLock<Content> = LazyLock::new(|| {
     Content::tagged("text/javascript; charset=utf-8", script)
 });
 
-pub(super) type PageResult = Result<PageResponse, PanelError>;
+pub(super) type PanelResult<T> = Result<T, PanelError>;
+
+pub(super) type PageResult = PanelResult<PageResponse>;
 
 /// A response to `GET`, before it is adapted to `HEAD` and conditional requests.
 pub(super) struct PageResponse {

@@ -8,7 +8,7 @@ use super::components::{self, TableRow, badge, breakable, empty, number_table, u
 use super::form::{Form, TextField};
 use super::intervals::{Interval, first_interval, intervals, total};
 use super::page_context::PageContext;
-use super::response::{PageResult, PanelError};
+use super::response::{PageResult, PanelError, PanelResult};
 use super::tokens::{self, LIKE, NO_LABEL, known_scopes, label, page_path};
 use crate::audit::AuditAction;
 use crate::model::{DAY, HOUR, Timestamp};
@@ -38,17 +38,13 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
 }
 
 /// Returns the token whose lookup is in the path.
-async fn find(context: &PageContext) -> Result<TokenRecord, PanelError> {
+async fn find(context: &PageContext) -> PanelResult<TokenRecord> {
     let lookup = Lookup::parse(&context.id).map_err(|_| PanelError::NotFound)?;
     let token = context.panel.stores.tokens.find(&lookup).await?;
     token.ok_or(PanelError::NotFound)
 }
 
-async fn page(
-    context: &PageContext,
-    token: &TokenRecord,
-    form: &Form,
-) -> Result<Markup, PanelError> {
+async fn page(context: &PageContext, token: &TokenRecord, form: &Form) -> PanelResult<Markup> {
     let path = page_path(token);
     let is_revoked = token.state(context.now) == TokenState::Revoked;
     Ok(html! {
@@ -76,10 +72,7 @@ async fn page(
 }
 
 /// Renders the properties of a token, except its label.
-pub(super) async fn properties(
-    context: &PageContext,
-    token: &TokenRecord,
-) -> Result<Markup, PanelError> {
+pub(super) async fn properties(context: &PageContext, token: &TokenRecord) -> PanelResult<Markup> {
     let owner = context.name(&token.owner).await?;
     let time = |at: Option<Timestamp>| at.map_or_else(|| html! { "never" }, |at| context.time(at));
     let scopes = known_scopes(context, token);
@@ -163,7 +156,7 @@ pub(super) async fn revoke(context: &PageContext) -> PageResult {
 }
 
 /// Renders the requests of the last hours and days.
-async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, PanelError> {
+async fn usage(context: &PageContext, token: &TokenRecord) -> PanelResult<Markup> {
     let now = context.now;
     let store = &context.panel.stores.usage;
     let since = first_interval(now, DAY, DAYS);

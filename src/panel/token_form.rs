@@ -7,7 +7,7 @@ use super::components::{copyable_text, secret_field};
 use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::password::{PASSWORD, check_password};
-use super::response::{PageResult, PanelError};
+use super::response::{PageResult, PanelError, PanelResult};
 use super::token as token_page;
 use super::tokens::{LIKE, NO_LABEL, known_scopes, label, page_path};
 use crate::scope::{Scope, Scopes};
@@ -69,7 +69,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
 }
 
 /// Returns the form as it is shown at first: empty, or with the owner, the label and the scopes of the token in the query.
-async fn first_form(context: &PageContext) -> Result<Form, PanelError> {
+async fn first_form(context: &PageContext) -> PanelResult<Form> {
     let Ok(lookup) = Lookup::parse(context.query.get(LIKE)) else {
         return Ok(Form::default());
     };
@@ -81,7 +81,7 @@ async fn first_form(context: &PageContext) -> Result<Form, PanelError> {
         .with("label", token.label.clone()))
 }
 
-async fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
+async fn issue_form(context: &PageContext, form: &Form) -> PanelResult<Markup> {
     let known = context.panel.environment.scopes();
     let scopes = known
         .iter()
@@ -186,7 +186,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     }
 }
 
-fn parse_scopes(known: &Scopes, form: &mut Form) -> Result<Vec<Scope>, PanelError> {
+fn parse_scopes(known: &Scopes, form: &mut Form) -> PanelResult<Vec<Scope>> {
     let mut scopes = Vec::new();
     let names: Vec<_> = form.all("scopes").map(str::to_owned).collect();
     for name in &names {
@@ -202,7 +202,7 @@ fn parse_scopes(known: &Scopes, form: &mut Form) -> Result<Vec<Scope>, PanelErro
 }
 
 /// Adds an error to the field that caused it. Returns `Err` for a failure of the store, which no field caused.
-fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
+fn add_error(form: &mut Form, error: IssueError) -> PanelResult<()> {
     match error {
         IssueError::Backend(error) => return Err(error.into()),
         IssueError::InvalidLabel => form.add_error("label", error),

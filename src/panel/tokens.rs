@@ -9,7 +9,7 @@ use super::components::{
 };
 use super::filter::ListFilter;
 use super::page_context::PageContext;
-use super::response::{PageResult, PanelError};
+use super::response::{PageResult, PanelResult};
 use crate::model::{Timestamp, UserId};
 use crate::store::{TokenFilter, TokenSearch, TokenStateFilter};
 use crate::token::{Lookup, TokenRecord, TokenState};
@@ -91,7 +91,7 @@ async fn parse_filter(
     context: &PageContext,
     fields: &ListFilter<'_>,
     states: TokenStateFilter,
-) -> Result<Option<TokenFilter>, PanelError> {
+) -> PanelResult<Option<TokenFilter>> {
     let mut filter = TokenFilter {
         states,
         after: parse_position(context.query.get("after"), Lookup::parse),
@@ -115,7 +115,7 @@ async fn parse_filter(
     Ok(Some(filter))
 }
 
-async fn no_tokens(context: &PageContext, fields: &ListFilter<'_>) -> Result<Markup, PanelError> {
+async fn no_tokens(context: &PageContext, fields: &ListFilter<'_>) -> PanelResult<Markup> {
     if let Some(no_matches) = fields.no_matches("No tokens match these filters.") {
         return Ok(no_matches);
     }

@@ -9,7 +9,7 @@ use super::delivery_usage::Deliveries;
 use super::endpoints::FAILING;
 use super::intervals::{Period, total};
 use super::page_context::PageContext;
-use super::response::{PageResult, PanelError};
+use super::response::{PageResult, PanelResult};
 use super::tokens::EXPIRING_SOON;
 use crate::store::{TokenFilter, TokenStateFilter, UsageCounts};
 use crate::webhook::Endpoint;
@@ -117,7 +117,7 @@ impl Figure {
 }
 
 /// Renders failing endpoints, tokens that expire soon, and unreadable events.
-async fn attention(context: &PageContext, endpoints: &[Endpoint]) -> Result<Markup, PanelError> {
+async fn attention(context: &PageContext, endpoints: &[Endpoint]) -> PanelResult<Markup> {
     let failing: Vec<_> = endpoints
         .iter()
         .filter(|one| one.failing_since.is_some())

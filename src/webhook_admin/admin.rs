@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::WebhookAdminError;
+use super::{AdminResult, WebhookAdminError};
 use crate::audit::{AuditAction, AuditActor, AuditEntry, owner_text};
 use crate::environment::Environment;
 use crate::error::BoxError;
@@ -180,7 +180,7 @@ impl WebhookAdmin {
     /// # Errors
     /// [`WebhookAdminError::Key`] if another key is recorded; [`WebhookAdminError::Backend`] if no key is recorded and a
     /// stored secret cannot be decrypted, or if the store fails.
-    pub async fn check_key(&self) -> Result<(), WebhookAdminError> {
+    pub async fn check_key(&self) -> AdminResult<()> {
         let endpoints = &self.webhooks.endpoints;
         let secrets = &*self.environment.secret_cipher;
         loop {
@@ -225,7 +225,7 @@ impl WebhookAdmin {
         &self,
         new: &dyn SecretCipher,
         actor: &AuditActor,
-    ) -> Result<usize, WebhookAdminError> {
+    ) -> AdminResult<usize> {
         let endpoints = &self.webhooks.endpoints;
         let former = self.environment.secret_cipher.key_id();
         loop {
@@ -270,7 +270,7 @@ impl WebhookAdmin {
         &self,
         new: NewEndpoint,
         actor: &AuditActor,
-    ) -> Result<EndpointWithSecret, WebhookAdminError> {
+    ) -> AdminResult<EndpointWithSecret> {
         let topics = new.topics.validated(&self.environment.topics())?;
         let url = self.checked_url(new.url).await?;
         self.check_key().await?;
@@ -308,7 +308,7 @@ impl WebhookAdmin {
     }
 
     /// Checks the URL of an endpoint, and returns it as requests use it. An empty path stays empty.
-    async fn checked_url(&self, url: String) -> Result<String, WebhookAdminError> {
+    async fn checked_url(&self, url: String) -> AdminResult<String> {
         let checked =
             EndpointUrl::check_registration(&url, self.allowed_addresses, &*self.resolver).await?;
         let used = checked.as_str();
@@ -325,7 +325,7 @@ impl WebhookAdmin {
         &self,
         id: &EndpointId,
         actor: &AuditActor,
-    ) -> Result<EndpointWithSecret, WebhookAdminError> {
+    ) -> AdminResult<EndpointWithSecret> {
         self.check_key().await?;
         let secret = WebhookSecret::generate(&*self.environment.random)?;
         let encrypted = self.encrypt(&secret, id)?;
@@ -341,11 +341,7 @@ impl WebhookAdmin {
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::NoPendingSecret`] or
     /// [`WebhookAdminError::Backend`].
-    pub async fn activate(
-        &self,
-        id: &EndpointId,
-        actor: &AuditActor,
-    ) -> Result<Endpoint, WebhookAdminError> {
+    pub async fn activate(&self, id: &EndpointId, actor: &AuditActor) -> AdminResult<Endpoint> {
         let now = self.environment.clock.now();
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ACTIVATED, id)?;
         self.modify(id, &audit, |endpoint| activated(endpoint, now))
@@ -365,7 +361,7 @@ impl WebhookAdmin {
         id: &EndpointId,
         activates_at: Timestamp,
         actor: &AuditActor,
-    ) -> Result<Endpoint, WebhookAdminError> {
+    ) -> AdminResult<Endpoint> {
         let now = self.environment.clock.now();
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ACTIVATED, id)?;
         let activate = |endpoint: Endpoint| {
@@ -386,7 +382,7 @@ impl WebhookAdmin {
         id: &EndpointId,
         enabled: bool,
         actor: &AuditActor,
-    ) -> Result<Endpoint, WebhookAdminError> {
+    ) -> AdminResult<Endpoint> {
         let set = |endpoint: Endpoint| {
             let is_reset = enabled && !endpoint.enabled;
             Ok(Endpoint {
@@ -418,7 +414,7 @@ impl WebhookAdmin {
         id: &EndpointId,
         update: EndpointUpdate,
         actor: &AuditActor,
-    ) -> Result<Endpoint, WebhookAdminError> {
+    ) -> AdminResult<Endpoint> {
         let EndpointUpdate {
             url,
             topics,
@@ -462,7 +458,7 @@ impl WebhookAdmin {
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::EndpointDisabled`] or
     /// [`WebhookAdminError::Backend`].
-    pub async fn ping(&self, id: &EndpointId) -> Result<DeliveryId, WebhookAdminError> {
+    pub async fn ping(&self, id: &EndpointId) -> AdminResult<DeliveryId> {
         let now = self.environment.clock.now();
         let ping = Event::ping(EventMeta::new(&*self.environment.random, now)?);
         self.enqueue(&ping, id).await
@@ -474,11 +470,7 @@ impl WebhookAdmin {
     /// # Errors
     /// [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::EndpointNotFound`],
     /// [`WebhookAdminError::EndpointDisabled`] or [`WebhookAdminError::Backend`].
-    pub async fn example(
-        &self,
-        id: &EndpointId,
-        topic: &str,
-    ) -> Result<DeliveryId, WebhookAdminError> {
+    pub async fn example(&self, id: &EndpointId, topic: &str) -> AdminResult<DeliveryId> {
         let kinds = self.environment.event_kinds();
         let kind = kinds.iter().find(|kind| kind.topic.as_str() == topic);
         let kind = kind.ok_or_else(|| UnknownTopicError::new(topic))?;
@@ -486,11 +478,7 @@ impl WebhookAdmin {
         self.enqueue(&kind.new_example(meta), id).await
     }
 
-    async fn enqueue(
-        &self,
-        event: &Event,
-        id: &EndpointId,
-    ) -> Result<DeliveryId, WebhookAdminError> {
+    async fn enqueue(&self, event: &Event, id: &EndpointId) -> AdminResult<DeliveryId> {
         let deliveries = &self.webhooks.deliveries;
         if let Some(delivery) = deliveries.enqueue(event, id, event.occurred_at).await? {
             return Ok(delivery);
@@ -510,7 +498,7 @@ impl WebhookAdmin {
         id: &DeliveryId,
         previous: Option<&AttemptRecord>,
         limit: Duration,
-    ) -> Result<Option<AttemptResult>, WebhookAdminError> {
+    ) -> AdminResult<Option<AttemptResult>> {
         let runtime = &*self.environment.runtime;
         let wait = async {
             while let Some((delivery, attempts)) = self.webhooks.deliveries.find(id).await? {
@@ -530,11 +518,7 @@ impl WebhookAdmin {
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`] or [`WebhookAdminError::Backend`].
-    pub async fn remove(
-        &self,
-        id: &EndpointId,
-        actor: &AuditActor,
-    ) -> Result<(), WebhookAdminError> {
+    pub async fn remove(&self, id: &EndpointId, actor: &AuditActor) -> AdminResult<()> {
         let entry = self.audit_entry(actor, AuditAction::ENDPOINT_REMOVED, id)?;
         let audit = match self.find(id).await {
             Ok(endpoint) => entry.with_details(format_args!("url {}", url_origin(&endpoint.url))),
@@ -552,11 +536,7 @@ impl WebhookAdmin {
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`] or [`WebhookAdminError::Backend`].
-    pub async fn retry_dead(
-        &self,
-        id: &EndpointId,
-        actor: &AuditActor,
-    ) -> Result<u64, WebhookAdminError> {
+    pub async fn retry_dead(&self, id: &EndpointId, actor: &AuditActor) -> AdminResult<u64> {
         self.find(id).await?;
         let audit = self.audit_entry(actor, AuditAction::DELIVERY_REDELIVERED, id)?;
         let deliveries = &self.webhooks.deliveries;
@@ -575,7 +555,7 @@ impl WebhookAdmin {
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].
-    pub async fn retry_all_dead(&self, actor: &AuditActor) -> Result<u64, WebhookAdminError> {
+    pub async fn retry_all_dead(&self, actor: &AuditActor) -> AdminResult<u64> {
         let mut retried = 0;
         for endpoint in self.webhooks.endpoints.list().await? {
             retried += match self.retry_dead(&endpoint.id, actor).await {
@@ -591,11 +571,7 @@ impl WebhookAdmin {
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].
-    pub async fn retry_delivery(
-        &self,
-        id: &DeliveryId,
-        actor: &AuditActor,
-    ) -> Result<bool, WebhookAdminError> {
+    pub async fn retry_delivery(&self, id: &DeliveryId, actor: &AuditActor) -> AdminResult<bool> {
         let audit = self.audit_entry(actor, AuditAction::DELIVERY_REDELIVERED, id)?;
         let now = self.environment.clock.now();
         Ok(self.webhooks.deliveries.retry(id, now, &audit).await?)
@@ -605,11 +581,7 @@ impl WebhookAdmin {
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].
-    pub async fn remove_delivery(
-        &self,
-        id: &DeliveryId,
-        actor: &AuditActor,
-    ) -> Result<bool, WebhookAdminError> {
+    pub async fn remove_delivery(&self, id: &DeliveryId, actor: &AuditActor) -> AdminResult<bool> {
         let audit = self.audit_entry(actor, AuditAction::DELIVERY_REMOVED, id)?;
         Ok(self.webhooks.deliveries.remove(id, &audit).await?)
     }
@@ -624,7 +596,7 @@ impl WebhookAdmin {
         state: DeliveryState,
         age: Duration,
         actor: &AuditActor,
-    ) -> Result<u64, WebhookAdminError> {
+    ) -> AdminResult<u64> {
         let audit = self.audit_entry(actor, AuditAction::DELIVERY_PURGED, "")?;
         let days = age.as_secs() / DAY.as_secs();
         let state_name = state.as_str();
@@ -645,7 +617,7 @@ impl WebhookAdmin {
         actor: &AuditActor,
         action: AuditAction,
         target: impl ToString,
-    ) -> Result<AuditEntry, WebhookAdminError> {
+    ) -> AdminResult<AuditEntry> {
         let now = self.environment.clock.now();
         Ok(actor.entry(&*self.environment.random, now, action, target)?)
     }
@@ -654,7 +626,7 @@ impl WebhookAdmin {
         &self,
         secret: &WebhookSecret,
         endpoint: &EndpointId,
-    ) -> Result<EncryptedSecret, WebhookAdminError> {
+    ) -> AdminResult<EncryptedSecret> {
         let encrypted = self.environment.secret_cipher.encrypt(secret, endpoint);
         encrypted.map_err(WebhookAdminError::Backend)
     }
@@ -664,7 +636,7 @@ impl WebhookAdmin {
         &self,
         endpoints: &[Endpoint],
         new: &dyn SecretCipher,
-    ) -> Result<Vec<Endpoint>, WebhookAdminError> {
+    ) -> AdminResult<Vec<Endpoint>> {
         let endpoints = endpoints.iter().cloned();
         endpoints
             .map(|endpoint| self.reencrypted_endpoint(endpoint, new))
@@ -675,7 +647,7 @@ impl WebhookAdmin {
         &self,
         endpoint: Endpoint,
         new: &dyn SecretCipher,
-    ) -> Result<Endpoint, WebhookAdminError> {
+    ) -> AdminResult<Endpoint> {
         let id = &endpoint.id;
         let reencrypt = |encrypted: &EncryptedSecret| {
             if new.decrypt(encrypted, id).is_ok() {
@@ -707,7 +679,7 @@ impl WebhookAdmin {
         })
     }
 
-    async fn find(&self, id: &EndpointId) -> Result<Endpoint, WebhookAdminError> {
+    async fn find(&self, id: &EndpointId) -> AdminResult<Endpoint> {
         let endpoint = self.webhooks.endpoints.find(id).await?;
         endpoint.ok_or(WebhookAdminError::EndpointNotFound)
     }
@@ -718,8 +690,8 @@ impl WebhookAdmin {
         &self,
         id: &EndpointId,
         audit: &AuditEntry,
-        change: impl Fn(Endpoint) -> Result<Endpoint, WebhookAdminError> + Send + Sync,
-    ) -> Result<Endpoint, WebhookAdminError> {
+        change: impl Fn(Endpoint) -> AdminResult<Endpoint> + Send + Sync,
+    ) -> AdminResult<Endpoint> {
         loop {
             let current = self.find(id).await?;
             let changed = change(current.clone())?;
@@ -734,7 +706,7 @@ impl WebhookAdmin {
     }
 }
 
-fn activated(endpoint: Endpoint, now: Timestamp) -> Result<Endpoint, WebhookAdminError> {
+fn activated(endpoint: Endpoint, now: Timestamp) -> AdminResult<Endpoint> {
     endpoint
         .activated(now)
         .ok_or(WebhookAdminError::NoPendingSecret)

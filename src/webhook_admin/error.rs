@@ -6,6 +6,8 @@ use crate::error::{BackendError, BoxError};
 use crate::runtime::RandomError;
 use crate::webhook::{AddressError, KeyMismatchError, UnknownTopicError};
 
+pub(crate) type AdminResult<T> = Result<T, WebhookAdminError>;
+
 /// Error of a [`WebhookAdmin`](super::WebhookAdmin) operation. `Display` shows a sentence for an operator.
 #[derive(Debug, Error)]
 #[non_exhaustive]

@@ -4,4 +4,5 @@ mod admin;
 mod error;
 
 pub use admin::{AttemptResult, EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
+pub(crate) use error::AdminResult;
 pub use error::WebhookAdminError;
