@@ -236,11 +236,9 @@ impl Environment {
     /// The builders of the API and the panel reject a text with a path, a slash at the end, user information, or a
     /// scheme other than `http` and `https`.
     #[must_use]
-    pub fn public_origin(self, public_origin: impl Into<String>) -> Self {
-        Self {
-            public_origin: public_origin.into(),
-            ..self
-        }
+    pub fn public_origin(mut self, public_origin: impl Into<String>) -> Self {
+        self.public_origin = public_origin.into();
+        self
     }
 
     /// Sets the duration that the library subtracts from the filter `since` of lists of posts and threads before it
@@ -263,21 +261,17 @@ impl Environment {
     /// # }
     /// ```
     #[must_use]
-    pub fn since_overlap(self, since_overlap: Duration) -> Self {
-        Self {
-            since_overlap,
-            ..self
-        }
+    pub fn since_overlap(mut self, since_overlap: Duration) -> Self {
+        self.since_overlap = since_overlap;
+        self
     }
 
     /// Sets the encryption of webhook secrets (feature `webhooks`). Default: [`PlaintextCipher`].
     #[cfg(feature = "webhooks")]
     #[must_use]
-    pub fn secret_cipher(self, secret_cipher: Arc<dyn SecretCipher>) -> Self {
-        Self {
-            secret_cipher,
-            ..self
-        }
+    pub fn secret_cipher(mut self, secret_cipher: Arc<dyn SecretCipher>) -> Self {
+        self.secret_cipher = secret_cipher;
+        self
     }
 
     /// Rejects a public origin that is neither empty nor an origin, repeated scopes and topics, more than 64 scopes, and

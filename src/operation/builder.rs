@@ -105,54 +105,42 @@ impl OperationBuilder {
     }
 
     /// Sets a note at the examples of requests.
-    pub(crate) fn example_note(self, example_note: &'static str) -> Self {
-        Self(OperationSpec {
-            example_note,
-            ..self.0
-        })
+    pub(crate) fn example_note(mut self, example_note: &'static str) -> Self {
+        self.0.example_note = example_note;
+        self
     }
 
     /// Sets `cache-control: no-store` for successful responses.
-    pub fn no_store(self) -> Self {
-        Self(OperationSpec {
-            cache_policy: CachePolicy::NoStore,
-            ..self.0
-        })
+    pub fn no_store(mut self) -> Self {
+        self.0.cache_policy = CachePolicy::NoStore;
+        self
     }
 
     /// Marks a `GET` that changes data: it completes even if the client disconnects, and its responses have no `etag`.
     /// `HEAD` does not run it; the response is a 404 `no_such_route`.
-    pub fn with_side_effects(self) -> Self {
-        Self(OperationSpec {
-            has_side_effects: true,
-            accepts_head: false,
-            ..self.0
-        })
+    pub fn with_side_effects(mut self) -> Self {
+        self.0.has_side_effects = true;
+        self.0.accepts_head = false;
+        self
     }
 
     /// Accepts `HEAD` for a `GET` with side effects. Its input distinguishes the two.
-    pub(crate) fn with_head(self) -> Self {
-        Self(OperationSpec {
-            accepts_head: true,
-            ..self.0
-        })
+    pub(crate) fn with_head(mut self) -> Self {
+        self.0.accepts_head = true;
+        self
     }
 
     /// Adds the operation to the compact surface.
-    pub(crate) fn on_compact_surface(self) -> Self {
-        Self(OperationSpec {
-            surfaces: &[Surface::Full, Surface::Compact],
-            ..self.0
-        })
+    pub(crate) fn on_compact_surface(mut self) -> Self {
+        self.0.surfaces = &[Surface::Full, Surface::Compact];
+        self
     }
 
     /// Sets the error codes of the board that the operation can return, for the document. Default: none for a `GET`,
     /// otherwise all.
-    pub fn board_errors(self, board_errors: &'static [ErrorCode]) -> Self {
-        Self(OperationSpec {
-            board_errors,
-            ..self.0
-        })
+    pub fn board_errors(mut self, board_errors: &'static [ErrorCode]) -> Self {
+        self.0.board_errors = board_errors;
+        self
     }
 
     /// Builds an operation that responds with 200. `example` returns an example of the response for the document.
