@@ -15,61 +15,37 @@ use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
 
 type Read<T> = Result<T, Box<dyn Error + Sync + Send>>;
 
-/// A `BIGINT`: milliseconds since 1970-01-01T00:00:00Z.
-impl ToSql for Timestamp {
-    fn to_sql(&self, kind: &Type, column: &mut BytesMut) -> Read<IsNull> {
-        self.as_millis().to_sql(kind, column)
-    }
+macro_rules! columns {
+    ($($(#[$doc:meta])+ $name:ident: $kind:ident, |$value:ident| $stored:expr, |$column:ident| $read:expr;)+) => {$(
+        $(#[$doc])+
+        impl ToSql for $name {
+            fn to_sql(&self, kind: &Type, column: &mut BytesMut) -> Read<IsNull> {
+                let $value = self;
+                $stored.to_sql(kind, column)
+            }
 
-    accepts!(INT8);
-    to_sql_checked!();
+            accepts!($kind);
+            to_sql_checked!();
+        }
+
+        /// Reads the value that [`ToSql`] writes.
+        impl FromSql<'_> for $name {
+            fn from_sql(_: &Type, $column: &[u8]) -> Read<Self> {
+                $read
+            }
+
+            accepts!($kind);
+        }
+    )+};
 }
 
-/// Reads the value that [`ToSql`] writes.
-impl FromSql<'_> for Timestamp {
-    fn from_sql(kind: &Type, column: &[u8]) -> Read<Self> {
-        i64::from_sql(kind, column).map(Self::from_millis)
-    }
-
-    accepts!(INT8);
-}
-
-/// A `BYTEA` of 32 bytes.
-impl ToSql for SecretDigest {
-    fn to_sql(&self, kind: &Type, column: &mut BytesMut) -> Read<IsNull> {
-        self.as_bytes().as_slice().to_sql(kind, column)
-    }
-
-    accepts!(BYTEA);
-    to_sql_checked!();
-}
-
-/// Reads the value that [`ToSql`] writes.
-impl FromSql<'_> for SecretDigest {
-    fn from_sql(_: &Type, column: &[u8]) -> Read<Self> {
-        Ok(Self::new(column.try_into()?))
-    }
-
-    accepts!(BYTEA);
-}
-
-/// A `BYTEA`.
-impl ToSql for EncryptedSecret {
-    fn to_sql(&self, kind: &Type, column: &mut BytesMut) -> Read<IsNull> {
-        self.as_bytes().to_sql(kind, column)
-    }
-
-    accepts!(BYTEA);
-    to_sql_checked!();
-}
-
-/// Reads the value that [`ToSql`] writes.
-impl FromSql<'_> for EncryptedSecret {
-    fn from_sql(_: &Type, column: &[u8]) -> Read<Self> {
-        Ok(Self::new(column.into()))
-    }
-
-    accepts!(BYTEA);
+columns! {
+    /// A `BIGINT`: milliseconds since 1970-01-01T00:00:00Z.
+    Timestamp: INT8, |time| time.as_millis(), |column| i64::from_sql(&Type::INT8, column).map(Self::from_millis);
+    /// A `BYTEA` of 32 bytes.
+    SecretDigest: BYTEA, |digest| digest.as_bytes().as_slice(), |column| Ok(Self::new(column.try_into()?));
+    /// A `BYTEA`.
+    EncryptedSecret: BYTEA, |secret| secret.as_bytes(), |column| Ok(Self::new(column.into()));
 }
 
 macro_rules! texts {

@@ -81,64 +81,27 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Self::Integer(number)
-    }
+macro_rules! values {
+    ($($from:ty, |$value:ident| $stored:expr;)+) => {$(
+        impl From<$from> for Value {
+            fn from($value: $from) -> Self {
+                $stored
+            }
+        }
+    )+};
 }
 
-impl From<u32> for Value {
-    fn from(number: u32) -> Self {
-        Self::Integer(number.into())
-    }
-}
-
-impl From<u16> for Value {
-    fn from(number: u16) -> Self {
-        Self::Integer(number.into())
-    }
-}
-
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Self::Boolean(value)
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<&[u8]> for Value {
-    fn from(bytes: &[u8]) -> Self {
-        Self::Bytes(bytes.into())
-    }
-}
-
-impl From<Timestamp> for Value {
-    fn from(time: Timestamp) -> Self {
-        Self::Integer(time.as_millis())
-    }
-}
-
-impl From<&SecretDigest> for Value {
-    fn from(digest: &SecretDigest) -> Self {
-        digest.as_bytes().as_slice().into()
-    }
-}
-
-impl From<&EncryptedSecret> for Value {
-    fn from(secret: &EncryptedSecret) -> Self {
-        secret.as_bytes().into()
-    }
+values! {
+    i64, |number| Self::Integer(number);
+    u32, |number| Self::Integer(number.into());
+    u16, |number| Self::Integer(number.into());
+    bool, |value| Self::Boolean(value);
+    String, |text| Self::Text(text);
+    &str, |text| Self::Text(text.into());
+    &[u8], |bytes| Self::Bytes(bytes.into());
+    Timestamp, |time| Self::Integer(time.as_millis());
+    &SecretDigest, |digest| digest.as_bytes().as_slice().into();
+    &EncryptedSecret, |secret| secret.as_bytes().into();
 }
 
 macro_rules! texts {

@@ -11,46 +11,32 @@ use crate::store::sql::{ScopeList, text_columns};
 use crate::token::{Lookup, SecretDigest};
 use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
 
-/// An `INTEGER`: milliseconds since 1970-01-01T00:00:00Z.
-impl ToSql for Timestamp {
-    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
-        Ok(self.as_millis().into())
-    }
+macro_rules! columns {
+    ($($(#[$doc:meta])+ $name:ident: |$stored:ident| $as_column:expr, |$column:ident| $read:expr;)+) => {$(
+        $(#[$doc])+
+        impl ToSql for $name {
+            fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+                let $stored = self;
+                Ok($as_column.into())
+            }
+        }
+
+        /// Reads the value that [`ToSql`] writes.
+        impl FromSql for $name {
+            fn column_result($column: ValueRef<'_>) -> FromSqlResult<Self> {
+                $read
+            }
+        }
+    )+};
 }
 
-/// Reads the value that [`ToSql`] writes.
-impl FromSql for Timestamp {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        value.as_i64().map(Self::from_millis)
-    }
-}
-
-/// A `BLOB` of 32 bytes.
-impl ToSql for SecretDigest {
-    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
-        Ok(self.as_bytes().as_slice().into())
-    }
-}
-
-/// Reads the value that [`ToSql`] writes.
-impl FromSql for SecretDigest {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        <[u8; 32]>::column_result(value).map(Self::new)
-    }
-}
-
-/// A `BLOB`.
-impl ToSql for EncryptedSecret {
-    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
-        Ok(self.as_bytes().into())
-    }
-}
-
-/// Reads the value that [`ToSql`] writes.
-impl FromSql for EncryptedSecret {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        Vec::column_result(value).map(Self::new)
-    }
+columns! {
+    /// An `INTEGER`: milliseconds since 1970-01-01T00:00:00Z.
+    Timestamp: |time| time.as_millis(), |column| column.as_i64().map(Self::from_millis);
+    /// A `BLOB` of 32 bytes.
+    SecretDigest: |digest| digest.as_bytes().as_slice(), |column| <[u8; 32]>::column_result(column).map(Self::new);
+    /// A `BLOB`.
+    EncryptedSecret: |secret| secret.as_bytes(), |column| Vec::column_result(column).map(Self::new);
 }
 
 macro_rules! texts {
