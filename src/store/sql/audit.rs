@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::rows::read_audit_record;
-use super::{SqlExecutor, SqlStore, Statement, readable};
+use super::{SqlExecutor, SqlStore, Statement, query_readable};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::store::{AuditFilter, AuditRecord, AuditStore};
@@ -29,12 +29,6 @@ impl<E: SqlExecutor> AuditStore for SqlStore<E> {
             list.push(&format!(" AND (occurred_at, id) < ({occurred_at}, {id})"));
         }
         list.push(" ORDER BY occurred_at DESC, id DESC LIMIT ?1");
-        Ok(self
-            .0
-            .query(list, readable("audit_log", read_audit_record))
-            .await?
-            .into_iter()
-            .flatten()
-            .collect())
+        query_readable(&self.0, "audit_log", list, read_audit_record).await
     }
 }

@@ -1,6 +1,6 @@
 //! Reads of deliveries.
 
-use super::{SqlExecutor, Statement, read_attempt, read_delivery, readable};
+use super::{SqlExecutor, Statement, query_readable, read_attempt, read_delivery};
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId};
 use crate::store::{DeliveryFilter, QueueStats};
@@ -47,12 +47,7 @@ pub(crate) async fn list<E: SqlExecutor>(
         return Ok(Vec::new());
     }
     let list = list_statement::<E>(filter, &states);
-    Ok(executor
-        .query(list, readable("deliveries", read_delivery))
-        .await?
-        .into_iter()
-        .flatten()
-        .collect())
+    query_readable(executor, "deliveries", list, read_delivery).await
 }
 
 /// See [`DeliveryStore::count_dead`](crate::store::DeliveryStore::count_dead).

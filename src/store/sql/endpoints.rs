@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{SqlExecutor, SqlStore, Statement, Value, read_endpoint, readable};
+use super::{SqlExecutor, SqlStore, Statement, Value, query_readable, read_endpoint};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{EndpointId, Timestamp};
@@ -71,14 +71,7 @@ impl<E: SqlExecutor> EndpointStore for SqlStore<E> {
     }
 
     async fn list(&self) -> BackendResult<Vec<Endpoint>> {
-        let read = readable("endpoints", read_endpoint);
-        Ok(self
-            .0
-            .query(Statement::new(ALL, []), read)
-            .await?
-            .into_iter()
-            .flatten()
-            .collect())
+        query_readable(&self.0, "endpoints", Statement::new(ALL, []), read_endpoint).await
     }
 
     async fn is_subscribed(&self, topic: &Topic) -> BackendResult<bool> {

@@ -85,6 +85,17 @@ impl<E: SqlExecutor> SqlStore<E> {
     }
 }
 
+/// Decodes the rows that can be decoded. Reports the others by their column `id`.
+pub(super) async fn query_readable<T: Send + 'static>(
+    executor: &impl SqlExecutor,
+    table: &'static str,
+    statement: Statement,
+    read: impl Fn(&dyn Columns) -> ColumnResult<T> + Send + 'static,
+) -> BackendResult<Vec<T>> {
+    let rows = executor.query(statement, readable(table, read)).await?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
 /// Returns a decoder that returns `None` for a row that cannot be decoded, and reports the row by its column `id`.
 pub(crate) fn readable<T>(
     table: &'static str,

@@ -16,6 +16,7 @@ mod tokens;
 pub(super) mod usage;
 
 pub(super) use columns::{ColumnError, ColumnResult, Columns, ScopeList, text_columns};
+use executor::query_readable;
 pub(super) use executor::{SqlExecutor, SqlStore, readable};
 use rows::{read_attempt, read_event};
 pub(super) use rows::{
