@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use super::{StoreFixture, TestFailure, TestResult, instant, only};
-use crate::model::{DeliveryId, EndpointId, EventId, UserId};
+use crate::model::{DeliveryId, EndpointId, EventId, ForumId, Timestamp, UserId};
 use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, FanOut, Settlement};
 use crate::test_util::audit_entry;
 use crate::webhook::{
@@ -49,6 +49,20 @@ pub(crate) fn event(number: u64) -> TestResult<Event> {
         request_id: None,
         body: format!("{{\"event\":{number}}}"),
     })
+}
+
+/// Returns the event with this number with a value in every field, and the event 1 with the longest body.
+pub(crate) fn extreme_events(number: u64) -> TestResult<[Event; 2]> {
+    let every_field = Event {
+        topic: Topic::parse("my_own.topic")?,
+        occurred_at: Timestamp::from_millis(-7),
+        forum_id: Some(ForumId::from(8)),
+        request_id: Some("7f3a".into()),
+        body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),
+        ..event(number)?
+    };
+    let body = format!("{{\"a\":\"{}\"}}", "x".repeat(Event::MAX_BODY_LEN - 8));
+    Ok([every_field, Event { body, ..event(1)? }])
 }
 
 pub(crate) fn fan_out(event: &Event, endpoints: &[&Endpoint]) -> FanOut {

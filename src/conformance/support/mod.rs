@@ -50,7 +50,7 @@ pub(crate) use poll_fixture::*;
 pub(crate) use recorded_event::*;
 pub(crate) use report::{Case, find};
 pub(crate) use search_fixture::*;
-pub(crate) use store_fixture::{StoreFixture, instant, lookup};
+pub(crate) use store_fixture::{StoreFixture, instant, lookup, token};
 pub(crate) use subject::Subject;
 pub(crate) use suite::Suite;
 pub(crate) use test_caller::TestCaller;

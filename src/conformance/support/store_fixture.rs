@@ -6,9 +6,9 @@ use async_trait::async_trait;
 
 use super::concurrency::run_concurrently;
 use super::{Capability, FixtureResult, Subject, TestFailure, TestResult};
-use crate::model::Timestamp;
+use crate::model::{Timestamp, UserId};
 use crate::store::{PendingEventStore, Stores, WebhookStores};
-use crate::token::Lookup;
+use crate::token::{Lookup, SecretDigest, TokenRecord};
 use crate::webhook::Event;
 
 /// Creates the stores of one backend.
@@ -108,6 +108,21 @@ impl StoreFixture {
 /// Returns the lookup of the token with this number of at most 16 digits.
 pub(crate) fn lookup(number: u64) -> TestResult<Lookup> {
     Ok(Lookup::parse(&format!("{number:016}"))?)
+}
+
+/// Returns a valid token of the member 3 with this number.
+pub(crate) fn token(number: u64) -> TestResult<TokenRecord> {
+    Ok(TokenRecord {
+        lookup: lookup(number)?,
+        digest: SecretDigest::new([7; 32]),
+        owner: UserId::from(3),
+        label: String::new(),
+        scopes: ["forums:read".to_owned()].into(),
+        created_at: instant(0),
+        expires_at: None,
+        revoked_at: None,
+        last_used_at: None,
+    })
 }
 
 /// Returns the time `millis` milliseconds after 2026-01-01T00:00:00Z.

@@ -6,7 +6,6 @@ use super::*;
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::model::{AuditEntryId, UserId};
 use crate::store::{AuditFilter, AuditRecord};
-use crate::token::{SecretDigest, TokenRecord};
 use crate::webhook::{DeliveryState, KeyId};
 
 store_rules! {
@@ -89,7 +88,7 @@ store_rules! {
     async fn changes_of_tokens_and_endpoints_are_listed_in_their_order(fixture: &StoreFixture) -> TestResult {
         let tokens = &fixture.stores.tokens;
         let endpoints = &fixture.webhooks.endpoints;
-        check!(tokens.create(&token()?, &entry(0)).await?)?;
+        check!(tokens.create(&token(1)?, &entry(0)).await?)?;
         let mut expected = vec![100];
         for number in 1..10 {
             // Two changes have the same time.
@@ -125,8 +124,8 @@ store_rules! {
     /// of an unknown token, a change without effect and a purge that removes no token do not.
     async fn changes_of_tokens_write_their_entries(fixture: &StoreFixture) -> TestResult {
         let tokens = &fixture.stores.tokens;
-        check!(tokens.create(&token()?, &entry(1)).await?)?;
-        check!(!tokens.create(&token()?, &entry(2)).await?)?;
+        check!(tokens.create(&token(1)?, &entry(1)).await?)?;
+        check!(!tokens.create(&token(1)?, &entry(2)).await?)?;
         check!(tokens.revoke(&lookup(1)?, instant(0), &entry(3)).await?)?;
         check!(!tokens.revoke(&lookup(2)?, instant(0), &entry(4)).await?)?;
         check!(tokens.revoke(&lookup(1)?, instant(0), &entry(9)).await?)?;
@@ -188,20 +187,6 @@ fn entry(number: i64) -> AuditEntry {
         target: String::new(),
         details: String::new(),
     }
-}
-
-fn token() -> TestResult<TokenRecord> {
-    Ok(TokenRecord {
-        lookup: lookup(1)?,
-        digest: SecretDigest::new([7; 32]),
-        owner: UserId::from(3),
-        label: String::new(),
-        scopes: ["forums:read".to_owned()].into(),
-        created_at: instant(0),
-        expires_at: None,
-        revoked_at: None,
-        last_used_at: None,
-    })
 }
 
 async fn list(fixture: &StoreFixture, filter: &AuditFilter) -> TestResult<Vec<AuditRecord>> {

@@ -1,25 +1,16 @@
 //! The outbox of events.
 
 use super::*;
-use crate::model::{DeliveryId, ForumId, Timestamp};
+use crate::model::DeliveryId;
 use crate::store::{DeliveryFilter, StoredEvent};
-use crate::webhook::{Endpoint, Event, Topic};
+use crate::webhook::{Endpoint, Event};
 
 store_rules! {
     mod outbox;
 
     /// An inserted event is pending with all fields unchanged.
     async fn inserted_events_are_pending_unchanged(fixture: &StoreFixture) -> TestResult {
-        let every_field = Event {
-            topic: Topic::parse("my_own.topic")?,
-            occurred_at: Timestamp::from_millis(-7),
-            forum_id: Some(ForumId::from(8)),
-            request_id: Some("7f3a".into()),
-            body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),
-            ..event(2)?
-        };
-        let body = format!("{{\"a\":\"{}\"}}", "x".repeat(Event::MAX_BODY_LEN - 8));
-        let long = Event { body, ..event(1)? };
+        let [every_field, long] = extreme_events(2)?;
         insert(fixture, &[&long, &every_field]).await?;
         expect_pending(fixture, 9, &[every_field, long]).await
     }

@@ -8,12 +8,12 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::error::{BackendError, BackendResult};
-use crate::model::{DeliveryId, EventId, ForumId, Timestamp};
+use crate::model::{DeliveryId, EventId, Timestamp};
 use crate::store::{
     DeliveryFilter, FanOut, LibraryStore, OutboxStore, PendingEventStore, Quarantine, StoredEvent,
     WebhookStores, relay_events,
 };
-use crate::webhook::{Endpoint, Event, Topic};
+use crate::webhook::{Endpoint, Event};
 
 store_rules! {
     mod pending_events;
@@ -21,17 +21,7 @@ store_rules! {
     /// Inserted events are pending with all fields unchanged, in their insertion order and up to the limit.
     async fn inserted_events_are_pending_in_order(fixture: &StoreFixture) -> TestResult {
         let board = fixture.pending_events()?;
-        let every_field = Event {
-            topic: Topic::parse("my_own.topic")?,
-            occurred_at: Timestamp::from_millis(-7),
-            forum_id: Some(ForumId::from(8)),
-            request_id: Some("7f3a".into()),
-            body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),
-            ..event(5)?
-        };
-        let body = format!("{{\"a\":\"{}\"}}", "x".repeat(Event::MAX_BODY_LEN - 8));
-        let long = Event { body, ..event(1)? };
-        let mut events = vec![every_field, long];
+        let mut events = Vec::from(extreme_events(5)?);
         for number in [3, 10, 4, 2] {
             events.push(Event { occurred_at: instant(0), ..event(number)? });
         }

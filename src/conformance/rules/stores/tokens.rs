@@ -272,20 +272,6 @@ store_rules! {
     }
 }
 
-fn token(number: u64) -> TestResult<TokenRecord> {
-    Ok(TokenRecord {
-        lookup: lookup(number)?,
-        digest: SecretDigest::new([7; 32]),
-        owner: UserId::from(3),
-        label: String::new(),
-        scopes: ["forums:read".to_owned()].into(),
-        created_at: instant(0),
-        expires_at: None,
-        revoked_at: None,
-        last_used_at: None,
-    })
-}
-
 async fn create(fixture: &StoreFixture, token: &TokenRecord) -> TestResult {
     check!(fixture.stores.tokens.create(token, &audit_entry()).await?)
 }
