@@ -11,7 +11,8 @@ use super::filter::ListFilter;
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelResult};
 use crate::model::{Timestamp, UserId};
-use crate::store::{TokenFilter, TokenSearch, TokenStateFilter};
+use crate::store::TokenStateFilter::{self, Any, ExpiringSoon, NotRevoked, Only};
+use crate::store::{TokenFilter, TokenSearch};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Tokens per page.
@@ -22,23 +23,11 @@ pub(super) const EXPIRING_SOON: &str = "expiring";
 
 /// Values of the field `state` with their texts. Without a value, revoked tokens are hidden.
 const STATES: [(&str, &str, TokenStateFilter); 5] = [
-    ("valid", "Valid", TokenStateFilter::Only(TokenState::Valid)),
-    (
-        EXPIRING_SOON,
-        "Expires within 7 days",
-        TokenStateFilter::ExpiringSoon,
-    ),
-    (
-        "expired",
-        "Expired",
-        TokenStateFilter::Only(TokenState::Expired),
-    ),
-    (
-        "revoked",
-        "Revoked",
-        TokenStateFilter::Only(TokenState::Revoked),
-    ),
-    ("all", "All", TokenStateFilter::Any),
+    ("valid", "Valid", Only(TokenState::Valid)),
+    (EXPIRING_SOON, "Expires within 7 days", ExpiringSoon),
+    ("expired", "Expired", Only(TokenState::Expired)),
+    ("revoked", "Revoked", Only(TokenState::Revoked)),
+    ("all", "All", Any),
 ];
 
 /// `GET /tokens`
@@ -49,7 +38,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         .iter()
         .find(|(value, ..)| *value == fields.get("state"));
     fields.set("state", state.map_or("", |(value, ..)| value).into());
-    let states = state.map_or(TokenStateFilter::NotRevoked, |(.., states)| *states);
+    let states = state.map_or(NotRevoked, |(.., states)| *states);
     let mut tokens = match parse_filter(context, &fields, states).await? {
         Some(filter) => store.list(&filter, context.now).await?,
         None => Vec::new(),

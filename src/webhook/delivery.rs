@@ -132,16 +132,14 @@ impl DeliveryProgress {
         if !self.state.is_pending() {
             return self;
         }
-        let is_counted = !matches!(
-            outcome,
-            AttemptOutcome::Withheld | AttemptOutcome::DecryptionFailed(_)
-        );
+        use AttemptOutcome::{DecryptionFailed, Responded, Withheld};
+        let is_counted = !matches!(outcome, Withheld | DecryptionFailed(_));
         let attempts = self.attempts + u32::from(is_counted);
         let (state, delay) = match outcome {
-            AttemptOutcome::Withheld => (DeliveryState::Withheld, None),
-            AttemptOutcome::DecryptionFailed(delay) => (DeliveryState::Retrying, Some(delay)),
-            AttemptOutcome::Responded(200..=299) => (DeliveryState::Delivered, None),
-            AttemptOutcome::Responded(410) => (DeliveryState::Gone, None),
+            Withheld => (DeliveryState::Withheld, None),
+            DecryptionFailed(delay) => (DeliveryState::Retrying, Some(delay)),
+            Responded(200..=299) => (DeliveryState::Delivered, None),
+            Responded(410) => (DeliveryState::Gone, None),
             _ if attempts >= MAX_ATTEMPTS => (DeliveryState::Dead, None),
             _ => (
                 DeliveryState::Retrying,
