@@ -170,22 +170,16 @@ mod tests {
 
     #[test]
     fn bytes_of_keys_are_the_recorded_ones() {
-        let lookup = Lookup::parse("0123456789abcdEF").unwrap();
-        for (key, recorded) in [
-            (RateLimitKey::Token(lookup), "\u{1}0123456789abcdEF"),
-            (
-                RateLimitKey::Prefix(u128::from_be_bytes(*b"0123456789abcdEF")),
-                "\u{2}0123456789abcdEF",
-            ),
-            (
-                RateLimitKey::UnknownAddress,
-                "\u{3}\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
-            ),
-            (
-                RateLimitKey::PasswordAttempts(u128::from_be_bytes(*b"0123456789abcdEF")),
-                "\u{4}0123456789abcdEF",
-            ),
+        let text = "0123456789abcdEF";
+        let lookup = Lookup::parse(text).unwrap();
+        let number = u128::from_be_bytes(*b"0123456789abcdEF");
+        for (key, kind, rest) in [
+            (RateLimitKey::Token(lookup), "\u{1}", text),
+            (RateLimitKey::Prefix(number), "\u{2}", text),
+            (RateLimitKey::UnknownAddress, "\u{3}", &"\0".repeat(16)),
+            (RateLimitKey::PasswordAttempts(number), "\u{4}", text),
         ] {
+            let recorded = format!("{kind}{rest}");
             assert_eq!(key.to_bytes(), recorded.as_bytes(), "{key:?}");
         }
     }

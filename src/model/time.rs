@@ -200,15 +200,9 @@ mod tests {
 
     #[test]
     fn a_time_prints_in_utc_with_milliseconds() {
-        assert_eq!(
-            Timestamp::from_millis(0).to_string(),
-            "1970-01-01T00:00:00.000Z"
-        );
-        assert_eq!(
-            Timestamp::from_millis(1_767_225_600_007).to_string(),
-            "2026-01-01T00:00:00.007Z"
-        );
         for (millis, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (1_767_225_600_007, "2026-01-01T00:00:00.007Z"),
             (-62_167_219_200_001, "-62167219200001ms"),
             (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"),
             (-30_610_224_000_001, "0999-12-31T23:59:59.999Z"),
@@ -222,20 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn any_offset_is_parsed() {
-        assert_eq!(
-            Timestamp::parse("1970-01-01T01:00:00.5+01:00"),
-            Ok(Timestamp::from_millis(500))
-        );
-        assert_eq!(
-            Timestamp::parse("1969-12-31t20:00:00-04:00"),
-            Ok(Timestamp::from_millis(0))
-        );
-    }
-
-    #[test]
-    fn the_latest_second_and_any_fraction_are_parsed() {
+    fn any_offset_the_latest_second_and_any_fraction_are_parsed() {
         for (text, written) in [
+            ("1970-01-01T01:00:00.5+01:00", "1970-01-01T00:00:00.500Z"),
+            ("1969-12-31t20:00:00-04:00", "1970-01-01T00:00:00.000Z"),
             ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
             (
                 "2026-01-01T00:00:00.123456789123Z",

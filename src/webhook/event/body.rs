@@ -320,29 +320,25 @@ pub(super) fn parse_part<T: serde::de::DeserializeOwned>(body: &str, pointer: &s
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Event, serialize};
+    use super::Event;
     use crate::model::Timestamp;
     use crate::webhook::Topic;
     use crate::webhook::event::constructors::example_meta;
 
+    fn serialize(data: &impl serde::Serialize) -> String {
+        let meta = example_meta(&Topic::POST_CREATED);
+        super::serialize(&meta, &Topic::POST_CREATED, None, data)
+    }
+
     #[test]
     fn a_body_that_is_too_large_keeps_its_ids() {
-        let frame = serialize(
-            &example_meta(&Topic::POST_CREATED),
-            &Topic::POST_CREATED,
-            None,
-            &"",
-        )
-        .len();
-        let long = "x".repeat(Event::MAX_BODY_LEN - frame);
+        let long = "x".repeat(Event::MAX_BODY_LEN - serialize(&"").len());
         let truncated = json!({ "truncated": true });
+        let ids = json!({ "userIds": vec!["x"; Event::MAX_BODY_LEN] });
         for (data, expected) in [
             (json!(long), json!(long)),
             (json!(format!("{long}x")), truncated.clone()),
-            (
-                json!({ "userIds": vec!["x"; Event::MAX_BODY_LEN] }),
-                truncated.clone(),
-            ),
+            (ids, truncated.clone()),
             (
                 json!({
                     "post": { "postId": "40", "inReplyTo": "39", "body": long, "author": { "userId": "3", "username": "alice" } },
@@ -358,24 +354,13 @@ mod tests {
                 }),
             ),
         ] {
-            let text = serialize(
-                &example_meta(&Topic::POST_CREATED),
-                &Topic::POST_CREATED,
-                None,
-                &data,
-            );
+            let text = serialize(&data);
             assert!(text.len() <= Event::MAX_BODY_LEN);
             let body: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(body["data"], expected);
         }
-        let no_calendar_date = Timestamp::from_millis(i64::MAX);
-        let text = serialize(
-            &example_meta(&Topic::POLL_VOTED),
-            &Topic::POLL_VOTED,
-            None,
-            &no_calendar_date,
-        );
-        let body: Value = serde_json::from_str(&text).unwrap();
+        let no_calendar_date = serialize(&Timestamp::from_millis(i64::MAX));
+        let body: Value = serde_json::from_str(&no_calendar_date).unwrap();
         assert_eq!(body["data"], truncated, "a time that cannot be serialized");
     }
 }
