@@ -32,142 +32,55 @@ const MAX_LIMIT: u32 = 1_000_000_000;
 /// Largest number of items that one command writes or reads at once.
 const MAX_ITEMS: u32 = 1_000;
 
-pub const TITLE_MAX: Setting<u32> = Setting::new(
-    "thread.title_max",
-    120,
-    1,
-    MAX_LENGTH,
-    "Maximum length of thread titles, message subjects, poll questions, poll options and edit reasons, in characters",
-);
-pub const BODY_MAX: Setting<u32> = Setting::new(
-    "post.body_max",
-    20_000,
-    1,
-    MAX_LENGTH,
-    "Maximum length of posts, messages and rating comments, in characters",
-);
-pub const POST_INTERVAL: Setting<u32> = Setting::new(
-    "post.interval_seconds",
-    15,
-    0,
-    MAX_SECONDS,
-    "Minimum time between two posts of a member who is not staff, in seconds; 0 for no minimum",
-);
-pub const POSTS_PER_HOUR: Setting<u32> = Setting::new(
-    "post.per_hour",
-    60,
-    1,
-    MAX_LIMIT,
-    "Maximum number of posts of a member per hour",
-);
-pub const EDITS_PER_HOUR: Setting<u32> = Setting::new(
-    "post.edits_per_hour",
-    60,
-    1,
-    MAX_LIMIT,
-    "Maximum number of edits of posts and polls per hour by a member who is not staff",
-);
-pub const EDIT_WINDOW: Setting<EditWindow> = Setting::new(
-    "post.edit_window_minutes",
-    EditWindow::Minutes(30),
-    EditWindow::Minutes(0),
-    EditWindow::Unlimited,
-    "Time in which an author may edit and delete a post, in minutes, or unlimited; 0 forbids both",
-);
-pub const RECIPIENTS_MAX: Setting<u32> = Setting::new(
-    "message.recipients_max",
-    5,
-    1,
-    MAX_ITEMS,
-    "Maximum number of recipients of a message",
-);
-pub const MESSAGES_PER_HOUR: Setting<u32> = Setting::new(
-    "message.per_hour",
-    20,
-    1,
-    MAX_LIMIT,
-    "Maximum number of messages of a member per hour",
-);
-pub const INBOX_QUOTA: Setting<u32> = Setting::new(
-    "message.inbox_quota",
-    100,
-    1,
-    MAX_LIMIT,
-    "Maximum number of unread messages in an inbox, not counting receipts",
-);
-pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new(
-    "reputation.allow_negative",
-    false,
-    false,
-    true,
-    "true allows ratings with negative points",
-);
-pub const ALLOW_EMPTY_COMMENT: Setting<bool> = Setting::new(
-    "reputation.allow_empty_comment",
-    false,
-    false,
-    true,
-    "true allows ratings without a comment",
-);
-pub const MAX_POINTS: Setting<u32> = Setting::new(
-    "reputation.max_points",
-    5,
-    1,
-    1_000_000,
-    "Maximum absolute value of the points of a rating",
-);
-pub const RATINGS_PER_DAY: Setting<u32> = Setting::new(
-    "reputation.per_day",
-    10,
-    1,
-    MAX_LIMIT,
-    "Maximum number of ratings by a member per day",
-);
-pub const OPTIONS_MAX: Setting<u32> = Setting::new(
-    "poll.options_max",
-    20,
-    2,
-    MAX_ITEMS,
-    "Maximum number of options of a poll",
-);
-pub const MAX_RANKED_MATCHES: Setting<u32> = Setting::new(
-    "search.max_ranked_matches",
-    1_000,
-    1,
-    10 * MAX_ITEMS,
-    "Number of the newest matches that a search ranks by relevance",
-);
+/// Declares settings: the type, the key, the default, the range of the values, and the description.
+macro_rules! settings {
+    ($($name:ident: $type:ty = $key:literal, $default:expr, $min:expr, $max:expr; $description:literal)+) => {
+        $(pub const $name: Setting<$type> = Setting {
+            key: $key,
+            default: $default,
+            min: $min,
+            max: $max,
+            description: $description,
+        };)+
 
-/// All settings, in the order in which they are listed.
-const ALL: &[&dyn AnySetting] = &[
-    &TITLE_MAX,
-    &BODY_MAX,
-    &POST_INTERVAL,
-    &POSTS_PER_HOUR,
-    &EDITS_PER_HOUR,
-    &EDIT_WINDOW,
-    &RECIPIENTS_MAX,
-    &MESSAGES_PER_HOUR,
-    &INBOX_QUOTA,
-    &ALLOW_NEGATIVE,
-    &ALLOW_EMPTY_COMMENT,
-    &MAX_POINTS,
-    &RATINGS_PER_DAY,
-    &OPTIONS_MAX,
-    &MAX_RANKED_MATCHES,
-];
+        const ALL: &[&dyn AnySetting] = &[$(&$name),+];
+    };
+}
+
+settings! {
+    TITLE_MAX: u32 = "thread.title_max", 120, 1, MAX_LENGTH;
+        "Maximum length of thread titles, message subjects, poll questions, poll options and edit reasons, in characters"
+    BODY_MAX: u32 = "post.body_max", 20_000, 1, MAX_LENGTH;
+        "Maximum length of posts, messages and rating comments, in characters"
+    POST_INTERVAL: u32 = "post.interval_seconds", 15, 0, MAX_SECONDS;
+        "Minimum time between two posts of a member who is not staff, in seconds; 0 for no minimum"
+    POSTS_PER_HOUR: u32 = "post.per_hour", 60, 1, MAX_LIMIT;
+        "Maximum number of posts of a member per hour"
+    EDITS_PER_HOUR: u32 = "post.edits_per_hour", 60, 1, MAX_LIMIT;
+        "Maximum number of edits of posts and polls per hour by a member who is not staff"
+    EDIT_WINDOW: EditWindow = "post.edit_window_minutes", EditWindow::Minutes(30), EditWindow::Minutes(0), EditWindow::Unlimited;
+        "Time in which an author may edit and delete a post, in minutes, or unlimited; 0 forbids both"
+    RECIPIENTS_MAX: u32 = "message.recipients_max", 5, 1, MAX_ITEMS;
+        "Maximum number of recipients of a message"
+    MESSAGES_PER_HOUR: u32 = "message.per_hour", 20, 1, MAX_LIMIT;
+        "Maximum number of messages of a member per hour"
+    INBOX_QUOTA: u32 = "message.inbox_quota", 100, 1, MAX_LIMIT;
+        "Maximum number of unread messages in an inbox, not counting receipts"
+    ALLOW_NEGATIVE: bool = "reputation.allow_negative", false, false, true;
+        "true allows ratings with negative points"
+    ALLOW_EMPTY_COMMENT: bool = "reputation.allow_empty_comment", false, false, true;
+        "true allows ratings without a comment"
+    MAX_POINTS: u32 = "reputation.max_points", 5, 1, 1_000_000;
+        "Maximum absolute value of the points of a rating"
+    RATINGS_PER_DAY: u32 = "reputation.per_day", 10, 1, MAX_LIMIT;
+        "Maximum number of ratings by a member per day"
+    OPTIONS_MAX: u32 = "poll.options_max", 20, 2, MAX_ITEMS;
+        "Maximum number of options of a poll"
+    MAX_RANKED_MATCHES: u32 = "search.max_ranked_matches", 1_000, 1, 10 * MAX_ITEMS;
+        "Number of the newest matches that a search ranks by relevance"
+}
 
 impl<T: SettingType> Setting<T> {
-    const fn new(key: &'static str, default: T, min: T, max: T, description: &'static str) -> Self {
-        Self {
-            key,
-            default,
-            min,
-            max,
-            description,
-        }
-    }
-
     pub async fn get(&self, connection: &Connection<'_>) -> DbResult<T> {
         let find = "SELECT value FROM setting WHERE key = ?1";
         let read = |row: &Row<'_>| Ok(self.read(row.text("value")?));
