@@ -27,37 +27,28 @@ pub enum DatabaseUrl {
     Postgres(Pool),
 }
 
-/// Handling of pending migrations. A schema newer than the program is always an error.
-#[derive(Clone, Copy, Debug)]
-pub enum Migrations {
-    Apply,
-    /// Pending migrations are an error.
-    Require,
-}
-
-/// Opens the database of an existing board. Does not change a database without a board.
+/// Opens the database of an existing board, and applies pending migrations. Does not change a database without a board.
 ///
 /// # Errors
-/// If the database has no board, or its schema is newer than the program, or migrations are pending and `migrations` is
-/// [`Migrations::Require`].
-pub async fn existing(
+/// If the database has no board, or its schema is newer than the program.
+pub async fn migrated(
     url: &str,
     options: &DatabaseOptions,
-    migrations: Migrations,
 ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
     let parsed = DatabaseUrl::of_board(url, options).await?;
-    match migrations {
-        Migrations::Apply => {
-            let (database, board) = parsed.open(Language::English).await?;
-            board.migrate().await?;
-            Ok((database, board))
-        }
-        Migrations::Require => {
-            let (database, board) = parsed.open_unmigrated(Language::English)?;
-            must_be_current(&database, &board).await?;
-            Ok((database, board))
-        }
-    }
+    let (database, board) = parsed.open(Language::English).await?;
+    board.migrate().await?;
+    Ok((database, board))
+}
+
+/// Opens the database of an existing board for a command.
+///
+/// # Errors
+/// If the database has no board, or its schema is not that of the program.
+pub async fn current(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
+    let (database, board) = unmigrated(url).await?;
+    must_be_current(&database, &board).await?;
+    Ok((database, board))
 }
 
 /// Opens the database of an existing board for a command, with pending migrations, too.
@@ -66,7 +57,8 @@ pub async fn existing(
 /// If the database has no board.
 pub async fn unmigrated(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
     let parsed = DatabaseUrl::of_board(url, &DatabaseOptions::COMMAND).await?;
-    parsed.open_unmigrated(Language::English)
+    let database = parsed.open_unmigrated()?;
+    Ok((database.clone(), board(database, Language::English)))
 }
 
 /// Applies the pending migrations to the database of an existing board. Returns their names.
@@ -219,12 +211,7 @@ impl DatabaseUrl {
     /// # Errors
     /// If the database cannot be opened, or has recorded another key.
     pub async fn check_key(&self, cipher: &WebhookCipher) -> BoardResult<()> {
-        let database = match self {
-            Self::Sqlite(location, _) => {
-                BoardDatabase::from(sqlite::Database::open_unmigrated(location)?)
-            }
-            Self::Postgres(pool) => BoardDatabase::from(pool.clone()),
-        };
+        let database = self.open_unmigrated()?;
         let recorded = database.webhooks().endpoints.key_id().await.ok().flatten();
         if matches!(self, Self::Sqlite(..)) {
             database.close().await;
@@ -255,15 +242,12 @@ impl DatabaseUrl {
         Ok((database.clone(), board(database, language)))
     }
 
-    /// Opens the database without migrations, and returns it with its board.
-    fn open_unmigrated(self, language: Language) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
-        let database = match self {
-            Self::Sqlite(location, _) => {
-                BoardDatabase::from(sqlite::Database::open_unmigrated(&location)?)
-            }
-            Self::Postgres(pool) => BoardDatabase::from(pool),
-        };
-        Ok((database.clone(), board(database, language)))
+    /// Opens the database without applying migrations.
+    fn open_unmigrated(&self) -> BoardResult<BoardDatabase> {
+        Ok(match self {
+            Self::Sqlite(location, _) => sqlite::Database::open_unmigrated(location)?.into(),
+            Self::Postgres(pool) => pool.clone().into(),
+        })
     }
 }
 

@@ -50,7 +50,7 @@ impl Output {
 
     /// Returns an output that prints a table with a row for each item, or a JSON array, up to the limit. At a terminal
     /// a line with the number of all items follows a shortened table.
-    pub fn list<const N: usize, T: ListItem<N>>(all: Vec<T>, limit: Limit) -> BoardResult<Self> {
+    pub fn list<T: ListItem>(all: Vec<T>, limit: Limit) -> BoardResult<Self> {
         let is_terminal = io::stdout().is_terminal();
         let default = if is_terminal {
             TERMINAL_LIMIT
@@ -66,11 +66,6 @@ impl Output {
             text += &format!("{count} of {total}; --limit N shows more or fewer");
         }
         Self::new(text, shown)
-    }
-
-    /// Returns an output that prints nothing, or `{"ok":true}`.
-    pub fn nothing() -> BoardResult<Self> {
-        Self::message("")
     }
 
     /// Returns an output that prints `text`, or `{"ok":true}`.
@@ -196,13 +191,12 @@ pub fn coloured_state(state: &str, shown: &str) -> String {
 }
 
 /// An item of a list.
-pub trait ListItem<const N: usize>: Serialize {
-    const HEADINGS: [&'static str; N];
+pub trait ListItem: Serialize {
+    /// Headings, separated by `|`. Those of columns that can be long begin with `*`: these columns are the first that are
+    /// shortened at a terminal.
+    const HEADINGS: &'static str;
 
-    /// Headings of the columns that can be long. They are the first that are shortened at a terminal.
-    const LONG: &'static [&'static str] = &[];
-
-    fn cells(&self) -> [String; N];
+    fn cells(&self) -> Vec<String>;
 }
 
 /// Columns of text under headings. A column has the width of its longest cell; at a terminal, cells and headings are
@@ -211,45 +205,49 @@ pub trait ListItem<const N: usize>: Serialize {
 /// `comfy-table` wraps a cell between words and measures cells with colours only with `crossterm`; `tabled` needs nine
 /// more crates.
 #[derive(Debug)]
-pub struct Table<const N: usize> {
-    headings: [&'static str; N],
-    long: &'static [&'static str],
-    rows: Vec<[String; N]>,
+pub struct Table {
+    /// The headings, each with whether its column can be long.
+    headings: Vec<(&'static str, bool)>,
+    rows: Vec<Vec<String>>,
 }
 
-impl<const N: usize> Table<N> {
-    pub const fn new(headings: [&'static str; N], long: &'static [&'static str]) -> Self {
+impl Table {
+    /// Returns a table with [headings](ListItem::HEADINGS).
+    pub fn new(headings: &'static str) -> Self {
+        let is_long = |heading: &'static str| match heading.strip_prefix('*') {
+            Some(long) => (long, true),
+            None => (heading, false),
+        };
         Self {
-            headings,
-            long,
+            headings: headings.split('|').map(is_long).collect(),
             rows: Vec::new(),
         }
     }
 
     /// Returns a table with one row for each item.
-    pub fn of<T: ListItem<N>>(items: &[T]) -> Self {
+    pub fn of<T: ListItem>(items: &[T]) -> Self {
         Self {
             rows: items.iter().map(ListItem::cells).collect(),
-            ..Self::new(T::HEADINGS, T::LONG)
+            ..Self::new(T::HEADINGS)
         }
     }
 
-    pub fn row(&mut self, cells: [String; N]) {
-        self.rows.push(cells);
+    pub fn row(&mut self, cells: impl Into<Vec<String>>) {
+        self.rows.push(cells.into());
     }
 
-    fn widths(&self, max: usize) -> [usize; N] {
-        let mut widths = self.headings.map(str::len);
+    fn widths(&self, max: usize) -> Vec<usize> {
+        let lengths = self.headings.iter().map(|(heading, _)| heading.len());
+        let mut widths: Vec<_> = lengths.collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = cell.chars().count().max(*width);
             }
         }
         for (min, only_long) in [(MIN_LONG_WIDTH, true), (MIN_WIDTH, false)] {
-            while widths.iter().sum::<usize>() + 2 * N.saturating_sub(1) > max {
-                let columns = widths.iter_mut().zip(self.headings).skip(1);
-                let shortened =
-                    columns.filter(|(_, heading)| !only_long || self.long.contains(heading));
+            while widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1) > max {
+                let columns = widths.iter_mut().zip(&self.headings).skip(1);
+                let shortened = columns.filter(|(_, (_, is_long))| !only_long || *is_long);
                 match shortened.map(|(width, _)| width).max() {
                     Some(widest) if *widest > min => *widest -= 1,
                     _ => break,
@@ -262,13 +260,13 @@ impl<const N: usize> Table<N> {
     /// Formats the table with lines of at most this width.
     fn format(&self, max: usize) -> String {
         let widths = self.widths(max);
-        let titles = widths.iter().zip(self.headings);
-        let titles = titles.map(|(width, title)| padded(title, *width, str::to_owned));
+        let titles = widths.iter().zip(&self.headings);
+        let titles = titles.map(|(width, (title, _))| padded(title, *width, str::to_owned));
         let mut text = format!("{}\n", heading(line(titles)));
         for row in &self.rows {
-            let cells = widths.iter().zip(row).zip(self.headings);
-            text += &line(cells.map(|((width, cell), title)| {
-                padded(cell, *width, |shown| match title {
+            let cells = widths.iter().zip(row).zip(&self.headings);
+            text += &line(cells.map(|((width, cell), (title, _))| {
+                padded(cell, *width, |shown| match *title {
                     "STATE" => coloured_state(cell, shown),
                     _ => shown.into(),
                 })
@@ -290,7 +288,7 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     cells.collect::<String>().trim_end().into()
 }
 
-impl<const N: usize> Display for Table<N> {
+impl Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stdout = io::stdout();
         let width = || match tcgetwinsize(&stdout).map_or(0, |size| size.ws_col) {
@@ -362,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_table_is_shortened_to_a_width() {
-        let mut table = Table::new(["ID", "STATE", "LABEL", "SCOPES"], &["LABEL", "SCOPES"]);
+        let mut table = Table::new("ID|STATE|*LABEL|*SCOPES");
         let long = "é".repeat(300);
         table.row(["1", "retrying", "short", "all"].map(Into::into));
         table.row(["whe_1", "gone", &long, &long].map(Into::into));

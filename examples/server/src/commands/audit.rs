@@ -115,11 +115,10 @@ impl AuditListing {
     }
 }
 
-impl ListItem<6> for AuditListing {
-    const HEADINGS: [&'static str; 6] = ["TIME", "ACTION", "TARGET", "BY", "FROM", "DETAILS"];
-    const LONG: &'static [&'static str] = &["TARGET", "BY", "DETAILS"];
+impl ListItem for AuditListing {
+    const HEADINGS: &'static str = "TIME|ACTION|*TARGET|*BY|FROM|*DETAILS";
 
-    fn cells(&self) -> [String; 6] {
+    fn cells(&self) -> Vec<String> {
         let by = match (&self.actor, &self.system_user) {
             (Some(actor), _) => actor.clone(),
             (None, Some(user)) => format!("system user {user}"),
@@ -130,7 +129,7 @@ impl ListItem<6> for AuditListing {
             1 => self.target.clone(),
             count => format!("{} x{count}", self.target).trim_start().to_owned(),
         };
-        [
+        vec![
             time(self.at),
             self.action.clone(),
             target,

@@ -414,7 +414,7 @@ impl SettingCommand {
             let (_, value) = found.ok_or_else(|| unknown_setting(&key))?;
             return Output::new(shown(&value), json!({ key: value }));
         }
-        let mut table = Table::new(["KEY", "VALUE", "MEANING"], &["VALUE", "MEANING"]);
+        let mut table = Table::new("KEY|*VALUE|*MEANING");
         for (setting, value) in &values {
             let meaning = setting.description();
             table.row([setting.key().into(), shown(value), meaning.into()]);

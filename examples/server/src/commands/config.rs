@@ -33,7 +33,7 @@ impl ConfigCommand {
         for weakness in keys::weaknesses(&common.database, key_file) {
             output::warn(weakness);
         }
-        let mut table = Table::new(["OPTION", "VALUE", "SOURCE"], &["VALUE"]);
+        let mut table = Table::new("OPTION|*VALUE|SOURCE");
         let mut values = Map::new();
         for EffectiveOption {
             option,

@@ -68,18 +68,15 @@ pub async fn list_posts(
     Output::list(posts, limit)
 }
 
-impl ListItem<8> for ForumListing {
-    const HEADINGS: [&'static str; 8] = [
-        "ID", "PARENT", "THREADS", "POSTS", "READ", "START", "REPLY", "TITLE",
-    ];
-    const LONG: &'static [&'static str] = &["READ", "START", "REPLY", "TITLE"];
+impl ListItem for ForumListing {
+    const HEADINGS: &'static str = "ID|PARENT|THREADS|POSTS|*READ|*START|*REPLY|*TITLE";
 
-    fn cells(&self) -> [String; 8] {
+    fn cells(&self) -> Vec<String> {
         let groups = |names: &Option<Vec<String>>, default| {
             let list = names.as_ref().map(|names| names.join(","));
             effective_groups(list, self.parent_id.is_some(), default)
         };
-        [
+        vec![
             self.forum_id.to_string(),
             self.parent_id
                 .as_ref()
@@ -94,27 +91,17 @@ impl ListItem<8> for ForumListing {
     }
 }
 
-impl ListItem<8> for ThreadListing {
-    const HEADINGS: [&'static str; 8] = [
-        "ID",
-        "FORUM",
-        "STATE",
-        "FLAGS",
-        "REPLIES",
-        "LAST ACTIVITY",
-        "AUTHOR",
-        "TITLE",
-    ];
-    const LONG: &'static [&'static str] = &["AUTHOR", "TITLE"];
+impl ListItem for ThreadListing {
+    const HEADINGS: &'static str = "ID|FORUM|STATE|FLAGS|REPLIES|LAST ACTIVITY|*AUTHOR|*TITLE";
 
-    fn cells(&self) -> [String; 8] {
+    fn cells(&self) -> Vec<String> {
         let flags = match (self.pinned, self.locked) {
             (true, true) => "pinned,locked",
             (true, false) => "pinned",
             (false, true) => "locked",
             (false, false) => "-",
         };
-        [
+        vec![
             self.thread_id.to_string(),
             self.forum_id.to_string(),
             stored(self.state).into(),
@@ -127,12 +114,11 @@ impl ListItem<8> for ThreadListing {
     }
 }
 
-impl ListItem<5> for PostListing {
-    const HEADINGS: [&'static str; 5] = ["ID", "THREAD", "AUTHOR", "CREATED", "TEXT"];
-    const LONG: &'static [&'static str] = &["AUTHOR", "TEXT"];
+impl ListItem for PostListing {
+    const HEADINGS: &'static str = "ID|THREAD|*AUTHOR|CREATED|*TEXT";
 
-    fn cells(&self) -> [String; 5] {
-        [
+    fn cells(&self) -> Vec<String> {
+        vec![
             self.post_id.to_string(),
             self.thread_id.to_string(),
             self.author.clone().unwrap_or_else(|| "(deleted)".into()),

@@ -15,7 +15,7 @@ use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use super::{check_no_log, refused};
 use crate::audit;
 use crate::board::copy::{self, CopiedBoard, CopiedTable, CopySettings, Progress, Step};
-use crate::connect::{self, DatabaseUrl, Migrations};
+use crate::connect::{self, DatabaseUrl};
 use crate::database_lock::DatabaseLock;
 use crate::keys::{self, WebhookCipher};
 use crate::new_file::NewFile;
@@ -49,7 +49,7 @@ impl CopyCommand {
         let target = DatabaseUrl::parse(&self.target.to, options, false)?;
         let _lock = DatabaseLock::shared(url)?;
         let direction = Direction::of(source, target)?;
-        let (database, _) = connect::existing(url, options, Migrations::Require).await?;
+        let (database, _) = connect::current(url).await?;
         let key = database.webhooks().endpoints.key_id().await?;
         database.close().await;
         let key = self.key(url, key.filter(|key| *key != KeyId::plaintext()))?;
@@ -142,7 +142,7 @@ impl CopyCommand {
     }
 
     fn report(&self, tables: &[CopiedTable], key: Option<String>) -> BoardResult<Output> {
-        let mut table = Table::new(["TABLE", "ROWS", "CHECKSUM"], &[]);
+        let mut table = Table::new("TABLE|ROWS|CHECKSUM");
         for CopiedTable { name, checksum } in tables {
             table.row([name.clone(), checksum.rows.to_string(), checksum.digits()]);
         }

@@ -11,9 +11,8 @@ use super::delivery::DeliveryCommand;
 use super::member::MemberCommand;
 use super::token::TokenCommand;
 use super::webhook::WebhookCommand;
-use crate::connect::{self, Migrations};
+use crate::connect;
 use crate::database_lock::DatabaseLock;
-use crate::options::DatabaseOptions;
 use crate::output::{Output, counted};
 
 const UP_TO_DATE: &str = "The database is up to date.";
@@ -74,8 +73,7 @@ impl DatabaseCommand {
                 UP_TO_DATE.into(),
             );
         }
-        let options = &DatabaseOptions::COMMAND;
-        let (database, board) = connect::existing(url, options, Migrations::Require).await?;
+        let (database, board) = connect::current(url).await?;
         let outcome = match self {
             Self::Token(command) => command.run(&database, &board).await,
             Self::Board(command) => command.run(&board).await,

@@ -344,20 +344,11 @@ impl DeliveryListing {
     }
 }
 
-impl ListItem<7> for DeliveryListing {
-    const HEADINGS: [&'static str; 7] = [
-        "ID",
-        "STATE",
-        "TOPIC",
-        "ENDPOINT",
-        "CREATED",
-        "ATTEMPTS",
-        "NEXT ATTEMPT",
-    ];
-    const LONG: &'static [&'static str] = &["TOPIC", "ENDPOINT", "NEXT ATTEMPT"];
+impl ListItem for DeliveryListing {
+    const HEADINGS: &'static str = "ID|STATE|*TOPIC|*ENDPOINT|CREATED|ATTEMPTS|*NEXT ATTEMPT";
 
-    fn cells(&self) -> [String; 7] {
-        [
+    fn cells(&self) -> Vec<String> {
+        vec![
             self.id.to_string(),
             self.state.into(),
             self.topic.clone(),

@@ -132,21 +132,12 @@ async fn list(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {
     Output::list(members, limit)
 }
 
-impl ListItem<7> for MemberListing {
-    const HEADINGS: [&'static str; 7] = [
-        "ID",
-        "NAME",
-        "GROUPS",
-        "STATE",
-        "JOINED",
-        "LAST SEEN",
-        "POSTS",
-    ];
-    const LONG: &'static [&'static str] = &["NAME", "GROUPS"];
+impl ListItem for MemberListing {
+    const HEADINGS: &'static str = "ID|*NAME|*GROUPS|STATE|JOINED|LAST SEEN|POSTS";
 
-    fn cells(&self) -> [String; 7] {
+    fn cells(&self) -> Vec<String> {
         let state = if self.banned { "banned" } else { "active" };
-        [
+        vec![
             self.user_id.to_string(),
             self.username.clone(),
             self.groups.join(","),

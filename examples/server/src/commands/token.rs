@@ -356,20 +356,16 @@ struct UsageListing {
     errors: u64,
 }
 
-impl ListItem<9> for UsageListing {
-    const HEADINGS: [&'static str; 9] = [
-        "LOOKUP", "REQUESTS", "UNITS", "429", "401", "403", "4XX", "5XX", "LABEL",
-    ];
+impl ListItem for UsageListing {
+    const HEADINGS: &'static str = "LOOKUP|REQUESTS|UNITS|429|401|403|4XX|5XX|*LABEL";
 
-    const LONG: &'static [&'static str] = &["LABEL"];
-
-    fn cells(&self) -> [String; 9] {
+    fn cells(&self) -> Vec<String> {
         let (lookup, label) = match (&self.lookup, &self.label) {
             (None, _) => ("-", "(guests)".into()),
             (Some(lookup), None) => (lookup.as_str(), "(deleted)".into()),
             (Some(lookup), Some(label)) => (lookup.as_str(), quoted(label)),
         };
-        [
+        vec![
             lookup.to_owned(),
             self.requests.to_string(),
             self.units.to_string(),
@@ -421,27 +417,17 @@ impl TokenListing {
     }
 }
 
-impl ListItem<8> for TokenListing {
-    const HEADINGS: [&'static str; 8] = [
-        "LOOKUP",
-        "STATE",
-        "OWNER",
-        "CREATED",
-        "EXPIRES",
-        "LAST USED",
-        "LABEL",
-        "SCOPES",
-    ];
-    const LONG: &'static [&'static str] = &["OWNER", "LABEL", "SCOPES"];
+impl ListItem for TokenListing {
+    const HEADINGS: &'static str = "LOOKUP|STATE|*OWNER|CREATED|EXPIRES|LAST USED|*LABEL|*SCOPES";
 
-    fn cells(&self) -> [String; 8] {
+    fn cells(&self) -> Vec<String> {
         let all = Surface::Full.scopes().map(|scope| scope.as_str());
         let scopes = if all.eq(self.scopes.iter().map(String::as_str)) {
             "all".into()
         } else {
             self.scopes.join(",")
         };
-        [
+        vec![
             self.lookup.clone(),
             self.state.into(),
             self.owner.clone().unwrap_or_else(|| "(deleted)".into()),

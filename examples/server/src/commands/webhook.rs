@@ -40,15 +40,40 @@ pub struct WebhookCommand {
     #[arg(long, value_name = "URL", value_parser = base_url, default_value = "http://127.0.0.1:8080")]
     base_url: String,
     #[command(subcommand)]
-    action: Action,
+    action: WebhookAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum WebhookAction {
+    #[command(flatten)]
+    Endpoint(EndpointAction),
+    /// Encrypt all secrets with a new key; then restart servers and workers with that key
+    #[command(alias = "reseal")]
+    Reencrypt {
+        /// File of the current key; required if the secrets are encrypted and --secret-key-file is not given
+        /// [default: the file given as --secret-key-file]
+        #[arg(long, value_name = "FILE")]
+        old_key_file: Option<PathBuf>,
+        /// File of the new key (at least 16 bytes)
+        #[arg(long, value_name = "FILE")]
+        new_key_file: PathBuf,
+        // Hides the option of the other actions, because `--old-key-file` replaces it on the command line.
+        #[arg(long, hide = true)]
+        secret_key_file: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum EndpointAction {
     /// Add an endpoint and print its id and secret once
     Add(AddArgs),
     /// Change the URL, the topics or the owner of an endpoint
-    Update(UpdateArgs),
+    Update {
+        #[command(flatten)]
+        id: Id,
+        #[command(flatten)]
+        changes: Changes,
+    },
     /// List all endpoints, with the answer to the last attempt
     List(Limit),
     /// Remove an endpoint and its deliveries
@@ -83,20 +108,6 @@ enum Action {
     Enable(Id),
     /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
-    /// Encrypt all secrets with a new key; then restart servers and workers with that key
-    #[command(alias = "reseal")]
-    Reencrypt {
-        /// File of the current key; required if the secrets are encrypted and --secret-key-file is not given
-        /// [default: the file given as --secret-key-file]
-        #[arg(long, value_name = "FILE")]
-        old_key_file: Option<PathBuf>,
-        /// File of the new key (at least 16 bytes)
-        #[arg(long, value_name = "FILE")]
-        new_key_file: PathBuf,
-        // Hides the option of the other actions, because `--old-key-file` replaces it on the command line.
-        #[arg(long, hide = true)]
-        secret_key_file: Option<PathBuf>,
-    },
 }
 
 #[derive(Debug, Args)]
@@ -176,14 +187,6 @@ struct Changes {
     owner: Option<String>,
 }
 
-#[derive(Debug, Args)]
-struct UpdateArgs {
-    #[command(flatten)]
-    id: Id,
-    #[command(flatten)]
-    changes: Changes,
-}
-
 impl WebhookCommand {
     pub async fn run(
         self,
@@ -191,45 +194,49 @@ impl WebhookCommand {
         database: &BoardDatabase,
         board: &ReferenceBoard,
     ) -> BoardResult<Output> {
-        if let Action::Reencrypt {
-            old_key_file: old,
-            new_key_file: new,
-            ..
-        } = self.action
-        {
-            return reencrypt(&self.options, database, old.as_deref(), &new).await;
-        }
-        let cipher = match self.options.secret_key_file.as_deref() {
-            Some(path) if self.action.needs_no_secret() && !path.exists() => {
+        let options = &self.options;
+        let action = match self.action {
+            WebhookAction::Endpoint(action) => action,
+            WebhookAction::Reencrypt {
+                old_key_file: old,
+                new_key_file: new,
+                ..
+            } => return reencrypt(options, database, old.as_deref(), &new).await,
+        };
+        let cipher = match options.secret_key_file.as_deref() {
+            Some(path) if action.needs_no_secret() && !path.exists() => {
                 WebhookCipher::read_or_plaintext(None)?
             }
             key_file => WebhookCipher::find(url, key_file)?,
         };
-        let webhook_admin = webhooks::admin(
-            database,
-            &cipher.environment(),
-            self.options.allowed_addresses(&self.base_url),
-        );
-        if !(self.action.needs_no_secret() && cipher.is_plaintext()) {
-            webhook_admin.check_key().await.map_err(refusal)?;
+        let allowed = options.allowed_addresses(&self.base_url);
+        let admin = webhooks::admin(database, &cipher.environment(), allowed);
+        if !(action.needs_no_secret() && cipher.is_plaintext()) {
+            admin.check_key().await.map_err(refusal)?;
         }
-        let (id, changed) = match self.action {
-            Action::Add(args) => return args.add(&webhook_admin, board).await,
-            Action::Update(UpdateArgs {
-                id: Id { id },
-                changes,
-            }) => {
-                let changes = changes.parse(board).await?;
-                let changed = webhook_admin.update(&id, changes, &audit::actor()).await;
-                (id, changed.map(|_| "Changed endpoint"))
-            }
-            Action::List(limit) => {
+        action.run(&admin, database, board).await
+    }
+}
+
+impl EndpointAction {
+    async fn run(
+        self,
+        admin: &WebhookAdmin,
+        database: &BoardDatabase,
+        board: &ReferenceBoard,
+    ) -> BoardResult<Output> {
+        let by = &audit::actor();
+        let (id, changed) = match self {
+            Self::Add(args) => return args.add(admin, board).await,
+            Self::List(limit) => {
                 return Output::list(listings(&database.webhooks(), board).await?, limit);
             }
-            Action::Remove {
-                id: Id { id },
-                confirm,
-            } => {
+            Self::Update { id, changes } => {
+                let changed = admin.update(&id.id, changes.parse(board).await?, by).await;
+                (id.id, changed.map(|_| "Changed endpoint"))
+            }
+            Self::Remove { id, confirm } => {
+                let id = id.id;
                 let url = match database.webhooks().endpoints.find(&id).await {
                     Ok(found) => found.ok_or_else(|| unknown_endpoint(&id))?.url,
                     // A malformed endpoint can be removed, too.
@@ -237,63 +244,45 @@ impl WebhookCommand {
                 };
                 let what = format!("This removes endpoint {id} ({url}) and its deliveries.");
                 confirm.ask(&what)?;
-                let removed = webhook_admin.remove(&id, &audit::actor()).await;
+                let removed = admin.remove(&id, by).await;
                 (id, removed.map(|()| "Removed endpoint"))
             }
-            Action::Rotate(Id { id }) => {
-                let rotated = webhook_admin
-                    .rotate(&id, &audit::actor())
-                    .await
-                    .map_err(|error| refusal_for(&id, error))?;
+            Self::Rotate(Id { id }) => {
+                let rotated = admin.rotate(&id, by).await;
+                let rotated = rotated.map_err(|error| refusal_for(&id, error))?;
                 let next = format!(
                     "Configure the receiver to accept both secrets, then run `webhook activate {id}`. Without it, the new secret becomes active after 24 hours."
                 );
                 return reveal(rotated, board, &next).await;
             }
-            Action::Activate(Id { id }) => {
-                let activated = webhook_admin.activate(&id, &audit::actor()).await;
-                (
-                    id,
-                    activated.map(|_| "Activated the new secret of endpoint"),
-                )
+            Self::Activate(Id { id }) => {
+                let activated = admin.activate(&id, by).await;
+                let done = "Activated the new secret of endpoint";
+                (id, activated.map(|_| done))
             }
-            Action::Ping {
-                id: Id { id },
-                wait,
-            } => {
-                let sent = webhook_admin.ping(&id).await;
-                let sent = sent.map_err(|error| refusal_for(&id, error))?;
-                return wait.for_result(&webhook_admin, "Ping", &sent).await;
+            Self::Ping { id, wait } => {
+                let sent = admin.ping(&id.id).await;
+                let sent = sent.map_err(|error| refusal_for(&id.id, error))?;
+                return wait.for_result(admin, "Ping", &sent).await;
             }
-            Action::Example {
-                id: Id { id },
-                topic,
-                wait,
-            } => {
-                let sent = webhook_admin.example(&id, &topic).await;
+            Self::Example { id, topic, wait } => {
+                let sent = admin.example(&id.id, &topic).await;
                 let sent = sent.map_err(|error| match error {
                     WebhookAdminError::UnknownTopic(unknown) => {
                         let known = topic_names();
                         BoardError::validation("topic", format!("{unknown}; expected {known}"))
                     }
-                    other => refusal_for(&id, other),
+                    other => refusal_for(&id.id, other),
                 })?;
-                return wait.for_result(&webhook_admin, "Example", &sent).await;
+                return wait.for_result(admin, "Example", &sent).await;
             }
-            Action::Enable(Id { id }) => {
-                return set_enabled(&webhook_admin, database, &id, true).await;
-            }
-            Action::Disable(Id { id }) => {
-                return set_enabled(&webhook_admin, database, &id, false).await;
-            }
-            Action::Reencrypt { .. } => return Output::nothing(),
+            Self::Enable(Id { id }) => return set_enabled(admin, database, &id, true).await,
+            Self::Disable(Id { id }) => return set_enabled(admin, database, &id, false).await,
         };
         let change = changed.map_err(|error| refusal_for(&id, error))?;
         Output::message(format_args!("{change} {id}."))
     }
-}
 
-impl Action {
     /// Returns whether the action also works without the key, so that endpoints can be listed and removed when the key
     /// is lost.
     const fn needs_no_secret(&self) -> bool {
@@ -302,35 +291,24 @@ impl Action {
 }
 
 async fn set_enabled(
-    webhook_admin: &WebhookAdmin,
+    admin: &WebhookAdmin,
     database: &BoardDatabase,
     id: &EndpointId,
     enabled: bool,
 ) -> BoardResult<Output> {
-    let found = database
-        .webhooks()
-        .endpoints
-        .find(id)
-        .await?
-        .ok_or_else(|| unknown_endpoint(id))?;
-    let set = webhook_admin
-        .set_enabled(id, enabled, &audit::actor())
-        .await;
+    let found = database.webhooks().endpoints.find(id).await?;
+    let found = found.ok_or_else(|| unknown_endpoint(id))?;
+    let set = admin.set_enabled(id, enabled, &audit::actor()).await;
     set.map_err(|error| refusal_for(id, error))?;
-    let (done, state, consequence) = if enabled {
-        ("Enabled", "enabled", "")
+    let missed =
+        "Events that occur while it is disabled are not sent to it, even after you enable it.";
+    let (done, unchanged) = if enabled {
+        (format!("Enabled endpoint {id}."), "enabled")
     } else {
-        (
-            "Disabled",
-            "disabled",
-            " Events that occur while it is disabled are not sent to it, even after you enable it.",
-        )
+        (format!("Disabled endpoint {id}. {missed}"), "disabled")
     };
-    Output::message_if_changed(
-        found.enabled != enabled,
-        format!("{done} endpoint {id}.{consequence}"),
-        format!("Endpoint {id} is already {state}."),
-    )
+    let unchanged = format!("Endpoint {id} is already {unchanged}.");
+    Output::message_if_changed(found.enabled != enabled, done, unchanged)
 }
 
 async fn reencrypt(
@@ -521,19 +499,10 @@ impl EndpointListing {
     }
 }
 
-impl ListItem<7> for EndpointListing {
-    const HEADINGS: [&'static str; 7] = [
-        "ID",
-        "STATE",
-        "FAILING SINCE",
-        "LAST ANSWER",
-        "OWNER",
-        "TOPICS",
-        "URL",
-    ];
-    const LONG: &'static [&'static str] = &["OWNER", "TOPICS", "URL"];
+impl ListItem for EndpointListing {
+    const HEADINGS: &'static str = "ID|STATE|FAILING SINCE|LAST ANSWER|*OWNER|*TOPICS|*URL";
 
-    fn cells(&self) -> [String; 7] {
+    fn cells(&self) -> Vec<String> {
         let status = |last: &LastDelivery| {
             last.status
                 .map_or("none".into(), |status| status.to_string())
@@ -543,7 +512,7 @@ impl ListItem<7> for EndpointListing {
             (false, true) => "disabled after failures",
             (false, false) => "disabled",
         };
-        [
+        vec![
             self.id.to_string(),
             state.into(),
             self.failing_since.map_or("-".into(), time),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use forum_api::host::{BoardResult, OrInternal};
 
-use crate::connect::{self, Migrations};
+use crate::connect;
 use crate::database_lock::DatabaseLock;
 use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
@@ -51,8 +51,7 @@ impl WorkerCommand {
         let url = &*common.database;
         let cipher = WebhookCipher::find(url, self.webhooks.secret_key_file.as_deref())?;
         let _lock = DatabaseLock::shared(url)?;
-        let (database, board) =
-            connect::existing(url, &self.connections, Migrations::Apply).await?;
+        let (database, board) = connect::migrated(url, &self.connections).await?;
         let environment = cipher.environment();
         let base_url = self.base_url.as_deref().unwrap_or_default();
         let allowed = self.webhooks.allowed_addresses(base_url);
@@ -84,6 +83,6 @@ impl WorkerCommand {
         tokio::join!(deliveries, Listener::serve(operator, monitor, &shutdown));
         database.close().await;
         tracing::info!("webhook worker stopped");
-        Output::nothing()
+        Output::message("")
     }
 }
