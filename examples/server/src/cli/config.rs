@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::error::Error;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,22 +32,8 @@ pub struct Configuration(BTreeMap<String, ConfiguredOption>);
 #[derive(Debug)]
 struct ConfiguredOption {
     values: Vec<String>,
-    source: Source,
-}
-
-#[derive(Clone, Debug)]
-enum Source {
-    Variable(String),
-    File(PathBuf),
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Variable(name) => f.write_str(name),
-            Self::File(path) => path.display().fmt(f),
-        }
-    }
+    /// The variable, or the path of the file.
+    source: String,
 }
 
 /// Returns the options that can be configured: the options of `serve`, which include those of `worker`, the options of
@@ -80,7 +65,7 @@ impl Configuration {
     }
 
     fn add_file(&mut self, options: &clap::Command, path: &Path) -> BoardResult<()> {
-        let shown = path.display();
+        let shown = path.display().to_string();
         let text = fs::read_to_string(path).map_err(|error| {
             invalid(format!(
                 "cannot read the configuration file \"{shown}\": {error}"
@@ -89,31 +74,22 @@ impl Configuration {
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
             let before = text.get(..error.span().map_or(0, |span| span.start));
             let line = before.unwrap_or_default().matches('\n').count() + 1;
-            let reason = error
-                .message()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned();
+            let reason = error.message().lines().next().unwrap_or_default();
             invalid(format!("{shown}, line {line}: {reason}"))
         })?;
-        let source = Source::File(path.into());
         for (key, value) in &table {
             let option = named(options, key).ok_or_else(|| {
-                let names = options
-                    .get_arguments()
-                    .filter_map(Arg::get_long)
-                    .filter(|name| *name != CONFIG);
-                let hint = nearest(key, names)
-                    .map(|name| format!("; did you mean \"{name}\"?"))
-                    .unwrap_or_default();
+                let names = options.get_arguments().filter_map(Arg::get_long);
+                let nearest = nearest(key, names.filter(|name| *name != CONFIG));
+                let hint = nearest.map(|name| format!("; did you mean \"{name}\"?"));
+                let hint = hint.unwrap_or_default();
                 invalid(format!("{shown}: unknown option \"{key}\"{hint}"))
             })?;
             let values = texts(value).ok_or_else(|| {
                 let expected = "expected a string, a number, true, false, or a list of strings";
                 invalid(format!("{shown}: {key}: {expected}"))
             })?;
-            self.add(option, values, source.clone())?;
+            self.add(option, values, &shown, &format!("{shown}: {key}"))?;
         }
         Ok(())
     }
@@ -145,17 +121,23 @@ impl Configuration {
             } else {
                 vec![value]
             };
-            self.add(option, values, Source::Variable(variable))?;
+            self.add(option, values, &variable, &variable)?;
         }
         Ok(())
     }
 
-    fn add(&mut self, option: &Arg, values: Vec<String>, source: Source) -> BoardResult<()> {
+    /// Adds the values of an option. `place` names their place in the error.
+    fn add(
+        &mut self,
+        option: &Arg,
+        values: Vec<String>,
+        source: &str,
+        place: &str,
+    ) -> BoardResult<()> {
         let name = option.get_long().unwrap_or_default().to_owned();
-        let values = check(option, values).map_err(|reason| match &source {
-            Source::Variable(variable) => invalid(format!("{variable}: {reason}")),
-            Source::File(path) => invalid(format!("{}: {name}: {reason}", path.display())),
-        })?;
+        let checked = check(option, values);
+        let values = checked.map_err(|reason| invalid(format!("{place}: {reason}")))?;
+        let source = source.to_owned();
         self.0.insert(name, ConfiguredOption { values, source });
         Ok(())
     }
@@ -164,12 +146,11 @@ impl Configuration {
     pub fn apply(&self, command: clap::Command) -> clap::Command {
         let default = |option: Arg| {
             let configured = option.get_long().and_then(|name| self.0.get(name));
-            match configured {
-                Some(configured) => option
-                    .required(false)
-                    .default_values(configured.values.clone()),
-                None => option,
-            }
+            let Some(configured) = configured else {
+                return option;
+            };
+            let values = configured.values.clone();
+            option.required(false).default_values(values)
         };
         let command = command.mut_args(default);
         command.mut_subcommands(|command| self.apply(command))
@@ -199,7 +180,7 @@ impl Configuration {
         let is_given = matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
         let source = match self.0.get(name) {
             _ if is_given => "command line".into(),
-            Some(configured) => configured.source.to_string(),
+            Some(configured) => configured.source.clone(),
             None => "default".into(),
         };
         EffectiveOption {
@@ -227,9 +208,9 @@ fn unknown_variable(options: &clap::Command, name: &str) -> Option<String> {
     if text == "TOKEN" || text.starts_with("API_") || known().any(|known| variable(known) == name) {
         return None;
     }
-    let hint = nearest(&text.to_lowercase().replace('_', "-"), known())
-        .map(|known| format!("; did you mean {}?", variable(known)))
-        .unwrap_or_default();
+    let nearest = nearest(&text.to_lowercase().replace('_', "-"), known());
+    let hint = nearest.map(|known| format!("; did you mean {}?", variable(known)));
+    let hint = hint.unwrap_or_default();
     Some(format!("{name}: unknown variable{hint}"))
 }
 
