@@ -10,9 +10,8 @@ use forum_api::panel::{Panel, PanelSettings};
 use forum_api::rate_limit::Budget;
 use forum_api::reference::{ReferencePage, ReferenceSettings};
 use forum_api::store::Stores;
-use forum_api::webhook::AllowedAddresses;
 use forum_api::worker::WorkerHandle;
-use forum_api::{ApiSettings, Environment, ErrorMessages, ForumApi};
+use forum_api::{ApiSettings, ErrorMessages, ForumApi};
 use tokio::net::TcpListener;
 
 use crate::board::ReferenceBoard;
@@ -106,7 +105,9 @@ impl Server {
         let Listener { listener, address } = listener;
         board = board.with_replicas(replicas).await?;
         let server_lock = register(&common.database, address, options.redis.is_some());
-        let worker = start_worker(options, &database, &board, &environment, allowed)?;
+        let retries = &options.retries;
+        let start = || webhooks::start(&database, &board, &environment, allowed, retries);
+        let worker = (!options.no_worker).then(start).transpose()?;
         if let Some(worker) = worker.clone() {
             board = board.with_wake(move || worker.wake());
         }
@@ -233,18 +234,6 @@ fn base_url(options: &ServeArgs, listener: &Listener) -> String {
         );
     }
     base_url
-}
-
-fn start_worker(
-    options: &ServeArgs,
-    database: &BoardDatabase,
-    board: &ReferenceBoard,
-    environment: &Environment,
-    allowed: AllowedAddresses,
-) -> BoardResult<Option<WorkerHandle>> {
-    let retries = &options.retries;
-    let start = || webhooks::start(database, board, environment, allowed, retries);
-    (!options.no_worker).then(start).transpose()
 }
 
 fn mcp(options: &ServeArgs, api: &ForumApi) -> BoardResult<Option<McpServer>> {
