@@ -55,7 +55,7 @@ impl Listener {
 
     /// Returns the URL without a path, such as `http://127.0.0.1:8080`.
     pub fn url(&self) -> String {
-        url(self.address)
+        format!("http://{}", reachable(self.address))
     }
 
     /// Serves the operator's routes until the process stops; without a listener, returns at once.
@@ -66,13 +66,8 @@ impl Listener {
     }
 }
 
-/// Returns the URL of an address. An unspecified address such as `0.0.0.0` is not the address of a server: the URL
-/// contains the loopback address instead.
-fn url(address: SocketAddr) -> String {
-    format!("http://{}", reachable(address))
-}
-
-/// Returns the address at which a process of this machine reaches a listener.
+/// Returns the address at which a process of this machine reaches a listener. An unspecified address such as `0.0.0.0` is
+/// not the address of a server: the loopback address is returned instead.
 pub fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
@@ -84,17 +79,17 @@ pub fn reachable(mut address: SocketAddr) -> SocketAddr {
 
 #[cfg(test)]
 mod tests {
-    use super::url;
+    use super::reachable;
 
     #[test]
-    fn the_url_of_an_unspecified_address_is_that_of_loopback() {
+    fn an_unspecified_address_is_reached_at_loopback() {
         for (address, expected) in [
-            ("0.0.0.0:80", "http://127.0.0.1:80"),
-            ("[::]:80", "http://[::1]:80"),
-            ("10.0.0.1:80", "http://10.0.0.1:80"),
-            ("[2001:db8::1]:80", "http://[2001:db8::1]:80"),
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("10.0.0.1:80", "10.0.0.1:80"),
+            ("[2001:db8::1]:80", "[2001:db8::1]:80"),
         ] {
-            assert_eq!(url(address.parse().unwrap()), expected);
+            assert_eq!(reachable(address.parse().unwrap()).to_string(), expected);
         }
     }
 }

@@ -61,44 +61,33 @@ fn series<T: Default>(all: &Series<T>, key: &Key) -> Arc<T> {
 
 impl MemoryRecorder {
     fn describe(&self, name: KeyName, description: SharedString) {
-        let mut descriptions = self
-            .0
-            .descriptions
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let descriptions = self.0.descriptions.write();
+        let mut descriptions = descriptions.unwrap_or_else(PoisonError::into_inner);
         descriptions.insert(name, description);
     }
 
     /// Returns all metrics as text.
     pub fn render(&self) -> String {
+        let state = &self.0;
         let number = |bits: &AtomicU64| f64::from_bits(bits.load(Ordering::Relaxed));
         let mut text = String::new();
-        self.render_kind(
-            &mut text,
-            "counter",
-            &self.0.counters,
-            |text, key, count| {
-                push_sample(text, key, "", None, count.load(Ordering::Relaxed));
-            },
-        );
-        self.render_kind(&mut text, "gauge", &self.0.gauges, |text, key, gauge| {
+        self.render_kind(&mut text, "counter", &state.counters, |text, key, count| {
+            push_sample(text, key, "", None, count.load(Ordering::Relaxed));
+        });
+        self.render_kind(&mut text, "gauge", &state.gauges, |text, key, gauge| {
             push_sample(text, key, "", None, number(gauge));
         });
-        self.render_kind(
-            &mut text,
-            "histogram",
-            &self.0.histograms,
-            |text, key, buckets| {
-                let bounds = BUCKETS.iter().map(f64::to_string);
-                let mut total = 0;
-                for (bound, count) in bounds.chain(["+Inf".into()]).zip(&buckets.counts) {
-                    total += count.load(Ordering::Relaxed);
-                    push_sample(text, key, "_bucket", Some(&bound), total);
-                }
-                push_sample(text, key, "_sum", None, number(&buckets.sum));
-                push_sample(text, key, "_count", None, total);
-            },
-        );
+        let render = |text: &mut String, key: &Key, buckets: &Buckets| {
+            let bounds = BUCKETS.iter().map(f64::to_string);
+            let mut total = 0;
+            for (bound, count) in bounds.chain(["+Inf".into()]).zip(&buckets.counts) {
+                total += count.load(Ordering::Relaxed);
+                push_sample(text, key, "_bucket", Some(&bound), total);
+            }
+            push_sample(text, key, "_sum", None, number(&buckets.sum));
+            push_sample(text, key, "_count", None, total);
+        };
+        self.render_kind(&mut text, "histogram", &state.histograms, render);
         text
     }
 
@@ -113,11 +102,8 @@ impl MemoryRecorder {
         let known = series.read().unwrap_or_else(PoisonError::into_inner);
         let mut metrics: Vec<_> = known.iter().collect();
         metrics.sort_by_key(|(key, _)| *key);
-        let descriptions = self
-            .0
-            .descriptions
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let descriptions = self.0.descriptions.read();
+        let descriptions = descriptions.unwrap_or_else(PoisonError::into_inner);
         let mut previous = "";
         for (key, value) in metrics {
             let name = key.name();
