@@ -6,6 +6,7 @@ use forum_api::Language;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::runtime::SystemClock;
 use forum_api::store::postgres::connect;
+use futures_util::FutureExt as _;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -48,6 +49,24 @@ async fn hold_write(database: BoardDatabase, mut ended: watch::Receiver<bool>) -
             })
         })
         .await
+}
+
+/// Drops a transaction that has sent its first statements and received no response.
+#[test]
+fn a_dropped_transaction_is_rolled_back() {
+    run_with_postgres(async {
+        let storage = Backend::Postgres.create_storage().await;
+        let BoardDatabase::Postgres(postgres) = &storage.database else {
+            panic!("the board is in Postgres");
+        };
+        postgres.pool.resize(1);
+        drop(postgres.pool.get().await.unwrap());
+        let write = storage.database.write(|tx| Box::pin(delete_sessions(tx)));
+        assert!(write.now_or_never().is_none());
+        let client = postgres.pool.get().await.unwrap();
+        // A transaction cannot run it.
+        client.batch_execute("VACUUM session").await.unwrap();
+    });
 }
 
 #[test]

@@ -26,7 +26,7 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
     settings.token_budget.units = 1;
     let host = Arc::new(demo.board.clone());
     let api = api_of(host, stores.clone(), settings, &demo.clock);
-    let text = token(demo.database()).await;
+    let text = token(demo.database(), 2).await;
     let lookup = *PlainToken::parse(&text).unwrap().lookup();
     let client = api.client(Some(text));
     for (path, status, seen) in [("/search?q=tea", 429, 0), ("/forums", 200, 1)] {
@@ -82,16 +82,16 @@ fn the_statement_searches_indexes_of_postgres() {
     });
 }
 
-/// Issues a token of mod with all scopes.
-pub async fn token(database: &BoardDatabase) -> String {
-    let owner = UserId::from(2);
+/// Issues a token of this member with all scopes.
+pub async fn token(database: &BoardDatabase, member: i64) -> String {
+    let owner = UserId::from(member);
     let scopes = Vec::from_iter(Surface::Full.scopes());
     let request = TokenRequest::new(&owner, &scopes).label("test");
     let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);
     let issued = issue_token(
         &*stores.tokens,
-        &SeededRandom::default(),
+        &SeededRandom::new(1_000 * member.unsigned_abs()),
         Surface::Full,
         request,
         now,
