@@ -16,7 +16,6 @@ use super::pretty_json::pretty_json;
 use super::response::{PageResult, PanelError, PanelResult};
 use crate::model::{DAY, DeliveryId, EndpointId, Timestamp};
 use crate::store::{DeliveryFilter, Quarantine, QueueStats, ResponseFilter};
-use crate::task::join_all;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
 
 /// Deliveries per page.
@@ -45,7 +44,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let more = deliveries.len() > PAGE_SIZE as usize;
     deliveries.truncate(PAGE_SIZE as usize);
     let last = deliveries.last().filter(|_| more);
-    let rows = rows(context, &deliveries, &endpoints, true).await?;
+    let rows = rows(context, &deliveries, &endpoints, true);
     let main = html! {
         p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it. A delivery is gone if the endpoint responded with 410, and withheld if the endpoint's owner is no longer allowed to see the event." }
         (quarantine_warning(context).await?)
@@ -59,7 +58,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         } @else {
             (table(rows))
         }
-        @if let Some(last) = last {
+        @if let Some((last, _)) = last {
             (fields.next_page("Older deliveries", &position(last.created_at, &last.id)))
         }
     };
@@ -246,17 +245,15 @@ pub(super) async fn retry_all_dead(context: &PageContext) -> PageResult {
     context.redirect_with_flash("/deliveries", "all-retried")
 }
 
-/// Returns the rows of a table of deliveries. `endpoints` contains the endpoints of the deliveries that were not removed.
-pub(super) async fn rows(
+/// Returns the rows of a table of deliveries with their last attempts. `endpoints` contains the endpoints of the deliveries
+/// that were not removed.
+pub(super) fn rows(
     context: &PageContext,
-    deliveries: &[Delivery],
+    deliveries: &[(Delivery, Option<AttemptRecord>)],
     endpoints: &[Endpoint],
     with_endpoint: bool,
-) -> PanelResult<Vec<TableRow>> {
-    let store = &context.webhooks().deliveries;
-    let found = join_all(deliveries.iter().map(|delivery| store.find(&delivery.id))).await;
-    let rows = deliveries.iter().zip(found).map(|(delivery, found)| {
-        let attempts = found?.map(|(_, attempts)| attempts).unwrap_or_default();
+) -> Vec<TableRow> {
+    let rows = deliveries.iter().map(|(delivery, last)| {
         let progress = &delivery.progress;
         let endpoint = endpoints.iter().find(|one| one.id == delivery.endpoint_id);
         let path = context.url(&format!("/deliveries/{}", delivery.id));
@@ -268,12 +265,12 @@ pub(super) async fn rows(
         }
         row.extend([
             ("State", badge(progress.state.as_str())),
-            ("Response", response(attempts.last())),
+            ("Response", response(last.as_ref())),
             ("Attempts", html! { (progress.attempts) }),
             ("Queued", context.relative_time(delivery.created_at)),
             ("Next attempt", next_attempt(context, delivery, endpoint)),
         ]);
-        Ok(row)
+        row
     });
     rows.collect()
 }

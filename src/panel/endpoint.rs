@@ -113,7 +113,7 @@ async fn latest_deliveries(context: &PageContext, endpoint: &Endpoint) -> PanelR
     let latest = context.webhooks().deliveries.list(&filter).await?;
     let all = context.url(&format!("/deliveries?endpoint={}", endpoint.id));
     let endpoints = std::slice::from_ref(endpoint);
-    let rows = deliveries::rows(context, &latest, endpoints, false).await?;
+    let rows = deliveries::rows(context, &latest, endpoints, false);
     Ok(html! {
         section aria-labelledby="latest" {
             h2 id="latest" { "Latest deliveries" }

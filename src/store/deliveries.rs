@@ -480,12 +480,15 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     /// [`BackendError`](crate::host::BackendError) if the backend fails or the delivery cannot be decoded.
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
 
-    /// Lists deliveries, newest first, by `created_at` and id. Omits deliveries that cannot be decoded, such as
-    /// deliveries in a state that only a newer version knows.
+    /// Lists deliveries with their last attempts, newest first, by `created_at` and id. Omits deliveries that cannot be
+    /// decoded, such as deliveries in a state that only a newer version knows.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
-    async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
+    async fn list(
+        &self,
+        filter: &DeliveryFilter,
+    ) -> BackendResult<Vec<(Delivery, Option<AttemptRecord>)>>;
 
     /// Returns the number of dead deliveries to this endpoint, or to all endpoints; at most [`QueueStats::MAX_DEPTH`] are
     /// counted.

@@ -409,7 +409,7 @@ intercepted! {
         purge(state: DeliveryState, before: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
             (state, before, limit, audit.clone()) => (*state, *before, *limit, audit);
         find(id: &DeliveryId) -> Option<(Delivery, Vec<AttemptRecord>)>: (id.clone()) => (id);
-        list(filter: &DeliveryFilter) -> Vec<Delivery>: (filter.clone()) => (filter);
+        list(filter: &DeliveryFilter) -> Vec<(Delivery, Option<AttemptRecord>)>: (filter.clone()) => (filter);
         count_dead(endpoint: Option<&EndpointId>) -> u64: (endpoint.cloned()) => (endpoint.as_ref());
         sweep(before: Timestamp, limit: u32) -> u64: (before, limit) => (*before, *limit);
     }

@@ -22,6 +22,8 @@ type Inject = Box<dyn Fn(&StoreInterceptor, &WebhookStores) + Send + Sync>;
 /// Description of the fault, the fault, and the name of the rule that must fail.
 type Fault = (&'static str, Inject, &'static str);
 
+type Listed = Vec<(Delivery, Option<AttemptRecord>)>;
+
 const MILLI: Duration = Duration::from_millis(1);
 
 /// Changes the arguments of a method.
@@ -188,12 +190,13 @@ fn faults() -> Vec<Fault> {
     ("a batch of retries exceeds its limit", arguments("deliveries.retry_dead", |(_, _, limit, _): &mut (EndpointId, Timestamp, u32, AuditEntry)| *limit += 1), "retries::dead_deliveries_of_one_endpoint_are_queued_again_in_batches"),
     ("a removed delivery stays", Box::new(keep_removed), "retries::a_delivery_is_removed_in_any_state"),
     ("the id of a ping is missing", result("deliveries.enqueue", |sent: &mut Option<DeliveryId>| *sent = None), "retries::a_ping_is_queued_for_one_endpoint_only"),
-    ("the oldest deliveries are listed first", result("deliveries.list", |list: &mut Vec<Delivery>| list.reverse()), "lists::deliveries_are_listed_newest_first"),
+    ("the oldest deliveries are listed first", result("deliveries.list", |list: &mut Listed| list.reverse()), "lists::deliveries_are_listed_newest_first"),
     ("every page is the first page", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.after = None), "lists::deliveries_are_listed_newest_first"),
-    ("a page skips its first delivery", result("deliveries.list", |list: &mut Vec<Delivery>| drop(list.drain(..1.min(list.len())))), "lists::deliveries_are_listed_newest_first"),
+    ("a page skips its first delivery", result("deliveries.list", |list: &mut Listed| drop(list.drain(..1.min(list.len())))), "lists::deliveries_are_listed_newest_first"),
     ("the filter by state is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.state = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
     ("the filter by endpoint is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.endpoint_id = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
     ("the filter by topic is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.topic = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
+    ("a list has no attempts", result("deliveries.list", |list: &mut Listed| list.iter_mut().for_each(|(_, last)| *last = None)), "lists::a_response_filter_selects_by_the_last_attempt"),
     ("a list exceeds its limit", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.limit += 1), "lists::a_list_has_only_deliveries_that_match_its_filter"),
     ("deliveries are swept too early", arguments("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.saturating_add(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),
     ("deliveries are swept too late", arguments("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.saturating_sub(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),

@@ -264,7 +264,7 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
         ..DeliveryFilter::default()
     };
     let left = webhooks.deliveries.list(&dead).await.unwrap();
-    assert!(left.len() == 1 && left[0].endpoint_id == other);
+    assert!(left.len() == 1 && left[0].0.endpoint_id == other);
     fail_all(&webhooks).await;
     assert_eq!(
         admin.retry_all_dead(&BY).await.unwrap(),

@@ -1,6 +1,10 @@
 //! Reads of deliveries.
 
-use super::{SqlExecutor, Statement, query_readable, read_attempt, read_delivery};
+use std::cmp::Reverse;
+
+use super::{
+    ColumnResult, Columns, SqlExecutor, Statement, query_readable, read_attempt, read_delivery,
+};
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId};
 use crate::store::{DeliveryFilter, QueueStats};
@@ -23,13 +27,7 @@ pub(crate) async fn find(
     id: &DeliveryId,
 ) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
     let find = Statement::new(FIND, [id.into()]);
-    let rows = executor
-        .query(find, |row| {
-            let number: Option<i64> = row.optional("number")?;
-            let attempt = number.map(|_| read_attempt(row)).transpose()?;
-            Ok((read_delivery(row)?, attempt))
-        })
-        .await?;
+    let rows = executor.query(find, read_attempted).await?;
     let (deliveries, attempts): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
     Ok(deliveries
         .into_iter()
@@ -37,17 +35,26 @@ pub(crate) async fn find(
         .map(|delivery| (delivery, attempts.into_iter().flatten().collect())))
 }
 
+/// Reads a delivery and an attempt, if the row has one.
+fn read_attempted(row: &dyn Columns) -> ColumnResult<(Delivery, Option<AttemptRecord>)> {
+    let number: Option<i64> = row.optional("number")?;
+    let attempt = number.map(|_| read_attempt(row)).transpose()?;
+    Ok((read_delivery(row)?, attempt))
+}
+
 /// See [`DeliveryStore::list`](crate::store::DeliveryStore::list).
 pub(crate) async fn list<E: SqlExecutor>(
     executor: &E,
     filter: &DeliveryFilter,
-) -> BackendResult<Vec<Delivery>> {
+) -> BackendResult<Vec<(Delivery, Option<AttemptRecord>)>> {
     let states = filter.states();
     if states.is_empty() {
         return Ok(Vec::new());
     }
     let list = list_statement::<E>(filter, &states);
-    query_readable(executor, "deliveries", list, read_delivery).await
+    let mut page = query_readable(executor, "deliveries", list, read_attempted).await?;
+    page.sort_by_cached_key(|(delivery, _)| Reverse((delivery.created_at, delivery.id.clone())));
+    Ok(page)
 }
 
 /// See [`DeliveryStore::count_dead`](crate::store::DeliveryStore::count_dead).
@@ -91,7 +98,8 @@ fn conditions(filter: &DeliveryFilter) -> Statement {
     conditions
 }
 
-/// Returns the statement that lists the deliveries in one of `states` that `filter` selects, newest first.
+/// Returns the statement that selects the first deliveries in one of `states` that `filter` selects, newest first, and
+/// joins their last attempts in any order.
 ///
 /// The indexes are ordered by time within each state, so the statement merges one scan for each state.
 pub(crate) fn list_statement<E: SqlExecutor>(
@@ -112,7 +120,12 @@ pub(crate) fn list_statement<E: SqlExecutor>(
     let states: Vec<_> = states.iter().map(|state| state.as_str()).collect();
     let sql = E::merge_scans(&states, scan);
     Statement {
-        sql: format!("{sql} ORDER BY created_at DESC, id DESC LIMIT ?1").into(),
+        sql: format!(
+            "SELECT * FROM ({sql} ORDER BY created_at DESC, id DESC LIMIT ?1) AS listed
+            LEFT JOIN forum_api_attempts ON delivery = listed.id
+                AND number = (SELECT max(number) FROM forum_api_attempts WHERE delivery = listed.id)"
+        )
+        .into(),
         ..conditions
     }
 }

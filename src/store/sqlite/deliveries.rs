@@ -299,7 +299,10 @@ impl DeliveryStore for SqliteExecutor {
         sql::deliveries::find(self, id).await
     }
 
-    async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
+    async fn list(
+        &self,
+        filter: &DeliveryFilter,
+    ) -> BackendResult<Vec<(Delivery, Option<AttemptRecord>)>> {
         sql::deliveries::list(self, filter).await
     }
 

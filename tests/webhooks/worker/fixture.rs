@@ -226,7 +226,8 @@ impl WorkerFixture {
             ..DeliveryFilter::default()
         };
         let listed = self.stores.deliveries.list(&filter);
-        self.runtime.block_on(listed).unwrap()
+        let listed = self.runtime.block_on(listed).unwrap().into_iter();
+        listed.map(|(delivery, _)| delivery).collect()
     }
 
     /// Returns the number of deliveries in a state.

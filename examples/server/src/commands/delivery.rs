@@ -226,11 +226,11 @@ impl ListArgs {
         let mut all = Vec::new();
         while !self.limit.is_reached(all.len()) {
             let page = webhooks.deliveries.list(&filter).await?;
-            let Some(last) = page.last() else {
+            let Some((last, _)) = page.last() else {
                 break;
             };
             filter.after = Some((last.created_at, last.id.clone()));
-            let listing = |delivery| DeliveryListing::new(delivery, &disabled);
+            let listing = |(delivery, _)| DeliveryListing::new(delivery, &disabled);
             all.extend(page.into_iter().map(listing));
         }
         Output::list(all, self.limit)

@@ -229,7 +229,10 @@ async fn expect_deliveries(
     };
     let listed = fixture.webhooks.deliveries.list(&all).await?;
     let count = listed.len();
-    let ids: BTreeSet<_> = listed.into_iter().map(|delivery| delivery.id).collect();
+    let ids: BTreeSet<_> = listed
+        .into_iter()
+        .map(|(delivery, _)| delivery.id)
+        .collect();
     check_eq!(&ids, expected, "the deliveries after {after}")?;
     check_eq!(count, expected.len(), "their number after {after}")
 }
