@@ -289,3 +289,25 @@ pub async fn rate_limits(
         None => Arc::new(MemoryRateLimitStore::default()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_page_cache_of_sqlite_has_the_size_of_the_option() {
+        let options = DatabaseOptions {
+            sqlite_cache: 3,
+            ..DatabaseOptions::COMMAND
+        };
+        let parsed = DatabaseUrl::parse("sqlite::memory:", &options, false);
+        let Ok(DatabaseUrl::Sqlite(path, settings)) = parsed else {
+            panic!("{parsed:?}");
+        };
+        let database = sqlite::Database::open_with(&path, &settings).unwrap();
+        let read = database.read(|connection| -> Result<i64, sqlite::SqliteError> {
+            Ok(connection.pragma_query_value(None, "cache_size", |row| row.get(0))?)
+        });
+        assert_eq!(read.await.unwrap(), -3 * 1024, "in KiB");
+    }
+}
