@@ -474,6 +474,8 @@ mod tests {
         assert!(take("198.51.100.1").is_none());
         places.pop();
         assert!(take("198.51.100.1").is_some());
+        drop(places);
+        assert!(sign_in.0.queue().is_empty());
     }
 
     /// Signs in as the administrator of [`with_administrator`].
