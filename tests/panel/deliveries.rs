@@ -17,12 +17,8 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
     let page = fixture.get(&path).await;
     assert!(page.contains("dead</span>") && page.contains("500") && page.contains("17\u{a0}ms"));
     let text = ">Redeliver<";
-    for state in [
-        DeliveryState::Delivered,
-        DeliveryState::Gone,
-        DeliveryState::Withheld,
-        DeliveryState::Retrying,
-    ] {
+    use DeliveryState::{Delivered, Gone, Retrying, Withheld};
+    for state in [Delivered, Gone, Withheld, Retrying] {
         let page = fixture.get(&path).await;
         assert!(page.contains(&button) && page.contains(text));
         let (_, page) = fixture.post_and_follow(&retry).await;

@@ -18,35 +18,20 @@ fn an_unusable_path_is_reported_in_a_sentence() {
     std::fs::write(&text, content).unwrap();
     let missing = directory.path().join("missing.db");
     let below_missing = directory.path().join("missing/forum.db");
+    let absent = r#"the database "PATH" does not exist"#;
+    let absent_directory = r#"the directory of the database "PATH" does not exist"#;
+    let other_file = r#"the file "PATH" is not a SQLite database"#;
+    let is_directory = r#"cannot open the database "PATH": it is a directory"#;
+    let below_file = r#"cannot open the database "PATH": Not a directory (os error 20)"#;
     for (path, create, problem) in [
-        (&missing, false, r#"the database "PATH" does not exist"#),
-        (
-            &below_missing,
-            false,
-            r#"the database "PATH" does not exist"#,
-        ),
-        (
-            &below_missing,
-            true,
-            r#"the directory of the database "PATH" does not exist"#,
-        ),
-        (&text, true, r#"the file "PATH" is not a SQLite database"#),
-        (&text, false, r#"the file "PATH" is not a SQLite database"#),
-        (
-            &directory.path().into(),
-            true,
-            r#"cannot open the database "PATH": it is a directory"#,
-        ),
-        (
-            &text.join("forum.db"),
-            true,
-            r#"cannot open the database "PATH": Not a directory (os error 20)"#,
-        ),
-        (
-            &":memory:".into(),
-            false,
-            r#"the database "PATH" does not exist"#,
-        ),
+        (&missing, false, absent),
+        (&below_missing, false, absent),
+        (&below_missing, true, absent_directory),
+        (&text, true, other_file),
+        (&text, false, other_file),
+        (&directory.path().into(), true, is_directory),
+        (&text.join("forum.db"), true, below_file),
+        (&":memory:".into(), false, absent),
     ] {
         let error = Database::open(&file(path.clone(), create)).unwrap_err();
         let expected = problem.replace("PATH", &path.display().to_string());
