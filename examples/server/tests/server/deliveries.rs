@@ -3,12 +3,13 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::copy::wait_until;
 use crate::faults::call_tool;
+use crate::log::lines;
 use crate::program::{Server, ServerDirectory, signal, start, wait};
 use crate::receiver::Receiver;
 
@@ -71,42 +72,29 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     reply(&server, &server.token("alice"), "Without listeners.");
     let attempts: Vec<_> = (0..6).map(|_| receiver.next()).collect();
     let delivery = attempts[0].delivery();
-    assert!(
-        attempts
-            .iter()
-            .all(|attempt| attempt.body == attempts[0].body)
-    );
+    let mut bodies = attempts.iter().map(|attempt| &attempt.body);
+    assert!(bodies.all(|body| *body == attempts[0].body));
     let dead = wait_for_state(&server, &delivery, "dead");
     assert_eq!(dead["endpointId"], endpoint["id"]);
     assert_eq!(
-        (&dead["attempts"], &dead["nextAttemptAt"]),
-        (&json!(6), &Value::Null)
+        json!([dead["attempts"], dead["nextAttemptAt"]]),
+        json!([6, null])
     );
     let last = dead["log"][5].as_object().unwrap();
-    let fields: Vec<_> = last.keys().collect();
-    assert_eq!(
-        fields,
-        ["answer", "at", "attempt", "durationMs", "error", "status"]
-    );
-    assert_eq!(
-        (&last["attempt"], &last["status"]),
-        (&json!(6), &json!(503))
-    );
+    let fields = "answer at attempt durationMs error status".split(' ');
+    assert!(last.keys().eq(fields), "{last:?}");
+    assert_eq!(json!([last["attempt"], last["status"]]), json!([6, 503]));
     let listed = server.run_ok("webhook list").stdout;
     let row: Vec<_> = listed.lines().nth(1).unwrap().split_whitespace().collect();
     assert!(row[2].ends_with('Z') && row[3] == "503", "{listed}");
     let status = server.run_ok("status --json").json();
     assert_eq!(status["queue"]["dead"], 1, "{status}");
     let failing = &status["failingEndpoints"][0];
-    assert_eq!(
-        [&failing["id"], &failing["lastStatus"]],
-        [&endpoint["id"], &json!(503)]
-    );
+    let expected = json!([endpoint["id"], 503]);
+    assert_eq!(json!([failing["id"], failing["lastStatus"]]), expected);
     let retry = format!("delivery retry {delivery}");
-    let all = format!(
-        "delivery retry --dead --endpoint {}",
-        endpoint_id(&endpoint)
-    );
+    let id = endpoint_id(&endpoint);
+    let all = format!("delivery retry --dead --endpoint {id}");
     for (command, status, state) in [
         (&all, 410, "gone"),
         (&retry, 200, "delivered"),
@@ -117,7 +105,7 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
         assert_eq!(receiver.next().delivery(), delivery);
         assert_eq!(wait_for_state(&server, &delivery, state)["attempts"], 1);
     }
-    server.run_ok(&format!("webhook disable {}", endpoint_id(&endpoint)));
+    server.run_ok(&format!("webhook disable {id}"));
     server.run_ok(&retry);
     assert_eq!(wait_for_state(&server, &delivery, "queued")["attempts"], 0);
 }
@@ -147,11 +135,7 @@ fn an_attempt_fails_after_the_timeout() {
     let ping = format!("webhook ping {}", endpoint_id(&endpoint));
     let refused = server.run(&ping);
     let delivery = &receiver.next().delivery();
-    let reason = format!("error: ping {delivery} was not delivered: ");
-    assert!(
-        refused.status == 1 && refused.stderr.starts_with(&reason),
-        "{refused:?}"
-    );
+    refused.assert_error(&format!("ping {delivery} was not delivered: "));
     let retrying = wait_for_state(&server, delivery, "retrying");
     let listed = server.run_ok("delivery list").stdout;
     let next = retrying["nextAttemptAt"].as_str().unwrap();
@@ -159,11 +143,9 @@ fn an_attempt_fails_after_the_timeout() {
         assert!(listed.contains(shown), "{listed}");
     }
     let attempt = &retrying["log"][0];
-    assert!(
-        attempt["status"].is_null() && attempt["error"].is_string(),
-        "{attempt}"
-    );
-    assert!(attempt["durationMs"].as_u64().unwrap() >= 200);
+    assert!(attempt["status"].is_null(), "{attempt}");
+    assert!(attempt["error"].is_string(), "{attempt}");
+    assert!(attempt["durationMs"].as_u64() >= Some(200));
     let shown = server.run_ok(&format!("delivery show {delivery}")).stdout;
     for part in [
         &*format!("\nURL           {}\n", receiver.url),
@@ -183,13 +165,8 @@ fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
     let (receiver, status) = receiver_with_status(204);
     let endpoint = add_endpoint(&server, &receiver, "--topics poll.voted");
     let id = endpoint_id(&endpoint);
-    for (command, what) in [
-        (format!("webhook ping {id}"), "Ping"),
-        (
-            format!("webhook example {id} --topic message.sent"),
-            "Example",
-        ),
-    ] {
+    let example = format!("webhook example {id} --topic message.sent");
+    for (command, what) in [(format!("webhook ping {id}"), "Ping"), (example, "Example")] {
         status.store(204, Ordering::SeqCst);
         let sent = server.run_ok(&command).stdout;
         let received = receiver.next();
@@ -200,10 +177,7 @@ fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
         assert!(received.is_signed_with(endpoint_secret(&endpoint)));
         let body = received.json();
         assert!(body["requestId"].is_null());
-        assert_eq!(
-            body["example"].as_bool().unwrap_or_default(),
-            what == "Example"
-        );
+        assert_eq!(body["example"] == true, what == "Example");
         let shown = server.run_ok(&format!("delivery show {delivery}")).stdout;
         assert!(shown.contains("\nResponse headers\n    "), "{shown}");
         assert!(shown.contains("\nResponse body"), "{shown}");
@@ -211,13 +185,14 @@ fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
         let refused = server.run(&command);
         let delivery = receiver.next().delivery();
         let what = what.to_lowercase();
-        let expected = format!(
-            "error: {what} {delivery} was not delivered: the endpoint responded with 410\n"
+        let result = "was not delivered: the endpoint responded with 410";
+        assert_eq!(
+            refused.error_message(),
+            format!("{what} {delivery} {result}")
         );
-        assert_eq!((refused.status, refused.stderr), (1, expected));
     }
     let refused = server.run(&format!("webhook example {id} --topic post.liked"));
-    assert!(refused.status == 1 && refused.stderr.contains("expected thread.created, "));
+    refused.assert_error("expected thread.created, ");
 }
 
 /// The request, the event and the delivery of a reply name each other.
@@ -240,10 +215,7 @@ fn the_log_leads_from_a_token_to_deliveries() {
     let called = call_tool(&server, &token, "createPost", reply);
     let called = called.header("x-request-id").unwrap();
     let (_, log) = server.stop_with_log();
-    let lines: Vec<Value> = log
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines = lines(&log);
     let fields = |message, request: &str| {
         let mut fields = lines.iter().map(|line| &line["fields"]);
         fields
@@ -267,10 +239,8 @@ fn the_log_leads_from_a_token_to_deliveries() {
     }
     let events = completed["events"].as_str().unwrap();
     assert!(events.split(' ').any(|id| id == event), "{completed}");
-    assert_eq!(
-        fields("delivery attempt completed", &request)["delivery"],
-        received.delivery()
-    );
+    let attempt = fields("delivery attempt completed", &request);
+    assert_eq!(attempt["delivery"], received.delivery());
 }
 
 #[test]
@@ -287,10 +257,7 @@ fn a_hanging_receiver_delays_the_end_of_a_server_by_ten_seconds_at_most() {
     let show = directory.run(&["delivery", "show", &delivery, "--json"], "");
     // An attempt that is cut off keeps its lease.
     let shown = show.json();
-    assert_eq!(
-        [&shown["state"], &shown["log"]],
-        [&json!("queued"), &json!([])]
-    );
+    assert_eq!(json!([shown["state"], shown["log"]]), json!(["queued", []]));
     assert!(shown["nextAttemptAt"].is_string(), "{shown}");
 }
 
@@ -305,10 +272,7 @@ fn proxies_of_the_environment_are_not_used() {
     let url = format!("http://{}", proxy.local_addr().unwrap());
     let names = ["http_proxy", "https_proxy", "all_proxy"];
     let upper = names.map(str::to_uppercase);
-    let names = names
-        .iter()
-        .copied()
-        .chain(upper.iter().map(String::as_str));
+    let names = names.into_iter().chain(upper.iter().map(String::as_str));
     let mut environment: Vec<_> = names.map(|name| (name, url.as_str())).collect();
     environment.extend([("no_proxy", ""), ("NO_PROXY", "")]);
     let (directory, greeting) = ServerDirectory::with_demo_board();
@@ -317,16 +281,9 @@ fn proxies_of_the_environment_are_not_used() {
     add_endpoint(&server, &receiver, "");
     let url = format!("https://{}", secure.local_addr().unwrap());
     server.run_ok(&format!("webhook add {ALLOW_PRIVATE} --url {url}"));
-    reply(
-        &server,
-        greeting["token"].as_str().unwrap(),
-        "By no detour.",
-    );
+    let token = greeting["token"].as_str().unwrap();
+    reply(&server, token, "By no detour.");
     receiver.next();
-    let deadline = Instant::now() + Duration::from_secs(90);
-    while secure.accept().is_err() {
-        assert!(Instant::now() < deadline, "no delivery arrives");
-        thread::yield_now();
-    }
+    wait_until(|| secure.accept().is_ok());
     proxy.accept().expect_err("the proxy is used");
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::client::{Response, get, send};
+use crate::client::get;
 use crate::program::{Server, ServerDirectory};
 
 /// Texts of the member that no other member has, and the name.
@@ -64,16 +64,6 @@ fn assert_stored(directory: &ServerDirectory, texts: &[&str], expected: bool) {
     }
 }
 
-fn post_with_key(server: &Server, token: &str, path: &str, body: &Value) -> Response {
-    let bearer = format!("Bearer {token}");
-    let headers = [
-        ("authorization", &*bearer),
-        ("content-type", "application/json"),
-        ("idempotency-key", "k"),
-    ];
-    send("POST", &server.api_url(path), &headers, &body.to_string())
-}
-
 #[test]
 fn an_erased_member_leaves_no_text_name_or_address() {
     for with_posts in [false, true] {
@@ -113,10 +103,8 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         let zelda = &tokens[1];
         let bob = server.token("bob");
 
-        let id = server.get(zelda, "/me").json()["owner"]["userId"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let me = server.get(zelda, "/me").json();
+        let id = me["owner"]["userId"].as_str().unwrap().to_owned();
         let thread = json!({ "title": "titlequux", "body": "bodyquux", "subscribe": true });
         let thread = server.post(zelda, "/forums/2/threads", &thread).json();
         let own = format!("/threads/{}/posts", thread["threadId"].as_str().unwrap());
@@ -132,30 +120,20 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         assert_eq!(server.send("DELETE", zelda, &deleted, "").status, 204);
         answer(&bob, &own, "guestquux");
         answer(&bob, other, "otherquux");
-        let to = |name: &str, text: &str| json!({ "to": [name], "subject": text, "body": text });
-        let to_self = to("@zelda.quux", "selfquux");
-        assert_eq!(
-            post_with_key(&server, zelda, "/messages", &to_self).status,
-            201
-        );
-        assert_eq!(
-            server
-                .post(zelda, "/messages", &to("@bob", "sentquux"))
-                .status,
-            201
-        );
-        let to_zelda = to("@zelda.quux", "keptquux");
-        assert_eq!(
-            post_with_key(&server, &bob, "/messages", &to_zelda).status,
-            201
-        );
+        let send_message = |token, key: &str, to: &str, text: &str| {
+            let message = json!({ "to": [to], "subject": text, "body": text }).to_string();
+            let key = [("idempotency-key", key)];
+            server.send_with(&key, "POST", token, "/messages", &message)
+        };
         let rating = json!({ "points": 1, "comment": "ratedquux" });
-        assert_eq!(
-            server
-                .post(zelda, "/members/@bob/reputation", &rating)
-                .status,
-            201
-        );
+        for created in [
+            send_message(zelda, "k", "@zelda.quux", "selfquux"),
+            send_message(zelda, "other", "@bob", "sentquux"),
+            send_message(&bob, "k", "@zelda.quux", "keptquux"),
+            server.post(zelda, "/members/@bob/reputation", &rating),
+        ] {
+            assert_eq!(created.status, 201, "{created:?}");
+        }
         directory.execute(&format!(
             "INSERT INTO forum_api_audit_log (id, occurred_at, actor, origin, address, action, target, details, count)
             VALUES ('aud_x', 1, '{id}', 'panel', '192.0.2.77', 'token.revoked', 'x', '', 1)"
@@ -174,11 +152,8 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         assert_stored(directory, &OWN, false);
         let stays = ["guestquux", "titlequux", "replyquux"];
         assert_stored(directory, &stays, !with_posts);
-        assert_stored(
-            directory,
-            &["otherquux", "sentquux", "keptquux", "ratedquux"],
-            true,
-        );
+        let kept = ["otherquux", "sentquux", "keptquux", "ratedquux"];
+        assert_stored(directory, &kept, true);
         if with_posts {
             assert_stored(directory, &POSTS, false);
             assert_eq!(counts(), before);
@@ -197,41 +172,30 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         }
         let inbox = server.get(&bob, "/messages").json();
         assert_eq!(inbox["items"][0]["sender"], Value::Null);
-        let repeated = post_with_key(&server, &bob, "/messages", &to_zelda);
-        assert_eq!(
-            (repeated.status, &*repeated.error_code()),
-            (409, "CONFLICT")
-        );
+        let repeated = send_message(&bob, "k", "@zelda.quux", "keptquux");
+        assert_eq!(repeated.status_and_code(), (409, "CONFLICT".into()));
         let audit = server.run_ok("audit list --json").json();
-        let targets: Vec<_> = audit
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|entry| {
-                let text = |key: &str| entry[key].as_str().unwrap().to_owned();
-                (text("action"), text("target"), text("details"))
-            })
-            .collect();
-        for (action, target, details) in [
-            ("member.erased", &*id, ""),
-            ("member.unbanned", &id, ""),
-            ("forum.moderator_added", "2", &format!("member {id}")),
+        let entry = |entry: &Value| {
+            ["action", "target", "details"].map(|key| entry[key].as_str().unwrap().to_owned())
+        };
+        let targets: Vec<_> = audit.as_array().unwrap().iter().map(entry).collect();
+        for entry in [
+            ["member.erased", &*id, ""],
+            ["member.unbanned", &id, ""],
+            ["forum.moderator_added", "2", &format!("member {id}")],
         ] {
-            let entry = (action.into(), target.into(), details.into());
-            assert!(targets.contains(&entry), "{action}: {targets:?}");
+            assert!(
+                targets.iter().any(|found| *found == entry),
+                "{entry:?}: {targets:?}"
+            );
         }
         let owner = format!("owner {id}");
-        let replaced = targets.iter().filter(|(_, _, details)| *details == owner);
+        let replaced = targets.iter().filter(|entry| entry[2] == owner);
         assert_eq!(replaced.count(), 6);
-        let next = server
-            .run_ok("member add zelda.quux --groups members")
-            .stdout;
-        assert!(
-            next.trim_end().parse::<i64>().unwrap() > id.parse().unwrap(),
-            "{next}"
-        );
-        server
-            .run("member erase admin --yes")
-            .assert_error("is the last administrator");
+        let next = server.run_ok("member add zelda.quux --groups members");
+        let next: i64 = next.stdout.trim_end().parse().unwrap();
+        assert!(next > id.parse().unwrap(), "{next}");
+        let last = server.run("member erase admin --yes");
+        last.assert_error("is the last administrator");
     }
 }

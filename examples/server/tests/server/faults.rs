@@ -8,12 +8,12 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::client::{Response, get, send};
+use crate::copy::wait_until;
 use crate::panel::{FORM, cookie, hidden_field, page, sign_in};
 use crate::postgres::Database;
 use crate::program::{Server, ServerDirectory};
@@ -36,10 +36,8 @@ impl SmallDisk {
 
     fn mount_with(options: &str) -> Self {
         let disk = Self(ServerDirectory::in_sqlite());
-        let mounted = succeeds(
-            "mount",
-            &["-t", "tmpfs", "-o", options, "tmpfs", disk.path()],
-        );
+        let arguments = ["-t", "tmpfs", "-o", options, "tmpfs", disk.path()];
+        let mounted = succeeds("mount", &arguments);
         assert!(mounted, "no disk can be mounted here");
         disk
     }
@@ -120,10 +118,7 @@ impl FaultFixture {
     /// Asserts that a write is refused with this status and without a reason, and that reads succeed.
     fn assert_reads_only(&mut self, status: u16) {
         let refused = self.reply("refused", "refused");
-        assert_eq!(
-            (refused.status, &*refused.error_code()),
-            (status, "internal_error")
-        );
+        assert_eq!(refused.status_and_code(), (status, "internal_error".into()));
         let message = "Internal error.";
         assert_eq!(refused.json()["error"]["message"], message);
         assert_eq!(self.server.get(&self.token, POSTS).status, 200);
@@ -135,10 +130,7 @@ impl FaultFixture {
     /// Asserts that the refused write now succeeds, and that exactly the acknowledged posts exist.
     fn assert_recovers(mut self) {
         let again = self.reply("refused", "refused");
-        assert_eq!(
-            (again.status, again.header("idempotency-replayed")),
-            (201, None)
-        );
+        assert_eq!(again.status_and("idempotency-replayed"), (201, None));
         let find =
             "SELECT CAST(id AS TEXT) FROM post WHERE body LIKE 'acknowledged%' OR body = 'refused'";
         let posts = BTreeSet::from_iter(self.server.directory.query(find));
@@ -152,10 +144,8 @@ impl FaultFixture {
 fn files_that_became_immutable_are_read() {
     let mut fixture = FaultFixture::new(ServerDirectory::in_sqlite());
     let immutable = Immutable(fixture.server.directory.clone());
-    assert!(
-        immutable.change("+i"),
-        "files cannot be made immutable here"
-    );
+    let is_changed = immutable.change("+i");
+    assert!(is_changed, "files cannot be made immutable here");
     fixture.assert_reads_only(500);
     drop(immutable);
     fixture.assert_recovers();
@@ -275,11 +265,8 @@ fn requests_that_get_no_answer_from_postgres_are_refused_without_effect() {
     let written = repeat(reply);
     assert_eq!((written.status, written.is_replayed()), (201, false));
     let posts = server.get(token, POSTS);
-    assert_eq!(
-        posts.body.matches(r#""body":"cut off""#).count(),
-        1,
-        "{posts:?}"
-    );
+    let count = posts.body.matches(r#""body":"cut off""#).count();
+    assert_eq!(count, 1, "{posts:?}");
 }
 
 #[test]
@@ -309,11 +296,8 @@ fn a_full_disk_of_postgres_ends_readiness_until_space_is_free() {
     assert_eq!(get(&ready).status, 200);
     let filling = disk.fill();
     let long = |number| format!("acknowledged {number} {}", "long ".repeat(3_000));
-    let mut is_full =
-        |number: usize| fixture.reply(&long(number), &number.to_string()).status != 201;
-    let refused = (0..2_000)
-        .find(|number| is_full(*number))
-        .expect("a full disk");
+    let is_full = |number: &usize| fixture.reply(&long(*number), &number.to_string()).status != 201;
+    let refused = (0..2_000).find(is_full).expect("a full disk");
     wait_for_status(&ready, 503);
     assert_eq!(get(&fixture.server.url("/health")).status, 200);
     assert_eq!(fixture.server.get(&fixture.token, POSTS).status, 200);
@@ -324,12 +308,8 @@ fn a_full_disk_of_postgres_ends_readiness_until_space_is_free() {
     fixture.assert_recovers();
 }
 
-/// Waits for a status: a server probes its database once a second.
 fn wait_for_status(url: &str, status: u16) {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while get(url).status != status {
-        assert!(Instant::now() < deadline, "no {status}");
-    }
+    wait_until(|| get(url).status == status);
 }
 
 #[test]
@@ -349,11 +329,8 @@ fn a_restore_on_a_full_disk_leaves_the_database() {
     let refused = |reason: &str| {
         let refused = directory.run(&restore, "");
         refused.assert_error(reason);
-        let files = directory.files();
-        assert!(
-            !files.iter().any(|file| file.contains("restor")),
-            "{files:?}"
-        );
+        let files = directory.files().concat();
+        assert!(!files.contains("restor"), "{files}");
     };
     refused("cannot lock the database");
     // The lock fits on the disk, but the copy does not.
@@ -428,10 +405,7 @@ fn a_corrupt_page_fails_only_the_requests_that_read_it() {
     let messages = "/messages?folder=sent";
     for _ in 0..3 {
         let failed = server.get(&token, messages);
-        assert_eq!(
-            (failed.status, &*failed.error_code()),
-            (500, "internal_error")
-        );
+        assert_eq!(failed.status_and_code(), (500, "internal_error".into()));
         assert_eq!(server.get(&token, POSTS).status, 200);
         assert_eq!(get(&server.api_url("/forums")).status, 200);
     }

@@ -6,14 +6,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::json;
 
 use crate::deliveries::{add_endpoint, endpoint_id, endpoint_secret, reply};
-use crate::program::{ExitedProcess, Server, ServerDirectory};
+use crate::program::{Server, ServerDirectory};
 use crate::receiver::Receiver;
 
 const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
 
-fn run(directory: &ServerDirectory, line: &str) -> ExitedProcess {
-    directory.run(&line.split(' ').collect::<Vec<_>>(), "")
-}
+const SHORT: &str = "the key must have at least 16 bytes";
 
 /// Writes the key files `key`, `other` and `short`.
 fn with_keys(directory: ServerDirectory) -> ServerDirectory {
@@ -27,10 +25,6 @@ fn with_keys(directory: ServerDirectory) -> ServerDirectory {
     directory
 }
 
-fn assert_refused(refused: &ExitedProcess, reason: &str) {
-    refused.assert_error(reason);
-}
-
 #[test]
 fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
     let server = Server::start(ServerDirectory::in_sqlite(), &[ALLOW_PRIVATE]);
@@ -39,10 +33,8 @@ fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
         let mode = file(name).metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    let (file, key) = (
-        file("forum.db.key"),
-        fs::read(file("forum.db.key")).unwrap(),
-    );
+    let file = file("forum.db.key");
+    let key = fs::read(&file).unwrap();
     let receiver = Receiver::new();
     let endpoint = add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Signed.");
@@ -64,32 +56,27 @@ fn every_program_refuses_another_key() {
     let list = || server.run_ok("webhook list --json").json();
     let before = list();
     let other = "pass the file of the correct key with --secret-key-file";
+    let none = format!("no key was given; {other}");
     for (options, reason) in [
-        (
-            "",
-            "no key was given; pass the file of the correct key with --secret-key-file",
-        ),
+        ("", &*none),
         (" --secret-key-file other", other),
-        (
-            " --secret-key-file short",
-            "the key must have at least 16 bytes",
-        ),
+        (" --secret-key-file short", SHORT),
         (" --secret-key-file none", "none"),
     ] {
         let serve = format!("--listen 127.0.0.1:0{options}");
-        assert_refused(&server.run(&serve), reason);
+        server.run(&serve).assert_error(reason);
         let worker = format!("worker{options}");
-        assert_refused(&server.run(&worker), reason);
+        server.run(&worker).assert_error(reason);
         for action in ["rotate", "disable", "ping"] {
             let command = format!("webhook {action} {id}{options}");
-            assert_refused(&server.run(&command), reason);
+            server.run(&command).assert_error(reason);
         }
         let add = format!("webhook add --url https://receiver.example/{options}");
-        assert_refused(&server.run(&add), reason);
+        server.run(&add).assert_error(reason);
     }
     let remove = format!("webhook remove {id} --yes");
     let with_other = format!("{remove} --secret-key-file other");
-    assert_refused(&server.run(&with_other), other);
+    server.run(&with_other).assert_error(other);
     assert_eq!(list(), before);
     // Without a key file, an endpoint can be removed when the key is lost.
     server.run_ok(&remove);
@@ -109,8 +96,8 @@ fn another_key_is_refused_before_migrations_are_applied() {
         ))
     };
     let before = steps();
-    let refused = run(&directory, "--listen 127.0.0.1:0 --secret-key-file other");
-    assert_refused(&refused, "pass the file of the correct key");
+    let refused = directory.run_line("--listen 127.0.0.1:0 --secret-key-file other", "");
+    refused.assert_error("pass the file of the correct key");
     assert_eq!(steps(), before);
 }
 
@@ -127,10 +114,9 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     let endpoint = add_endpoint(&server, &receiver, "");
     let ping = format!("webhook ping {}", endpoint_id(&endpoint));
     let with_key = format!("{ping} --secret-key-file key");
-    assert_refused(
-        &server.run(&with_key),
-        "are stored in plain text, but the key",
-    );
+    server
+        .run(&with_key)
+        .assert_error("are stored in plain text, but the key");
     let (directory, log) = server.stop_with_log();
     assert!(
         log.contains("webhook secrets are stored in plain text"),
@@ -139,29 +125,18 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     assert!(!directory.path().join("forum.db.key").exists());
     assert!(directory.stores_in_plain_text(endpoint_secret(&endpoint)));
 
-    let reencrypt = |keys: &str| run(&directory, &format!("webhook reencrypt {keys}"));
-    let serve = |options: &str| run(&directory, &format!("--listen 127.0.0.1:0{options}"));
-    assert_refused(
-        &reencrypt("--old-key-file other --new-key-file key"),
-        "plain text",
-    );
-    assert_refused(
-        &reencrypt("--new-key-file short"),
-        "the key must have at least 16 bytes",
-    );
+    let reencrypt = |keys: &str| directory.run_line(&format!("webhook reencrypt {keys}"), "");
+    let serve = |options: &str| directory.run_line(&format!("--listen 127.0.0.1:0{options}"), "");
+    reencrypt("--old-key-file other --new-key-file key").assert_error("plain text");
+    reencrypt("--new-key-file short").assert_error(SHORT);
     let done = reencrypt("--new-key-file key --secret-key-file key").stdout;
     assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
     assert!(!directory.stores_in_plain_text(endpoint_secret(&endpoint)));
-    assert_refused(&serve(""), "no key was given");
-    assert_refused(
-        &reencrypt("--new-key-file other"),
-        "no key was given; pass the file of the correct key with --old-key-file",
-    );
+    serve("").assert_error("no key was given");
+    let reason = "no key was given; pass the file of the correct key with --old-key-file";
+    reencrypt("--new-key-file other").assert_error(reason);
     let lost = "--secret-key-file lost";
-    assert_refused(
-        &reencrypt(&format!("--new-key-file other {lost}")),
-        "no key was given",
-    );
+    reencrypt(&format!("--new-key-file other {lost}")).assert_error("no key was given");
     let done = reencrypt("--secret-key-file key --new-key-file other --json");
     assert_eq!(done.json(), json!({ "ok": true }));
     let done = reencrypt("--old-key-file other --new-key-file key --secret-key-file other");
@@ -171,10 +146,10 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     let path = directory.path();
     // The key of the database before it was replaced by the lost one.
     fs::copy(path.join("key"), path.join("forum.db.key")).unwrap();
-    let listed = run(&directory, &format!("webhook list {lost}"));
+    let listed = directory.run_line(&format!("webhook list {lost}"), "");
     assert!(listed.stdout.contains(endpoint_id(&endpoint)), "{listed:?}");
     let old = serve(" --secret-key-file key");
-    assert_refused(&old, "pass the file of the correct key");
+    old.assert_error("pass the file of the correct key");
     fs::rename(path.join("other"), path.join("forum.db.key")).unwrap();
     let server = Server::start(directory, &[ALLOW_PRIVATE]);
     server.run_ok(&ping);

@@ -12,7 +12,7 @@ use crate::receiver::Receiver;
 
 const DROPPED_LINES: &str = "log lines dropped: output too slow";
 
-fn lines(log: &str) -> Vec<Value> {
+pub fn lines(log: &str) -> Vec<Value> {
     let lines = log.lines().map(serde_json::from_str);
     lines.map(Result::unwrap).collect()
 }
@@ -73,10 +73,8 @@ fn the_line_of_a_refused_token_names_the_token_and_the_client() {
         .find(|line| line["fields"]["message"] == "unauthenticated")
         .unwrap();
     assert_eq!(refused["fields"]["reason"], "Revoked");
-    assert_eq!(
-        json!([refused["span"]["token"], refused["span"]["client"]]),
-        json!([lookup, "203.0.113.9"])
-    );
+    let span = &refused["span"];
+    assert_eq!([&span["token"], &span["client"]], [lookup, "203.0.113.9"]);
 }
 
 #[test]
@@ -301,14 +299,8 @@ fn use_everything(server: &Server, alice: &str, session: &str, key: usize) -> (b
 
 #[test]
 fn errors_of_each_statement_are_logged_without_values() {
-    let options = [
-        "--token-budget",
-        "99999",
-        "--window",
-        "86400",
-        "--log",
-        "json",
-    ];
+    let options = "--token-budget 99999 --window 86400 --log json";
+    let options: Vec<_> = options.split(' ').collect();
     let environment = [("RUST_LOG", "trace")];
     let server = Server::start_with(ServerDirectory::new(), &options, &environment, "");
     let alice = server.token("alice");
@@ -347,12 +339,9 @@ fn errors_of_each_statement_are_logged_without_values() {
 
 impl Scenario {
     fn new(format: &str) -> Self {
-        let options: Vec<_> =
-            "--allow-private-webhooks --webhook-initial-backoff 0.05 --webhook-max-backoff 0.1 \
-                       --admin-password-stdin --token-budget 9999 --log"
-                .split_whitespace()
-                .chain([format])
-                .collect();
+        let options = "--allow-private-webhooks --webhook-initial-backoff 0.05 --webhook-max-backoff 0.1 \
+                       --admin-password-stdin --token-budget 9999 --log";
+        let options: Vec<_> = options.split_whitespace().chain([format]).collect();
         let password = format!("{MARK} 1");
         let environment = [("RUST_LOG", "trace")];
         let server = Server::start_with(ServerDirectory::new(), &options, &environment, &password);
@@ -380,21 +369,13 @@ impl Scenario {
             let answer = self.server.send_with(&cookie, method, &alice, path, body);
             assert_eq!(answer.status, *status, "{method} {path} {}", answer.body);
         }
-        assert!(
-            receiver.next().body.contains("event"),
-            "webhooks are sent meanwhile"
-        );
+        let sent_meanwhile = receiver.next().body;
+        assert!(sent_meanwhile.contains("event"), "{sent_meanwhile}");
         self.use_panel();
-        self.printed
-            .push_str(&get(&self.server.url("/metrics")).body);
+        self.printed += &get(&self.server.url("/metrics")).body;
         let (_, log) = self.server.stop_with_log();
-        for part in [
-            "TRACE",
-            "request completed",
-            "delivery attempt completed",
-            "INSERT",
-            "retrying",
-        ] {
+        let attempts = "delivery attempt completed";
+        for part in ["TRACE", "request completed", attempts, "INSERT", "retrying"] {
             assert!(log.contains(part), "{part}");
         }
         self.secrets.assert_absent(&log);
@@ -404,45 +385,32 @@ impl Scenario {
     /// Registers an endpoint for all topics and two unreachable ones, and runs every command on endpoints.
     fn use_webhooks(&mut self) -> Receiver {
         let receiver = Receiver::with_statuses(|received| {
-            let status = if received.body.contains("poll") {
-                500
-            } else {
-                204
-            };
-            Some(status)
+            let fails = received.body.contains("poll");
+            Some(if fails { 500 } else { 204 })
         });
         let secret = format!("{MARK}-secret-of-an-endpoint");
         let mut ids = Vec::new();
-        for (url, input, option) in [
-            (receiver.url.clone(), "", ""),
+        for (url, input) in [
+            (&*receiver.url, ""),
             (
-                format!("http://127.0.0.1:1/{MARK}"),
+                &*format!("http://127.0.0.1:1/{MARK} --secret-stdin"),
                 &*secret,
-                " --secret-stdin",
             ),
             (
-                format!("http://no-such-host.invalid/{MARK}?key={MARK}"),
-                "",
+                &*format!("http://no-such-host.invalid/{MARK}?key={MARK}"),
                 "",
             ),
         ] {
-            let line = format!("webhook add --json --allow-private-webhooks --url {url}{option}");
+            let line = format!("webhook add --json --allow-private-webhooks --url {url}");
             let added = self.command(&line, input).json();
-            self.secrets
-                .0
-                .push(added["secret"].as_str().unwrap().into());
+            let secret = added["secret"].as_str().unwrap();
+            self.secrets.0.push(secret.into());
             ids.push(added["id"].as_str().unwrap().to_owned());
         }
         let refused = self.command(&format!("webhook add --url http://10.0.0.1/{MARK}"), "");
         assert_eq!(refused.status, 1);
-        for action in [
-            "ping --wait 0",
-            "rotate",
-            "activate",
-            "disable",
-            "enable",
-            "ping --wait 0",
-        ] {
+        let ping = "ping --wait 0";
+        for action in [ping, "rotate", "activate", "disable", "enable", ping] {
             let done = self.command(&format!("webhook {action} {} --json", ids[0]), "");
             assert_eq!(done.status, 0, "{done:?}");
             let secret = done.json()["secret"].as_str().map(str::to_owned);
@@ -478,10 +446,8 @@ impl Scenario {
             let secret = secret.split(is_end).next().unwrap();
             let wrong_path = format!("/panel/tokens/{prefix}{secret}");
             send("GET", &server.url(&wrong_path), &headers[..1], "");
-            self.secrets
-                .0
-                .push(secret.rsplit('_').next().unwrap().into());
-            self.secrets.0.push(csrf);
+            let secret = secret.rsplit('_').next().unwrap();
+            self.secrets.0.extend([secret.into(), csrf]);
         }
     }
 }

@@ -59,23 +59,16 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
     assert!(form_page.body.contains("<title>Sign in · Forum</title>"));
 
     let entered = sign_in(&server, "ADMIN", server.password());
-    assert_eq!(
-        (entered.status, entered.header("location")),
-        (303, Some("/panel/usage"))
-    );
+    assert_eq!(entered.status_and("location"), (303, Some("/panel/usage")));
     let attributes = entered.header("set-cookie").unwrap();
-    assert!(
-        attributes.ends_with("; HttpOnly; SameSite=Lax; Path=/"),
-        "{attributes}"
-    );
+    let expected = "; HttpOnly; SameSite=Lax; Path=/";
+    assert!(attributes.ends_with(expected), "{attributes}");
     let session = cookie(&entered);
     let tokens = page(&server, &session, "/panel/tokens");
     assert!(tokens.status == 200 && tokens.body.contains("first steps"));
     let style = get(&server.url("/panel/style.css"));
-    assert_eq!(
-        style.header("content-type"),
-        Some("text/css; charset=utf-8")
-    );
+    let css = Some("text/css; charset=utf-8");
+    assert_eq!(style.header("content-type"), css);
 
     let new = page(&server, &session, "/panel/tokens/new").body;
     let [csrf, nonce] = ["csrf", "once"].map(|name| hidden_field(&new, name));
@@ -94,26 +87,20 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
     // Another host of the same domain can add a cookie of this name.
     let cookies = format!("forum_session={}; {session}", "x".repeat(43));
     assert_eq!(page(&server, &cookies, "/panel/tokens").status, 200);
-    assert_eq!(
-        sign_out(&server, &cookies, &[]).header("location"),
-        Some("/sign-in")
-    );
+    let signed_out = sign_out(&server, &cookies, &[]);
+    assert_eq!(signed_out.header("location"), Some("/sign-in"));
     let ended = page(&server, &session, "/panel/tokens");
     assert_eq!(ended.status, 303);
 
     let says_so = |page: Response| page.body.contains("Your session has ended.");
     assert!(!says_so(form_page));
     let sign_in_page = ended.header("location").unwrap();
-    assert!(
-        says_so(page(&server, &session, sign_in_page)),
-        "the browser kept the cookie"
-    );
+    let with_cookie = page(&server, &session, sign_in_page);
+    assert!(says_so(with_cookie), "the browser kept the cookie");
     let ended = send("POST", &server.url("/panel/tokens/new"), &[FORM], &form);
     let sign_in_page = ended.header("location").unwrap();
-    assert_eq!(
-        sign_in_page,
-        "/sign-in?back=%2Fpanel%2Ftokens%2Fnew&ended=1"
-    );
+    let expected = "/sign-in?back=%2Fpanel%2Ftokens%2Fnew&ended=1";
+    assert_eq!(sign_in_page, expected);
     let form = get(&server.url(sign_in_page));
     assert!(form.body.contains("value=\"/panel/tokens/new\"") && says_so(form));
 }
@@ -123,11 +110,7 @@ fn a_refused_sign_in_shows_the_form_again() {
     let server = Server::new(&[]);
     for (name, password) in [("admin", "wrong"), ("ghost", "x"), ("alice", ""), ("", "")] {
         let refused = sign_in(&server, name, password);
-        assert_eq!(
-            (refused.status, refused.header("set-cookie")),
-            (401, None),
-            "{name}"
-        );
+        assert_eq!(refused.status_and("set-cookie"), (401, None), "{name}");
         assert!(refused.body.contains(&format!("value=\"{name}\"")));
         assert!(!refused.body.contains("value=\"wrong\""));
     }
@@ -156,11 +139,8 @@ fn failures_lock_a_name_and_many_names_their_address_prefix() {
             assert!((1..=300).contains(&wait), "{wait}");
             assert_eq!(sign_in(address, "alice", "x").status, 401);
         }
-        assert_eq!(
-            sign_in(other, "admin", server.password()).status,
-            303,
-            "{other}"
-        );
+        let elsewhere = sign_in(other, "admin", server.password());
+        assert_eq!(elsewhere.status, 303, "{other}");
     }
 }
 
@@ -190,20 +170,14 @@ fn a_session_begins_and_ends_at_every_node_at_once() {
     let session = signed_in(&one, &password);
     let csrf = [&one, &other]
         .map(|server| hidden_field(&page(server, &session, "/panel/usage").body, "csrf"));
-    assert_eq!(
-        csrf[0], csrf[1],
-        "a form of one node is accepted by the other"
-    );
+    assert_eq!(csrf[0], csrf[1], "each node accepts forms of the other");
     sign_out(&other, &session, &[]);
     assert_eq!(statuses(&session), [303, 303]);
 
     let first = signed_in(&one, &password);
     let again = sign_in_with(&other, &[("cookie", &first)], "admin", &password);
-    assert_eq!(
-        statuses(&first),
-        [303, 303],
-        "a new session ends the previous one"
-    );
+    let previous = statuses(&first);
+    assert_eq!(previous, [303, 303], "a new session ends the previous one");
     assert_eq!(statuses(&cookie(&again)), [200, 200]);
 
     one.run_ok_with_input("member password admin --password-stdin", "another1\n");

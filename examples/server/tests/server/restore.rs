@@ -15,6 +15,9 @@ use crate::program::{ExitedProcess, Server, ServerDirectory, start};
 /// Number of kills, unless `FORUM_API_KILLS` is set.
 const KILLS: u32 = 20;
 
+/// Reason of the refusal of a second restore.
+const KEPT: &str = "contains the database before an earlier restore";
+
 const RESTORE: [&str; 3] = ["restore", "copy.db", "--yes"];
 
 /// A board with the forum `Before`, its backup `copy.db`, and the forum `After`, which the log of a killed server
@@ -70,9 +73,8 @@ fn a_link_in_the_place_of_a_file_of_the_server_is_not_followed() {
     let at = |name: &str| directory.path().join(name);
     fs::write(at("other"), "content").unwrap();
     let refuse = |arguments: &[&str]| {
-        directory
-            .run(arguments, "")
-            .assert_error("it is a symbolic link");
+        let refused = directory.run(arguments, "");
+        refused.assert_error("it is a symbolic link");
         assert_eq!(fs::read_to_string(at("other")).unwrap(), "content");
     };
     for name in [
@@ -91,9 +93,8 @@ fn a_link_in_the_place_of_a_file_of_the_server_is_not_followed() {
     }
     symlink("copy.db", at("link.db")).unwrap();
     let (link, to) = ("sqlite:link.db", "--database");
-    directory
-        .run(&["member", "list", "--json", to, link], "")
-        .json();
+    let listed = directory.run(&["member", "list", "--json", to, link], "");
+    assert_eq!(listed.status, 0, "{listed:?}");
     fs::remove_file(at("link.db")).unwrap();
     symlink("other", at("link.db")).unwrap();
     refuse(&["restore", "copy.db", "--yes", to, link]);
@@ -154,43 +155,25 @@ fn a_backup_replaces_the_database_and_its_log() {
     let restored = restore(&directory).stdout;
     let text = "Restored the database \"forum.db\" from \"copy.db\". The database before the restore is \"";
     assert!(restored.starts_with(text), "{restored}");
-    assert!(
-        restored.ends_with("/forum.db.before-restore\".\n"),
-        "{restored}"
-    );
-    let expected = [
-        "copy.db",
-        "forum.db",
-        "forum.db.before-restore",
-        "forum.db.key",
-    ];
+    let end = "/forum.db.before-restore\".\n";
+    assert!(restored.ends_with(end), "{restored}");
+    let expected = "copy.db forum.db forum.db.before-restore forum.db.key";
+    let expected: Vec<_> = expected.split(' ').collect();
     assert_eq!(files(&directory), expected);
     for file in expected {
-        let mode = directory
-            .path()
-            .join(file)
-            .metadata()
-            .unwrap()
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o777, 0o600, "{file}");
+        let metadata = directory.path().join(file).metadata().unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{file}");
     }
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
     assert_eq!(last_forum(&directory, "forum.db.before-restore"), "After");
     let list = directory.run(&["audit", "list", "--json"], "").json();
-    assert_eq!(
-        [&list[0]["action"], &list[0]["target"]],
-        ["database.restored", "copy.db"]
-    );
+    let entry = [&list[0]["action"], &list[0]["target"]];
+    assert_eq!(entry, ["database.restored", "copy.db"]);
     let server = Server::start(directory, &["--no-worker"]);
     assert_eq!(get(&server.url("/ready")).status, 200);
     let directory = server.stop();
 
-    assert_refused(
-        &directory,
-        &RESTORE,
-        "contains the database before an earlier restore",
-    );
+    assert_refused(&directory, &RESTORE, KEPT);
     assert_eq!(last_forum(&directory, "forum.db.before-restore"), "After");
     let path = |name: &str| directory.path().join(name);
     fs::rename(path("forum.db.before-restore"), path("after.db")).unwrap();
@@ -227,15 +210,10 @@ fn a_file_that_is_not_a_complete_backup_is_refused() {
         database.execute_batch(sql).unwrap();
     };
     change("other.db", "CREATE TABLE member (x)");
-    for (name, table) in [
-        ("library.db", "forum_api_migrations"),
-        ("newer.db", "board_migrations"),
-    ] {
+    for (name, table) in [("library.db", "forum_api"), ("newer.db", "board")] {
         fs::write(path(name), &backup).unwrap();
-        change(
-            name,
-            &format!("INSERT INTO {table} VALUES (99, 'later', '')"),
-        );
+        let insert = format!("INSERT INTO {table}_migrations VALUES (99, 'later', '')");
+        change(name, &insert);
     }
     for name in ["logged.db", "logged.db-journal"] {
         fs::write(path(name), &backup).unwrap();
@@ -263,11 +241,8 @@ fn the_key_of_a_backup_is_checked() {
     let path = |name: &str| directory.path().join(name);
     fs::rename(path("forum.db.key"), path("key")).unwrap();
     fs::write(path("forum.db.key"), "0123456789abcdef").unwrap();
-    assert_refused(
-        &directory,
-        &RESTORE,
-        "pass the file of the key of the backup",
-    );
+    let reason = "pass the file of the key of the backup";
+    assert_refused(&directory, &RESTORE, reason);
     fs::remove_file(path("forum.db.key")).unwrap();
     let with_key = directory.run(&[&RESTORE[..], &["--secret-key-file", "key"]].concat(), "");
     assert!(!with_key.stdout.contains("the key"), "{with_key:?}");
@@ -286,20 +261,13 @@ fn a_lost_or_unreadable_database_is_replaced() {
     assert_eq!(restore(&directory).status, 0);
     assert!(!path("forum.db-wal").exists());
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
-    for (kept, name) in [
-        ("forum.db.before-restore", "forum.db"),
-        ("forum.db.before-restore-wal", "forum.db-wal"),
-    ] {
-        let text = fs::read_to_string(path(kept)).unwrap();
-        assert!(text == name.repeat(999), "{name}");
+    for suffix in ["", "-wal"] {
+        let kept = path(&format!("forum.db.before-restore{suffix}"));
+        let text = fs::read_to_string(&kept).unwrap();
+        assert!(text == format!("forum.db{suffix}").repeat(999), "{suffix}");
+        fs::remove_file(kept).unwrap();
     }
-    for file in [
-        "forum.db",
-        "forum.db.before-restore",
-        "forum.db.before-restore-wal",
-    ] {
-        fs::remove_file(path(file)).unwrap();
-    }
+    fs::remove_file(path("forum.db")).unwrap();
     assert_eq!(restore(&directory).status, 0);
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
     assert_eq!(files(&directory), ["copy.db", "forum.db", "forum.db.key"]);
@@ -339,8 +307,7 @@ fn a_restore_survives_kill_9() {
         let again = restore(&directory);
         if is_new {
             replaced += 1;
-            let reason = "contains the database before an earlier restore";
-            again.assert_error(reason);
+            again.assert_error(KEPT);
         } else {
             assert_eq!(again.status, 0, "{again:?}");
         }

@@ -1,7 +1,6 @@
 //! The routes of the server, and the options that change its responses.
 
 use std::collections::BTreeSet;
-use std::net::TcpListener;
 use std::time::{Duration, UNIX_EPOCH};
 
 use http::HeaderName;
@@ -13,13 +12,10 @@ use crate::deliveries::{add_endpoint, endpoint_id};
 use crate::faults::call_tool;
 use crate::program::{Server, ServerDirectory};
 use crate::receiver::Receiver;
+use crate::start::unused_address;
 
-/// The units that a guest has left after a request.
-fn remaining_units(server: &Server) -> u32 {
-    let answer = get(&server.api_url("/forums"));
-    let remaining = answer.header("x-ratelimit-remaining");
-    remaining.unwrap().parse().unwrap()
-}
+const OK: &str = r#"{"status":"ok"}"#;
+const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
 
 /// Paths without a route.
 const UNKNOWN_PATHS: &str = "/panels /docsx /sign-in/ /sign-out /health/ /api /api/v10/forums /api/v2/forums /docs/nothing \
@@ -33,15 +29,11 @@ const UNKNOWN_API_PATHS: &str = "/api/v1 /api/v1/ /api/v1//forums /api/v1/forums
 fn paths_are_routed_to_their_services() {
     let server = Server::new(&[]);
     let health = get(&server.url("/health"));
-    assert_eq!((health.status, &*health.body), (200, r#"{"status":"ok"}"#));
+    assert_eq!((health.status, &*health.body), (200, OK));
     for (paths, code) in [(UNKNOWN_PATHS, ""), (UNKNOWN_API_PATHS, "no_such_route")] {
         for path in paths.split(' ') {
             let absent = get(&server.url(path));
-            assert_eq!(
-                (absent.status, &*absent.error_code()),
-                (404, code),
-                "{path}"
-            );
+            assert_eq!(absent.status_and_code(), (404, code.into()), "{path}");
             let metered = absent.header("x-ratelimit-limit").is_some();
             assert_eq!(metered, !code.is_empty(), "{path}");
         }
@@ -59,16 +51,10 @@ fn paths_are_routed_to_their_services() {
         assert_eq!(absent.body.contains("href=\"/\""), is_page, "{path}");
     }
     let posted = send("POST", &server.url("/docs"), &[], "");
-    assert_eq!(
-        (posted.status, posted.header("allow")),
-        (405, Some("GET, HEAD"))
-    );
+    assert_eq!(posted.status_and("allow"), (405, Some("GET, HEAD")));
     server.directory.query("DROP TABLE board_migrations");
     let health = get(&server.url("/health"));
-    assert_eq!(
-        (health.status, &*health.body),
-        (503, r#"{"status":"unavailable"}"#)
-    );
+    assert_eq!((health.status, &*health.body), (503, UNAVAILABLE));
 }
 
 #[test]
@@ -79,18 +65,11 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.contains("; img-src data:;"), "no request of a post");
     let addresses = page_urls(&page.body);
-    let expected = [
-        "/",
-        "/api/v1/forums",
-        "/api/v1/openapi.json",
-        "/docs",
-        "/mcp",
-        "/panel",
-        "/panel/style.css",
-        "/reader.css",
-        "/reader.js",
-    ];
-    assert_eq!(addresses, BTreeSet::from(expected));
+    let expected = "/ /api/v1/forums /api/v1/openapi.json /docs /mcp /panel /panel/style.css /reader.css /reader.js";
+    assert!(
+        addresses.iter().copied().eq(expected.split(' ')),
+        "{addresses:?}"
+    );
     for address in addresses {
         let answer = get(&server.url(address));
         let expected = match address {
@@ -100,31 +79,29 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
         };
         assert_eq!(answer.status, expected, "{address}");
         if address.contains('.') {
-            let known = [("if-none-match", answer.header("etag").unwrap())];
-            let answer = send("GET", &server.url(address), &known, "");
-            assert_eq!((answer.status, &*answer.body), (304, ""), "{address}");
+            assert_unchanged(&server, address, &answer);
         }
     }
     assert_eq!(send("POST", &server.url("/"), &[], "").status, 404);
     let document = get(&server.url("/openapi.json"));
-    let location = document.header("location");
-    assert_eq!(
-        (document.status, location),
-        (307, Some("/api/v1/openapi.json"))
-    );
+    let location = Some("/api/v1/openapi.json");
+    assert_eq!(document.status_and("location"), (307, location));
+}
+
+/// Asserts that a resource is not sent again to a client that has it.
+fn assert_unchanged(server: &Server, path: &str, known: &Response) {
+    let known = [("if-none-match", known.header("etag").unwrap())];
+    let again = send("GET", &server.url(path), &known, "");
+    assert_eq!((again.status, &*again.body), (304, ""), "{path}");
 }
 
 /// Returns the URLs that a page loads or links to, without fragments and those of its data.
 fn page_urls(page: &str) -> BTreeSet<&str> {
-    let attributes = [" src=\"", " href=\""];
-    let links = attributes
-        .map(|attribute| page.split(attribute).skip(1))
-        .into_iter()
-        .flatten()
-        .filter_map(|rest| rest.split('"').next());
-    links
-        .filter(|link| !link.starts_with('#') && !link.starts_with("data:image/svg+xml,"))
-        .collect()
+    let attributes = [" src=\"", " href=\""].into_iter();
+    let links = attributes.flat_map(|attribute| page.split(attribute).skip(1));
+    let links = links.filter_map(|rest| rest.split('"').next());
+    let is_own = |link: &&str| !link.starts_with('#') && !link.starts_with("data:image/svg+xml,");
+    links.filter(is_own).collect()
 }
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' \
@@ -135,10 +112,8 @@ fn the_reference_page_and_its_resources_are_on_this_server() {
     let server = Server::new(&[]);
     let page = get(&server.url("/docs"));
     assert_eq!(page.header("content-security-policy"), Some(POLICY));
-    assert_eq!(
-        page.header("content-type"),
-        Some("text/html; charset=utf-8")
-    );
+    let html = Some("text/html; charset=utf-8");
+    assert_eq!(page.header("content-type"), html);
     assert_eq!(get(&server.url("/docs/")).body, page.body);
     let mut loads = page_urls(&page.body);
     for other_page in ["/", "/panel"] {
@@ -149,9 +124,7 @@ fn the_reference_page_and_its_resources_are_on_this_server() {
         assert!(address.starts_with("/docs") || address == "/api/v1/openapi.json");
         let head = send("HEAD", &server.url(address), &[], "");
         assert_eq!((head.status, &*head.body), (200, ""), "{address}");
-        let known = [("if-none-match", head.header("etag").unwrap())];
-        let again = send("GET", &server.url(address), &known, "");
-        assert_eq!((again.status, &*again.body), (304, ""), "{address}");
+        assert_unchanged(&server, address, &head);
     }
 }
 
@@ -160,20 +133,14 @@ fn the_name_and_the_accent_colour_of_the_board_are_on_each_page() {
     let server = Server::new(&["--board-name", "Tea <club>", "--accent-color", "#c2410c"]);
     for path in ["/", "/docs", "/sign-in", "/nothing"] {
         let page = send("GET", &server.url(path), &[("accept", "text/html")], "").body;
-        assert!(
-            page.contains("<span class=\"name\">Tea &lt;club&gt;</span>"),
-            "{path}"
-        );
-        assert!(
-            page.contains("data:image/svg+xml,") && page.contains("%23c2410c"),
-            "{path}"
-        );
+        let name = "<span class=\"name\">Tea &lt;club&gt;</span>";
+        for part in [name, "data:image/svg+xml,", "%23c2410c"] {
+            assert!(page.contains(part), "{path}: {part}");
+        }
     }
     for path in ["/panel/style.css", "/docs/style.css"] {
-        assert!(
-            get(&server.url(path)).body.contains("--brand: #c2410c;"),
-            "{path}"
-        );
+        let style = get(&server.url(path)).body;
+        assert!(style.contains("--brand: #c2410c;"), "{path}");
     }
     let refused = ServerDirectory::new().run(&["--accent-color", "red"], "");
     assert_eq!(refused.status, 2);
@@ -199,10 +166,7 @@ fn options_change_rate_limits_proxies_and_language() {
     let same = ["203.0.113.1", "203.0.113.2", "203.0.113.99"].map(|address| from(address).status);
     assert_eq!(same, [200; 3]);
     let refused = from("203.0.113.1");
-    assert_eq!(
-        (refused.status, refused.header("x-ratelimit-limit")),
-        (429, Some("3"))
-    );
+    assert_eq!(refused.status_and("x-ratelimit-limit"), (429, Some("3")));
     let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait));
     assert_eq!(from("198.51.100.1, 10.1.2.3").status, 200);
@@ -221,10 +185,8 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
         assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
         let exposed = answer.header("access-control-expose-headers").unwrap();
         assert!(exposed.contains("x-ratelimit-remaining") && exposed.contains("retry-after"));
-        assert_eq!(
-            request_from("OPTIONS", server.api_url("/forums"), origin).status,
-            200
-        );
+        let options = request_from("OPTIONS", server.api_url("/forums"), origin);
+        assert_eq!(options.status, 200);
     }
     let other = request_from("GET", server.api_url("/forums"), "https://c.example");
     assert_eq!(other.header("access-control-allow-origin"), None);
@@ -251,26 +213,17 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     };
     let answer = from(origins[1]);
     assert_eq!(
-        (answer.status, answer.header("access-control-allow-origin")),
+        answer.status_and("access-control-allow-origin"),
         (200, Some(origins[1]))
     );
     let exposed = answer.header("access-control-expose-headers").unwrap();
     assert!(exposed.contains("x-request-id") && exposed.contains("retry-after"));
     let foreign = from("https://c.example");
     assert_eq!(
-        (
-            foreign.status,
-            foreign.header("access-control-allow-origin")
-        ),
+        foreign.status_and("access-control-allow-origin"),
         (403, None)
     );
-    for path in [
-        "/panel/style.css",
-        "/sign-in",
-        "/metrics",
-        "/health",
-        "/docs",
-    ] {
+    for path in "/panel/style.css /sign-in /metrics /health /docs".split(' ') {
         for method in ["GET", "OPTIONS"] {
             let answer = request_from(method, server.url(path), origins[0]);
             let mut names = answer.headers.keys().map(HeaderName::as_str);
@@ -311,10 +264,13 @@ fn pages_over_mcp_have_half_of_the_texts() {
 #[test]
 fn a_server_whose_redis_is_unreachable_applies_rate_limits_in_memory() {
     let server = Server::new(&["--redis", "redis://:hush@127.0.0.1:1"]);
-    assert_eq!(
-        [remaining_units(&server), remaining_units(&server)],
-        [119, 118]
-    );
+    for remaining in [119, 118] {
+        let forums = get(&server.api_url("/forums"));
+        assert_eq!(
+            forums.header_number("x-ratelimit-remaining"),
+            Some(remaining)
+        );
+    }
     let (_, log) = server.stop_with_log();
     assert_eq!(log.matches("Redis unreachable").count(), 1, "{log}");
     assert!(!log.contains("hush"), "{log}");
@@ -330,28 +286,20 @@ fn wait_for_ready_status(server: &Server, status: u16, body: &str) {
 
 #[test]
 fn a_server_is_ready_while_its_database_is_writable_and_current() {
-    const OK: &str = r#"{"status":"ok"}"#;
-    const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
     let server = Server::start(ServerDirectory::in_sqlite(), &["--empty"]);
     wait_for_ready_status(&server, 200, OK);
     let other = Connection::open(server.directory.path().join("forum.db")).unwrap();
-    for (begin, end) in [
-        ("BEGIN IMMEDIATE", "ROLLBACK"),
-        (
-            "ALTER TABLE forum_api_migrations RENAME TO elsewhere",
-            "ALTER TABLE elsewhere RENAME TO forum_api_migrations",
-        ),
-        (
-            "ALTER TABLE board_migrations RENAME TO elsewhere",
-            "ALTER TABLE elsewhere RENAME TO board_migrations",
-        ),
-    ] {
-        other.execute_batch(begin).unwrap();
+    let rename = |from: &str, to: &str| format!("ALTER TABLE {from} RENAME TO {to}");
+    let renamed = ["forum_api_migrations", "board_migrations"]
+        .map(|table| (rename(table, "elsewhere"), rename("elsewhere", table)));
+    let locked = [("BEGIN IMMEDIATE".into(), "ROLLBACK".into())];
+    for (begin, end) in locked.into_iter().chain(renamed) {
+        other.execute_batch(&begin).unwrap();
         wait_for_ready_status(&server, 503, UNAVAILABLE);
         if begin == "BEGIN IMMEDIATE" {
             assert_eq!(get(&server.url("/health")).status, 200);
         }
-        other.execute_batch(end).unwrap();
+        other.execute_batch(&end).unwrap();
         wait_for_ready_status(&server, 200, OK);
     }
 }
@@ -360,10 +308,8 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
 fn sample_value(metrics: &Response, sample: &str) -> Option<f64> {
     let parts =
         |sample: &str| BTreeSet::from_iter(sample.split(['{', ',', '}']).map(str::to_owned));
-    let mut lines = metrics
-        .body
-        .lines()
-        .filter_map(|line| line.rsplit_once(' '));
+    let lines = metrics.body.lines();
+    let mut lines = lines.filter_map(|line| line.rsplit_once(' '));
     let (_, value) = lines.find(|(found, _)| parts(found) == parts(sample))?;
     value.parse().ok()
 }
@@ -394,10 +340,7 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     let server = Server::new(&["--token-budget", "2", "--allow-private-webhooks"]);
     let receiver = Receiver::new();
     let endpoint = add_endpoint(&server, &receiver, "");
-    let closed = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let closed = unused_address();
     let add = format!("webhook add --json --allow-private-webhooks --url http://{closed}/");
     let unreachable = server.run_ok(&add).json();
     for endpoint in [&unreachable, &endpoint] {
@@ -407,10 +350,8 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     let statuses = [1, 2, 3].map(|_| server.get(&token, "/threads/1").status);
     assert_eq!(statuses, [200, 200, 429]);
     assert_eq!(get(&server.api_url("/unknown/at/all")).status, 404);
-    assert_eq!(
-        send("BREW", &server.api_url("/forums"), &[], "").status,
-        404
-    );
+    let brewed = send("BREW", &server.api_url("/forums"), &[], "");
+    assert_eq!(brewed.status, 404);
     receiver.next();
     let holds = |metrics: &Response, (sample, expected): (&str, f64)| {
         sample_value(metrics, &format!("forum_api_{sample}")) == Some(expected)
@@ -419,40 +360,27 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
         .take(100_000)
         .find(|metrics| AWAITED.iter().all(|&sample| holds(metrics, sample)))
         .unwrap();
-    assert_eq!(
-        metrics.header("content-type"),
-        Some("text/plain; version=0.0.4")
-    );
+    let text = Some("text/plain; version=0.0.4");
+    assert_eq!(metrics.header("content-type"), text);
     for sample in SAMPLES {
         assert!(holds(&metrics, sample), "{sample:?}\n{}", metrics.body);
     }
+    let version = env!("CARGO_PKG_VERSION");
     for line in [
         "# HELP forum_api_requests_total Completed requests.",
         "# TYPE forum_api_requests_total counter",
         "# TYPE forum_api_request_duration_seconds histogram",
-        concat!(
-            "forum_server_build_info{version=\"",
-            env!("CARGO_PKG_VERSION"),
-            "\"} 1"
-        ),
+        &format!("forum_server_build_info{{version=\"{version}\"}} 1"),
         "forum_server_connections_max 10000",
     ] {
         assert!(metrics.body.lines().any(|found| found == line), "{line}");
     }
-    let value = |sample: &str| {
-        let sample = format!("{sample} ");
-        let value = metrics
-            .body
-            .lines()
-            .find_map(|line| line.strip_prefix(&sample));
-        value.expect(&sample).parse::<f64>().unwrap()
-    };
-    let pool = ["in_use", "idle"].map(|state| {
-        value(&format!(
-            "forum_server_database_connections{{state=\"{state}\"}}"
-        ))
-    });
-    let pool = pool[0] + pool[1];
+    let value = |sample: &str| sample_value(&metrics, sample).expect(sample);
+    let pool: f64 = ["in_use", "idle"]
+        .map(|state| format!("forum_server_database_connections{{state=\"{state}\"}}"))
+        .map(|sample| value(&sample))
+        .iter()
+        .sum();
     assert!(1.0 <= pool && pool <= value("forum_server_database_connections_max"));
     assert!(value("process_resident_memory_bytes") > 1e7);
     assert!((10.0..value("process_max_fds")).contains(&value("process_open_fds")));

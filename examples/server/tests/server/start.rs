@@ -5,13 +5,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::net::TcpStream;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::{get, read_response, send, split_url};
+use crate::copy::wait_until;
 use crate::node::Node;
 use crate::postgres::{Database, run_with_postgres};
 use crate::program::{Server, ServerDirectory, run, signal, start, wait, wait_for_line};
@@ -19,7 +19,7 @@ use crate::program::{Server, ServerDirectory, run, signal, start, wait, wait_for
 const LISTEN: [&str; 2] = ["--listen", "127.0.0.1:0"];
 
 /// An address at which nothing listens.
-fn unused_address() -> String {
+pub fn unused_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
 }
@@ -55,10 +55,8 @@ fn an_unspecified_address_without_a_base_url_is_reported() {
     assert!(startup.contains("\"api\":\"http://127.0.0.1:"), "{startup}");
     signal(&child, "TERM");
     let log = wait(child).stderr;
-    assert!(
-        log.contains("WARN") && log.contains("set --base-url"),
-        "{log}"
-    );
+    let is_warning = log.contains("WARN") && log.contains("set --base-url");
+    assert!(is_warning, "{log}");
 }
 
 #[test]
@@ -148,14 +146,9 @@ fn servers_that_start_together_create_one_board() {
         let log = directory.path().join(number.to_string());
         Node::serve(&log, &["--database", &url])
     };
-    let started: Vec<_> = thread::scope(|scope| {
-        let starting: Vec<_> = (0..4)
-            .map(|number| scope.spawn(move || serve(number)))
-            .collect();
-        starting
-            .into_iter()
-            .map(|server| server.join().unwrap())
-            .collect()
+    let started = thread::scope(|scope| {
+        let starting = [0, 1, 2, 3].map(|number| scope.spawn(move || serve(number)));
+        starting.map(|server| server.join().unwrap())
     });
     let passwords = started.iter().map(|(_, startup)| &startup["password"]);
     assert_eq!(passwords.filter(|password| password.is_string()).count(), 1);
@@ -250,9 +243,8 @@ fn an_unusable_postgres_is_refused_without_showing_the_password() {
         let url = format!("postgres://forum:secret@{address}");
         let [served, listed] = [&LISTEN, &["token", "list"]].map(|arguments| {
             let arguments = [&["--database", &url][..], arguments].concat();
-            run(directory.path(), &arguments, "")
-                .error_message()
-                .to_owned()
+            let refused = run(directory.path(), &arguments, "");
+            refused.error_message().to_owned()
         });
         assert_eq!(served, listed);
         assert!(!served.contains("secret"), "{served}");
@@ -270,10 +262,7 @@ fn an_unusable_postgres_is_refused_without_showing_the_password() {
         );
         let directory = TempDir::new().unwrap();
         let listed = run(directory.path(), &["--database", &url, "token", "list"], "");
-        assert_eq!(
-            listed.error_message(),
-            "the database contains no board; run `forum-server serve` first"
-        );
+        listed.assert_error("the database contains no board; run `forum-server serve` first");
         let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
         assert!(database.query(tables).is_empty());
     });
@@ -321,10 +310,7 @@ fn an_outdated_schema_is_migrated_only_by_serve_worker_and_migrate() {
     server.stop();
     outdate();
     let mut worker = start(directory.path(), &["worker"], &[]);
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while directory.run(&["migrate", "--check"], "").status != 0 {
-        assert!(Instant::now() < deadline, "the worker does not migrate");
-    }
+    wait_until(|| directory.run(&["migrate", "--check"], "").status == 0);
     worker.kill().unwrap();
     worker.wait().unwrap();
 }
@@ -361,11 +347,7 @@ fn requests_in_flight_are_finished_and_no_new_ones_are_accepted() {
     assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.write_all(begin.as_bytes()).unwrap();
     server.signal("TERM");
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while TcpStream::connect(host).is_ok() {
-        assert!(Instant::now() < deadline, "the server accepts connections");
-        thread::yield_now();
-    }
+    wait_until(|| TcpStream::connect(host).is_err());
     stream.write_all(end.as_bytes()).unwrap();
     assert_eq!(read_response(stream).status, 201);
     let (_, status, log) = server.wait();

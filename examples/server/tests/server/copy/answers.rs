@@ -154,11 +154,8 @@ fn assert_responses(board: &FullBoard, databases: [&str; 3], surface: &str) {
         assert!(found.count() > 5);
         for copy in copies {
             let mut pairs = copy.iter().zip(&source);
-            assert!(
-                copy == source,
-                "{:?}",
-                pairs.find(|(copy, source)| copy != source)
-            );
+            let difference = pairs.find(|(copy, source)| copy != source);
+            assert!(copy == source, "{difference:?}");
         }
     }
     for server in &servers {
@@ -200,15 +197,8 @@ fn reads(server: &Server, token: &str, ids: i64) -> Vec<(String, u16, String)> {
             .map(|id| format!("/{prefix}/{id}{suffix}"))
             .collect()
     };
-    let mut paths: Vec<String> = [
-        "/me",
-        "/forums",
-        "/messages?limit=1",
-        "/messages?folder=sent",
-        "/subscriptions?limit=1",
-    ]
-    .map(str::to_owned)
-    .into();
+    let lists = "/me /forums /messages?limit=1 /messages?folder=sent /subscriptions?limit=1";
+    let mut paths: Vec<String> = lists.split(' ').map(str::to_owned).collect();
     for word in ["tea", "чай", "kept", "edited", "deleted", "awaits"] {
         paths.push(format!("/search?q={}&limit=2", urlencoded(word)));
     }

@@ -157,10 +157,8 @@ fn a_lost_connection_leaves_no_board() {
         proxy.close_connections();
         let ended = wait(child);
         let message = ended.error_message();
-        assert!(
-            message.starts_with("cannot copy the table \"post\": "),
-            "{message}"
-        );
+        let start = "cannot copy the table \"post\": ";
+        assert!(message.starts_with(start), "{message}");
     };
     let database = Database::new();
     let proxy = Proxy::start(&database.url(), board.bytes_to_postgres / 4);

@@ -58,7 +58,8 @@ fn tables_in_postgres(database: &Database) -> Vec<String> {
     database.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY relname")
 }
 
-fn wait_until(condition: impl Fn() -> bool) {
+#[track_caller]
+pub fn wait_until(condition: impl Fn() -> bool) {
     let deadline = Instant::now() + TIMEOUT;
     while !condition() {
         assert!(Instant::now() < deadline, "timeout");

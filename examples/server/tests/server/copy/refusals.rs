@@ -23,63 +23,39 @@ fn refusals_change_nothing() {
     };
     refused(SOURCE, &postgres, "the board is online");
     server.run_ok("board offline");
-    refused(
-        SOURCE,
-        "sqlite:other.db",
-        "the databases are of the same kind",
-    );
-    refused(&postgres, &postgres, "the databases are of the same kind");
+    let same = "the databases are of the same kind";
+    refused(SOURCE, "sqlite:other.db", same);
+    refused(&postgres, &postgres, same);
     refused("sqlite:missing.db", &postgres, "does not exist");
     refused(&postgres, "sqlite:other.db", "contains no board");
-    refused(
-        SOURCE,
-        "mysql://localhost/forum",
-        "unsupported database URL",
-    );
-    refused(
-        SOURCE,
-        "postgres://forum@127.0.0.1:1/forum",
-        "cannot connect to Postgres",
-    );
+    refused(SOURCE, "mysql://localhost/f", "unsupported database URL");
+    let unreachable = "postgres://forum@127.0.0.1:1/forum";
+    refused(SOURCE, unreachable, "cannot connect to Postgres");
     assert!(tables_in_postgres(&database).is_empty());
     let encoded = Database::with_encoding("LATIN1");
-    refused(
-        SOURCE,
-        &encoded.url(),
-        "the encoding of the database is LATIN1",
-    );
+    let encoding = "the encoding of the database is LATIN1";
+    refused(SOURCE, &encoded.url(), encoding);
     let other = Database::new();
     other.query("CREATE TABLE other (id INT)");
-    refused(
-        SOURCE,
-        &other.url(),
-        "the target is not empty: it contains the table \"other\"",
-    );
+    let used = "the target is not empty: it contains the table \"other\"";
+    refused(SOURCE, &other.url(), used);
     assert_eq!(tables_in_postgres(&other), ["other"]);
     server.run_ok("board online");
     let online = server.run(&format!("copy --online --json --to {postgres}"));
     assert_eq!((online.status, online.json()), (0, json!({ "ok": true })));
-    assert!(
-        online.stderr.starts_with("warning: the board was online"),
-        "{online:?}"
-    );
+    let warning = "warning: the board was online";
+    assert!(online.stderr.starts_with(warning), "{online:?}");
     server.run_ok("board offline");
     refused(SOURCE, &postgres, "the target contains a board already");
-    refused(
-        &postgres,
-        "sqlite:missing/other.db",
-        "the directory of the database \"missing/other.db\" does not exist",
-    );
+    let missing = "the directory of the database \"missing/other.db\" does not exist";
+    refused(&postgres, "sqlite:missing/other.db", missing);
     refused(&postgres, SOURCE, "a process uses the database");
     let path = |name: &str| directory.path().join(name);
     fs::write(path("other.db"), "").unwrap();
     refused(&postgres, "sqlite:other.db", "already exists");
     fs::write(path("new.db-journal"), "").unwrap();
-    refused(
-        &postgres,
-        "sqlite:new.db",
-        "log \"new.db-journal\" of another",
-    );
+    let log = "log \"new.db-journal\" of another";
+    refused(&postgres, "sqlite:new.db", log);
     fs::remove_file(path("new.db-journal")).unwrap();
     fs::write(path("new.db.key"), "0123456789abcdef").unwrap();
     refused(&postgres, "sqlite:new.db", "contains another key");
