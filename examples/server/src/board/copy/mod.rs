@@ -13,6 +13,7 @@ mod row;
 mod sqlite;
 mod tables;
 
+use std::fmt::Display;
 use std::path::Path;
 
 use deadpool_postgres::Pool;
@@ -71,28 +72,20 @@ pub async fn to_postgres(
 ) -> BoardResult<CopiedBoard> {
     let path = source.to_owned();
     let opened = blocking(move || sqlite::open_source(&path)).await;
-    let (mut source, was_offline) = opened.map_err(failed(SOURCE))?;
+    let (mut source, was_offline) = opened.during(SOURCE)?;
     check_offline(was_offline, settings)?;
     check_pooler(target).await?;
-    let mut client = target
-        .get()
-        .await
-        .map_err(DbError::from)
-        .map_err(failed(TARGET))?;
-    let tx = client
-        .transaction()
-        .await
-        .map_err(DbError::from)
-        .map_err(failed(TARGET))?;
+    let mut client = target.get().await.during(TARGET)?;
+    let tx = client.transaction().await.during(TARGET)?;
     let begun = postgres::begin_target(&tx).await;
-    if let Some(reason) = begun.map_err(failed(TARGET))? {
+    if let Some(reason) = begun.during(TARGET)? {
         return Err(BoardError::conflict(reason));
     }
-    let columns = postgres::tables(&tx).await.map_err(failed(TARGET))?;
-    let names = sqlite::tables(&source).map_err(failed(SOURCE))?;
+    let columns = postgres::tables(&tx).await.during(TARGET)?;
+    let names = sqlite::tables(&source).during(SOURCE)?;
     let tables = tables::pair(names, columns)?;
-    let rows = sqlite::count(&source, &tables).map_err(failed(SOURCE))?;
-    let indexes = postgres::drop_indexes(&tx).await.map_err(failed(TARGET))?;
+    let rows = sqlite::count(&source, &tables).during(SOURCE)?;
+    let indexes = postgres::drop_indexes(&tx).await.during(TARGET)?;
 
     progress.begin(Step::Copying, rows);
     let mut copied = Vec::with_capacity(tables.len());
@@ -109,30 +102,29 @@ pub async fn to_postgres(
         let reader = tokio::spawn(read);
         let written = postgres::write(&tx, table, receiver, progress).await;
         // The reader ends without an error if the writer has failed.
-        let (connection, checksum, last_id) = joined(reader.await).map_err(failed_table(table))?;
-        written.map_err(failed_table(table))?;
+        let (connection, checksum, last_id) = joined(reader.await).during(copying(table))?;
+        written.during(copying(table))?;
         source = connection;
         let set = postgres::set_sequence(&tx, table, last_id).await;
-        set.map_err(failed_table(table))?;
+        set.during(copying(table))?;
         copied.push(checksum);
     }
 
     progress.begin(Step::Indexing, rows);
     let built = postgres::build_indexes(&tx, &indexes).await;
-    built.map_err(failed(INDEXES))?;
+    built.during(INDEXES)?;
 
     progress.begin(Step::Comparing, rows);
     let mut compared = Vec::with_capacity(tables.len());
     for (table, expected) in tables.into_iter().zip(copied) {
         let found = postgres::checksum(&tx, &table, progress)
             .await
-            .map_err(failed_table(&table))?;
+            .during(copying(&table))?;
         compared.push(compare(table, expected, found)?);
     }
     let finished = postgres::finish(&tx, &settings.entry).await;
-    finished.map_err(failed(TARGET))?;
-    let committed = tx.commit().await.map_err(DbError::from);
-    committed.map_err(failed(TARGET))?;
+    finished.during(TARGET)?;
+    tx.commit().await.during(TARGET)?;
     Ok(CopiedBoard {
         tables: compared,
         was_offline,
@@ -149,30 +141,22 @@ pub async fn to_sqlite(
     settings: &CopySettings,
     progress: &dyn Progress,
 ) -> BoardResult<CopiedBoard> {
-    let mut client = source
-        .get()
-        .await
-        .map_err(DbError::from)
-        .map_err(failed(SOURCE))?;
+    let mut client = source.get().await.during(SOURCE)?;
     let begun = postgres::begin_source(&mut client).await;
-    let (tx, was_offline) = begun.map_err(failed(SOURCE))?;
+    let (tx, was_offline) = begun.during(SOURCE)?;
     check_offline(was_offline, settings)?;
     let path = target.to_owned();
     let created = blocking(move || sqlite::create_target(&path)).await;
-    let (mut target, indexes) = created.map_err(failed(TARGET))?;
-    let columns = postgres::tables(&tx).await.map_err(failed(SOURCE))?;
-    let names = sqlite::tables(&target).map_err(failed(TARGET))?;
+    let (mut target, indexes) = created.during(TARGET)?;
+    let columns = postgres::tables(&tx).await.during(SOURCE)?;
+    let names = sqlite::tables(&target).during(TARGET)?;
     let tables = tables::pair(names, columns)?;
-    let rows = postgres::count(&tx, &tables)
-        .await
-        .map_err(failed(SOURCE))?;
+    let rows = postgres::count(&tx, &tables).await.during(SOURCE)?;
 
     progress.begin(Step::Copying, rows);
     let mut copied = Vec::with_capacity(tables.len());
     for table in &tables {
-        let last_id = postgres::last_id(&tx, table)
-            .await
-            .map_err(failed_table(table))?;
+        let last_id = postgres::last_id(&tx, table).await.during(copying(table))?;
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES);
         let write = blocking({
             let table = table.clone();
@@ -181,13 +165,13 @@ pub async fn to_sqlite(
         let writer = tokio::spawn(write);
         let read = postgres::read_batches(&tx, table, sender, progress).await;
         // The reader ends without an error if the writer has failed.
-        target = joined(writer.await).map_err(failed_table(table))?;
-        copied.push(read.map_err(failed_table(table))?);
+        target = joined(writer.await).during(copying(table))?;
+        copied.push(read.during(copying(table))?);
     }
 
     progress.begin(Step::Indexing, rows);
     let built = blocking(move || sqlite::build_indexes(&target, &indexes).map(|()| target)).await;
-    target = built.map_err(failed(INDEXES))?;
+    target = built.during(INDEXES)?;
 
     progress.begin(Step::Comparing, rows);
     let mut compared = Vec::with_capacity(tables.len());
@@ -197,14 +181,14 @@ pub async fn to_sqlite(
             move || sqlite::checksum(&target, &table).map(|checksum| (target, checksum))
         })
         .await;
-        let (connection, found) = read.map_err(failed_table(&table))?;
+        let (connection, found) = read.during(copying(&table))?;
         target = connection;
         progress.advance(found.rows);
         compared.push(compare(table, expected, found)?);
     }
     let entry = settings.entry.insert_parameters(1);
     let finished = blocking(move || sqlite::finish(&target, entry.into())).await;
-    finished.map_err(failed(TARGET))?;
+    finished.during(TARGET)?;
     Ok(CopiedBoard {
         tables: compared,
         was_offline,
@@ -216,6 +200,10 @@ const SOURCE: &str = "cannot read the source";
 const TARGET: &str = "cannot write the target";
 
 const INDEXES: &str = "cannot build the indexes of the target";
+
+fn copying(table: &Table) -> String {
+    format!("cannot copy the table \"{}\"", table.name)
+}
 
 fn check_offline(was_offline: bool, settings: &CopySettings) -> BoardResult<()> {
     if was_offline || settings.allow_online {
@@ -250,10 +238,13 @@ fn joined<T>(result: Result<DbResult<T>, JoinError>) -> DbResult<T> {
     result.map_err(|_| DbError::Invalid("a thread of the copy failed"))?
 }
 
-fn failed(what: &str) -> impl Fn(DbError) -> BoardError {
-    move |error| BoardError::internal(format!("{what}: {error}"))
+/// Names the failed part of the copy in its error.
+trait During<T> {
+    fn during(self, part: impl Display) -> BoardResult<T>;
 }
 
-fn failed_table(table: &Table) -> impl Fn(DbError) -> BoardError {
-    move |error| BoardError::internal(format!("cannot copy the table \"{}\": {error}", table.name))
+impl<T, E: Into<DbError>> During<T> for Result<T, E> {
+    fn during(self, part: impl Display) -> BoardResult<T> {
+        self.map_err(|error| BoardError::internal(format!("{part}: {}", error.into())))
+    }
 }
