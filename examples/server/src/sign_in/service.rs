@@ -338,35 +338,7 @@ async fn sign_out(State(sign_in): State<SignIn>, request: Request) -> Response {
 
 impl SignInError {
     fn response(self, sign_in: &SignIn, form: &SignInForm) -> Response {
-        let (status, reason) = match &self {
-            Self::ForeignForm => (
-                StatusCode::FORBIDDEN,
-                "The form was sent from another site. Try again.",
-            ),
-            Self::UnreadableForm => (
-                StatusCode::BAD_REQUEST,
-                "The form could not be read. Try again.",
-            ),
-            Self::Throttled(_) => (
-                StatusCode::TOO_MANY_REQUESTS,
-                "Too many attempts. Try again in five minutes.",
-            ),
-            Self::Busy => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Too many members are signing in. Try again in a moment.",
-            ),
-            Self::InvalidCredentials => {
-                (StatusCode::UNAUTHORIZED, "Incorrect username or password.")
-            }
-            Self::Failed(error) if error.retry_after().is_some() => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "The server is overloaded. Try again in a moment.",
-            ),
-            Self::Failed(_) => (
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "An internal error occurred.",
-            ),
-        };
+        let (status, reason) = (self.status(), self.reason());
         let reason = match &self {
             Self::Failed(_) => {
                 let now = SystemClock.now();
@@ -394,6 +366,31 @@ impl SignInError {
             Self::ForeignForm | Self::UnreadableForm => {}
         }
         response
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::ForeignForm => StatusCode::FORBIDDEN,
+            Self::UnreadableForm => StatusCode::BAD_REQUEST,
+            Self::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::InvalidCredentials => StatusCode::UNAUTHORIZED,
+            Self::Failed(error) if error.retry_after().is_none() => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+            Self::Busy | Self::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::ForeignForm => "The form was sent from another site. Try again.",
+            Self::UnreadableForm => "The form could not be read. Try again.",
+            Self::Throttled(_) => "Too many attempts. Try again in five minutes.",
+            Self::InvalidCredentials => "Incorrect username or password.",
+            Self::Busy => "Too many members are signing in. Try again in a moment.",
+            Self::Failed(error) if error.retry_after().is_none() => "An internal error occurred.",
+            Self::Failed(_) => "The server is overloaded. Try again in a moment.",
+        }
     }
 }
 
@@ -446,14 +443,6 @@ mod tests {
     #[tokio::test]
     async fn a_network_fills_its_share_of_the_queue_and_the_rest_get_503() {
         let sign_in = new_sign_in().await;
-        let routes: Router = sign_in.clone().routes();
-        let attempt = |address: &str| {
-            let form = Body::from("name=admin&password=x");
-            let mut request = Request::post(SIGN_IN).body(form).unwrap();
-            let peer = SocketAddr::new(address.parse().unwrap(), 1);
-            request.extensions_mut().insert(peer);
-            routes.clone().oneshot(request)
-        };
         let mut places = Vec::new();
         let take = |address: &str| Place::take(&sign_in.0, Some(network(address.parse().unwrap())));
         for number in 0..MAX_QUEUED_PER_NETWORK {
@@ -461,9 +450,7 @@ mod tests {
             places.push(take(&format!("192.0.{number}.1")).unwrap());
         }
         for same_network in ["2001:db8:1:ffff::1", "192.0.255.1"] {
-            let refused = attempt(same_network).await.unwrap();
-            assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
-            assert_eq!(refused.headers()[RETRY_AFTER], "1");
+            assert_eq!(attempt(&sign_in, same_network, "x").await, (503, Some(1)));
         }
         for other in ["2001:db8:2::1", "192.1.0.1"] {
             assert!(take(other).is_some());
@@ -478,14 +465,17 @@ mod tests {
         assert!(sign_in.0.queue().is_empty());
     }
 
-    /// Signs in as the administrator of [`with_administrator`].
-    async fn attempt(sign_in: &SignIn, address: &str, password: &str) -> StatusCode {
+    /// Signs in as `admin`. Returns the status and `retry-after`.
+    async fn attempt(sign_in: &SignIn, address: &str, password: &str) -> (u16, Option<u64>) {
         let routes: Router = sign_in.clone().routes();
         let form = Body::from(format!("name=admin&password={password}"));
         let mut request = Request::post(SIGN_IN).body(form).unwrap();
         let peer = SocketAddr::new(address.parse().unwrap(), 1);
         request.extensions_mut().insert(peer);
-        routes.oneshot(request).await.unwrap().status()
+        let response = routes.oneshot(request).await.unwrap();
+        let wait = response.headers().get(RETRY_AFTER);
+        let wait = wait.map(|wait| wait.to_str().unwrap().parse().unwrap());
+        (response.status().as_u16(), wait)
     }
 
     /// The sign-in of a board whose administrator has the password `right`.
@@ -507,26 +497,19 @@ mod tests {
     #[tokio::test]
     async fn sign_ins_that_succeed_do_not_count_as_failures() {
         let sign_in = with_administrator().await;
-        for _ in 0..11 {
-            let status = attempt(&sign_in, "192.0.2.1", "right").await;
-            assert_eq!(status, StatusCode::SEE_OTHER);
+        let expected = [(11, "right", 303), (10, "wrong", 401), (1, "right", 429)];
+        for (count, password, status) in expected {
+            for _ in 0..count {
+                assert_eq!(attempt(&sign_in, "192.0.2.1", password).await.0, status);
+            }
         }
-        for _ in 0..10 {
-            let status = attempt(&sign_in, "192.0.2.1", "wrong").await;
-            assert_eq!(status, StatusCode::UNAUTHORIZED);
-        }
-        let status = attempt(&sign_in, "192.0.2.1", "right").await;
-        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
     }
 
     #[tokio::test]
     async fn attempts_with_a_guessed_name_take_turns_except_from_known_prefixes() {
         let sign_in = with_administrator().await;
         let known = "192.0.2.1";
-        assert_eq!(
-            attempt(&sign_in, known, "right").await,
-            StatusCode::SEE_OTHER
-        );
+        assert_eq!(attempt(&sign_in, known, "right").await.0, 303);
         for prefix in 0..200 {
             let guess = Attempt::new("admin", Some(prefix));
             let charged = sign_in.0.throttle.charge(&guess, SystemClock.now()).await;
@@ -539,23 +522,11 @@ mod tests {
             turns.wait(name, Some(network(address))).await
         };
         let held = place("203.0.113.1").await.unwrap();
-        assert_eq!(
-            attempt(&sign_in, "203.0.113.2", "right").await,
-            StatusCode::SERVICE_UNAVAILABLE
-        );
-        assert_eq!(
-            attempt(&sign_in, known, "right").await,
-            StatusCode::SEE_OTHER
-        );
+        assert_eq!(attempt(&sign_in, "203.0.113.2", "right").await.0, 503);
+        assert_eq!(attempt(&sign_in, known, "right").await.0, 303);
         drop(held);
-        assert_eq!(
-            attempt(&sign_in, "203.0.113.2", "right").await,
-            StatusCode::SEE_OTHER
-        );
-        assert_eq!(
-            attempt(&sign_in, "198.51.100.1", "wrong").await,
-            StatusCode::UNAUTHORIZED
-        );
+        assert_eq!(attempt(&sign_in, "203.0.113.2", "right").await.0, 303);
+        assert_eq!(attempt(&sign_in, "198.51.100.1", "wrong").await.0, 401);
         assert!(
             place("198.51.100.2").await.is_none(),
             "the pause after a failure"
