@@ -28,11 +28,8 @@ async fn the_next_request_sees_a_change_of_another_process() {
         execute(&demo, change, true).await;
         let after = reads(&node).await;
         assert_ne!(after, before, "{change}");
-        assert_eq!(
-            after,
-            reads(&demo.another_node(&demo.clock)).await,
-            "{change}"
-        );
+        let of_new_node = reads(&demo.another_node(&demo.clock)).await;
+        assert_eq!(after, of_new_node, "{change}");
     }
 }
 

@@ -127,9 +127,9 @@ impl Demo {
     }
 
     /// Runs a transaction on the board without the API.
-    pub async fn change(
+    pub async fn change<T: Send + 'static>(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()>
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, T>
         + Clone
         + Send
         + 'static,
@@ -213,14 +213,8 @@ impl Demo {
     pub async fn set(&self, key: &str, value: &str) {
         let setting = settings::named(key).unwrap();
         let value = value.to_owned();
-        self.change(move |tx| {
-            Box::pin(async move {
-                let set = setting.set(tx, &value).await?;
-                set.unwrap();
-                Ok(())
-            })
-        })
-        .await;
+        self.change(move |tx| Box::pin(async move { Ok(setting.set(tx, &value).await?.unwrap()) }))
+            .await;
     }
 
     /// Advances the clock.

@@ -6,15 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::Environment;
 use forum_api::host::BoardError;
-use forum_api::runtime::SystemClock;
-use forum_api::test_util::audit_entry;
 use forum_api::webhook::Topic;
 use forum_api::{ApiSettings, Language, openapi_document};
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
 use crate::board::ReferenceBoard;
-use crate::board::generate::{self, ContentSize};
+use crate::board::generate::ContentSize;
 use crate::board::posts::moderation;
 use crate::demo::{Demo, body, number, posts_path};
 use crate::schema::check;
@@ -86,18 +84,13 @@ async fn every_event_matches_the_openapi_document() {
         let body: Value = serde_json::from_str(&body).unwrap();
         let topic = body["topic"].as_str().unwrap();
         let request = &document["webhooks"][topic]["post"]["requestBody"];
-        let checked = check(
-            &document,
-            &request["content"]["application/json"]["schema"],
-            &body,
-        );
+        let schema = &request["content"]["application/json"]["schema"];
+        let checked = check(&document, schema, &body);
         checked.unwrap_or_else(|reason| panic!("{reason}: {body}"));
         topics.insert(topic.to_owned());
     }
-    assert_eq!(
-        topics,
-        Topic::STANDARD.iter().map(Topic::to_string).collect()
-    );
+    let all = Topic::STANDARD.iter().map(Topic::to_string);
+    assert_eq!(topics, all.collect());
 }
 
 #[tokio::test]
@@ -116,9 +109,7 @@ async fn generated_content_has_no_events() {
         threads: 2,
         posts: 10,
     };
-    generate::run(&demo.board, amount, 1, audit_entry(), |_| ())
-        .await
-        .unwrap();
+    demo.generate(amount).await;
     assert_eq!(outbox(&demo.board).await, Vec::<String>::new());
 }
 
@@ -127,23 +118,12 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
     let woken = Arc::new(AtomicUsize::new(0));
     let storage = Backend::Memory.or_from_environment().create_storage().await;
     let count = woken.clone();
-    let board = storage
-        .demo(Arc::new(SystemClock), Language::English)
-        .await
-        .with_wake(move || {
-            count.fetch_add(1, Ordering::SeqCst);
-        });
-    let post: i64 = board
-        .read(|connection| {
-            let waiting = "SELECT min(id) AS post FROM post WHERE state = 'awaiting_approval'";
-            Box::pin(async {
-                Ok(connection
-                    .one(waiting, &[], |row| row.value("post"))
-                    .await?)
-            })
-        })
-        .await
-        .unwrap();
+    let demo = Demo::in_storage(storage, Language::English).await;
+    let waiting = "SELECT min(id) AS value FROM post WHERE state = 'awaiting_approval'";
+    let post: i64 = demo.query_value(waiting).await;
+    let board = demo.board.clone().with_wake(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
     board
         .write(move |tx, events| {
             Box::pin(async move {
@@ -153,10 +133,8 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
         })
         .await
         .unwrap_err();
-    assert_eq!(
-        (outbox(&board).await.len(), woken.load(Ordering::SeqCst)),
-        (0, 0)
-    );
+    assert!(outbox(&board).await.is_empty());
+    assert_eq!(woken.load(Ordering::SeqCst), 0);
     board
         .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)))
         .await

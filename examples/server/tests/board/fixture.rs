@@ -131,8 +131,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
             Box::pin(async move {
                 let set = "UPDATE forum SET read_groups = ?2 WHERE id = ?1";
                 tx.execute(set, bind![forum, readers.to_string()]).await?;
-                tx.execute_batch(RECOUNT).await?;
-                Ok(())
+                Ok(tx.execute_batch(RECOUNT).await?)
             })
         })
         .await
@@ -149,12 +148,10 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
         self.change(move |tx| {
             Box::pin(async move {
                 if is_one {
-                    forums::add_moderator(tx, forum, member).await?;
-                    return Ok(());
+                    return forums::add_moderator(tx, forum, member).await;
                 }
                 let delete = "DELETE FROM forum_moderator WHERE (forum_id, member_id) = (?1, ?2)";
-                tx.execute(delete, bind![forum, member]).await?;
-                Ok(())
+                Ok(tx.execute(delete, bind![forum, member]).await? > 0)
             })
         })
         .await
@@ -163,20 +160,14 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
         let member = member.to_i64()?;
         self.change(move |tx| {
-            Box::pin(async move {
-                accounts::set_banned(tx, member, banned).await?;
-                Ok(())
-            })
+            Box::pin(async move { Ok(accounts::set_banned(tx, member, banned).await?) })
         })
         .await
     }
 
     async fn set_offline(&self, offline: bool) -> FixtureResult<()> {
         self.change(move |tx| {
-            Box::pin(async move {
-                settings::set_offline(tx, offline, None).await?;
-                Ok(())
-            })
+            Box::pin(async move { Ok(settings::set_offline(tx, offline, None).await?) })
         })
         .await
     }
@@ -225,11 +216,8 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
         let member = member.to_i64()?;
         self.change(move |tx| {
-            Box::pin(async move {
-                tx.execute("DELETE FROM member WHERE id = ?1", bind![member])
-                    .await?;
-                Ok(())
-            })
+            let delete = "DELETE FROM member WHERE id = ?1";
+            Box::pin(async move { Ok(tx.execute(delete, bind![member]).await?) })
         })
         .await
     }
@@ -238,23 +226,19 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
 impl ReferenceBoardFixture {
     async fn mark(&self, thread: &ThreadId, mark: ThreadFlag, on: bool) -> FixtureResult<()> {
         let thread = thread.to_i64()?;
-        self.change(move |tx| {
-            Box::pin(async move {
-                moderation::set_flag(tx, thread, mark, on).await?;
-                Ok(())
-            })
-        })
-        .await
+        self.change(move |tx| Box::pin(moderation::set_flag(tx, thread, mark, on)))
+            .await
     }
 
-    async fn change(
+    async fn change<T: Send + 'static>(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()>
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, T>
         + Clone
         + Send
         + 'static,
     ) -> FixtureResult<()> {
-        Ok(self.board.write(move |tx, _| change(tx)).await?)
+        self.board.write(move |tx, _| change(tx)).await?;
+        Ok(())
     }
 }
 

@@ -87,11 +87,11 @@ async fn upgrade(demo: &Demo, count: usize) {
         table: "board_migrations",
         all: &all[..count],
     };
-    let columns = ["name", "checksum"].map(|column| match column {
-        "name" => "SELECT name AS value FROM board_migrations ORDER BY step",
-        _ => "SELECT checksum AS value FROM board_migrations ORDER BY step",
-    });
-    let [names, checksums] = columns.map(|sql| demo.query_values::<String>(sql));
+    let [names, checksums] = [
+        "SELECT name AS value FROM board_migrations ORDER BY step",
+        "SELECT checksum AS value FROM board_migrations ORDER BY step",
+    ]
+    .map(|sql| demo.query_values::<String>(sql));
     let applied: Vec<_> = names.await.into_iter().zip(checksums.await).collect();
     demo.sql(&migrations.pending_sql(&applied).unwrap()).await;
 }

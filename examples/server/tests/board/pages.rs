@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::board::db::bind;
 use crate::board::settings;
-use crate::demo::{Demo, body};
+use crate::demo::{Demo, body, number, posts_path};
 
 /// Returns the sizes in bytes of the texts of each post of a page.
 fn text_sizes(page: &Value) -> Vec<usize> {
@@ -22,10 +22,8 @@ async fn long_thread(demo: &Demo) -> String {
     demo.set(settings::BODY_MAX.key, "1000000").await;
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let new = json!({ "title": "Long", "body": "x" });
-    let (_, thread) = demo
-        .post("alice", &demo.threads_path("General").await, new)
-        .await;
-    let posts = format!("/threads/{}/posts", thread["threadId"].as_str().unwrap());
+    let threads = demo.threads_path("General").await;
+    let posts = posts_path(&demo.post("alice", &threads, new).await.1);
     for (text, count) in [("<", 20_000), ("x", 1_000_000), ("x", 5)]
         .map(|(letter, length)| letter.repeat(length))
         .into_iter()
@@ -70,12 +68,7 @@ async fn a_page_ends_once_its_texts_exceed_a_mebibyte_in_json() {
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let new = json!({ "title": "Controls", "body": "x" });
     let threads = demo.threads_path("General").await;
-    let thread: i64 = demo.post("alice", &threads, new).await.1["threadId"]
-        .clone()
-        .as_str()
-        .unwrap()
-        .parse()
-        .unwrap();
+    let thread = number(&demo.post("alice", &threads, new).await.1["threadId"]);
     let posts = format!("/threads/{thread}/posts");
     for _ in 0..5 {
         assert_eq!(demo.post("alice", &posts, body("x")).await.0, 201);
@@ -92,8 +85,7 @@ async fn a_page_ends_once_its_texts_exceed_a_mebibyte_in_json() {
         demo.change(move |tx| {
             Box::pin(async move {
                 let update = "UPDATE post SET body = ?2 WHERE thread_id = ?1 AND number > 1";
-                tx.execute(update, bind![thread, text]).await?;
-                Ok(())
+                Ok(tx.execute(update, bind![thread, text]).await?)
             })
         })
         .await;

@@ -159,11 +159,9 @@ impl TwoNodes {
         self.demo.set(settings::POSTS_PER_HOUR.key, "1000").await;
         let repeated = |paths: &[String], new: &Value| -> Vec<Request> {
             let members = self.members.iter().cycle().take(WRITES);
-            let paths = paths.iter().cycle();
-            let requests = members.zip(paths);
-            requests
-                .map(|(member, path)| post(*member, path, new.clone()))
-                .collect()
+            let requests = members.zip(paths.iter().cycle());
+            let requests = requests.map(|(member, path)| post(*member, path, new.clone()));
+            requests.collect()
         };
         let missed = |items: Vec<Value>, seen: &BTreeSet<[String; 2]>, [id, time]: [&str; 2]| {
             let key =
@@ -175,9 +173,8 @@ impl TwoNodes {
         let fields = ["postId", "createdAt"];
         let replies = repeated(std::slice::from_ref(&thread), &body("A reply"));
         let (written, seen) = self.send_and_poll(replies, &thread, fields).await;
-        assert_eq!(
-            missed(written, &seen, fields),
-            [] as [[String; 2]; 0],
+        assert!(
+            missed(written, &seen, fields).is_empty(),
             "posts of a thread"
         );
 
@@ -187,9 +184,8 @@ impl TwoNodes {
         let threads = repeated(std::slice::from_ref(&general), &new);
         let (written, seen) = self.send_and_poll(threads, &general, fields).await;
         let paths: Vec<String> = written.iter().take(40).map(posts_path).collect();
-        assert_eq!(
-            missed(written, &seen, fields),
-            [] as [[String; 2]; 0],
+        assert!(
+            missed(written, &seen, fields).is_empty(),
             "threads of a forum"
         );
 
@@ -202,14 +198,8 @@ impl TwoNodes {
             let newest = last.entry(thread).or_insert_with(String::new);
             *newest = time.max(newest.clone());
         }
-        let unseen = last
-            .into_iter()
-            .filter(|(thread, time)| !seen.contains(&[thread.clone(), time.clone()]));
-        assert_eq!(
-            unseen.collect::<Vec<_>>(),
-            [] as [(String, String); 0],
-            "last activity of threads"
-        );
+        last.retain(|thread, time| !seen.contains(&[thread.clone(), time.clone()]));
+        assert!(last.is_empty(), "last activity of threads: {last:?}");
     }
 
     async fn send(&self, node: usize, request: &Request) -> (u16, Value) {
@@ -223,11 +213,7 @@ impl TwoNodes {
             "PATCH" => client.patch(&request.path, &request.body).await,
             _ => client.post(&request.path, &request.body).await,
         };
-        let json = match answer.status {
-            204 => Value::Null,
-            _ => answer.json(),
-        };
-        (answer.status, json)
+        (answer.status, answer.json())
     }
 
     /// Returns the numbers of responses with each status.
@@ -243,13 +229,17 @@ impl TwoNodes {
     async fn thread(&self, member: i64, title: &str) -> String {
         let general = self.demo.threads_path("General").await;
         let new = json!({ "title": title, "body": "x" });
-        let (status, thread) = self.send(0, &post(member, general, new)).await;
-        assert_eq!(status, 201, "{thread}");
+        let (_, thread) = self.send(0, &post(member, general, new)).await;
         posts_path(&thread)
     }
 
-    async fn id(&self, name: &'static str) -> i64 {
-        self.demo.id(name).await
+    /// Starts threads. Returns the paths of their posts.
+    async fn threads(&self, count: usize) -> Vec<String> {
+        let mut threads = Vec::new();
+        for _ in 0..count {
+            threads.push(self.thread(self.members[0], "One of several").await);
+        }
+        threads
     }
 
     async fn client(&self) -> Client {
@@ -259,10 +249,8 @@ impl TwoNodes {
     /// Asserts that all counters equal a recount.
     async fn assert_counters(&self) {
         let client = self.client().await;
-        let rows = client
-            .query(include_str!("recount.sql"), &[])
-            .await
-            .unwrap();
+        let recount = include_str!("recount.sql");
+        let rows = client.query(recount, &[]).await.unwrap();
         let wrong: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         assert_eq!(wrong, [] as [&str; 0]);
     }
@@ -284,17 +272,17 @@ impl TwoNodes {
     }
 }
 
+/// Runs a test on two nodes of a board in Postgres.
+fn with_two_nodes(test: impl AsyncFnOnce(Arc<TwoNodes>)) {
+    run_with_postgres(async { test(TwoNodes::new().await).await });
+}
+
 /// Waits until a statement that contains the text `statement` waits for a lock.
 async fn wait_for_lock<T>(client: &Client, statement: &str, response: &JoinHandle<T>) {
     let waiting = "SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock' AND strpos(query, $1) > 0";
-    while client
-        .query_one(waiting, &[&statement])
-        .await
-        .unwrap()
-        .get::<_, i64>(0)
-        == 0
-    {
+    let count = async || client.query_one(waiting, &[&statement]).await.unwrap();
+    while count().await.get::<_, i64>(0) == 0 {
         assert!(!response.is_finished(), "{statement} did not wait");
         tokio::time::sleep(Duration::from_millis(5)).await;
         // Without this call, a transaction sees the same statistics until it ends.
@@ -322,12 +310,8 @@ fn polls_with_since_miss_nothing_on_nodes_with_different_clocks() {
 
 #[test]
 fn concurrent_replies_are_numbered_in_the_order_of_their_ids() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
-        let threads = [
-            nodes.thread(nodes.members[0], "One").await,
-            nodes.thread(nodes.members[1], "Two").await,
-        ];
+    with_two_nodes(async |nodes| {
+        let threads = nodes.threads(2).await;
         for _ in 0..4 {
             let requests = nodes
                 .members
@@ -341,19 +325,10 @@ fn concurrent_replies_are_numbered_in_the_order_of_their_ids() {
                 .demo
                 .get("guest", &format!("{thread}?limit=100"))
                 .await;
-            let numbers: Vec<_> = list["items"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|post| post["number"].as_u64().unwrap())
-                .collect();
-            assert_eq!(numbers, Vec::from_iter(1..=25));
-            let ids = list["items"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|post| number(&post["postId"]));
-            assert!(ids.is_sorted());
+            let posts = list["items"].as_array().unwrap().iter();
+            let numbers = posts.clone().map(|post| post["number"].as_u64().unwrap());
+            assert!(numbers.eq(1..=25));
+            assert!(posts.map(|post| number(&post["postId"])).is_sorted());
         }
         nodes.assert_counters().await;
     });
@@ -361,8 +336,7 @@ fn concurrent_replies_are_numbered_in_the_order_of_their_ids() {
 
 #[test]
 fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_author() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
+    with_two_nodes(async |nodes| {
         let thread = nodes.thread(nodes.members[0], "One").await;
         let member = nodes.members[1];
         let id = thread.split('/').nth(2).unwrap();
@@ -395,12 +369,8 @@ fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_autho
 
 #[test]
 fn concurrent_posts_of_one_member_keep_to_the_flood_limits() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
-        let mut threads = Vec::new();
-        for title in ["One", "Two", "Three", "Four"] {
-            threads.push(nodes.thread(nodes.members[0], title).await);
-        }
+    with_two_nodes(async |nodes| {
+        let threads = nodes.threads(4).await;
         let general = nodes.demo.threads_path("General").await;
         let requests = |member: i64| {
             let replies = threads
@@ -424,8 +394,7 @@ fn concurrent_posts_of_one_member_keep_to_the_flood_limits() {
 
 #[test]
 fn concurrent_edits_of_one_member_keep_to_their_limit() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
+    with_two_nodes(async |nodes| {
         let member = nodes.members[0];
         let mut edits = Vec::new();
         for title in ["One", "Two"] {
@@ -444,8 +413,7 @@ fn concurrent_edits_of_one_member_keep_to_their_limit() {
 
 #[test]
 fn concurrent_messages_do_not_exceed_the_inbox_quota() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
+    with_two_nodes(async |nodes| {
         nodes.demo.set(settings::INBOX_QUOTA.key, "3").await;
         let (to, senders) = nodes.members.split_first().unwrap();
         let message = json!({ "to": [to.to_string()], "subject": "x", "body": "x" });
@@ -461,8 +429,7 @@ fn concurrent_messages_do_not_exceed_the_inbox_quota() {
 /// A post is changed and then awaits approval, after a search has found it and before the search reads it.
 #[test]
 fn a_search_does_not_show_a_text_that_was_written_after_it_began() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
+    with_two_nodes(async |nodes| {
         nodes.thread(nodes.members[0], "Zebrafish").await;
         let [first, second] = [nodes.client().await, nodes.client().await];
         first
@@ -490,8 +457,7 @@ fn a_search_does_not_show_a_text_that_was_written_after_it_began() {
 
 #[test]
 fn a_read_of_one_statement_has_no_second_statement() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
+    with_two_nodes(async |nodes| {
         let twice = nodes
             .demo
             .board
@@ -552,8 +518,7 @@ async fn searches_leave_connections_for_other_reads() {
 
 #[test]
 fn two_commands_do_not_remove_the_last_two_administrators() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
+    with_two_nodes(async |nodes| {
         let demo = &nodes.demo;
         let groups = Groups::of([Group::Administrators, Group::Members, Group::Staff]);
         let make = demo.board.write(move |tx, events| {
@@ -595,8 +560,7 @@ fn two_commands_do_not_remove_the_last_two_administrators() {
 /// Each command locks the rows of both members.
 #[test]
 fn members_who_message_and_rate_each_other_do_not_deadlock() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
+    with_two_nodes(async |nodes| {
         let before = deadlocks(&nodes).await;
         for round in 0..6 {
             let mut requests = Vec::new();
@@ -626,8 +590,7 @@ async fn deadlocks(nodes: &TwoNodes) -> i64 {
 
 #[test]
 fn a_transaction_that_a_deadlock_ends_runs_again() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
+    with_two_nodes(async |nodes| {
         let both = Arc::new(Barrier::new(2));
         let write = |[first, second]: [i64; 2]| {
             let both = both.clone();
@@ -666,15 +629,11 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
 /// restores, all at the same time.
 #[test]
 fn counters_equal_a_recount_after_concurrent_writes() {
-    run_with_postgres(async {
-        let nodes = TwoNodes::new().await;
-        let moderator = nodes.id("mod").await;
-        let newbie = nodes.id("newbie").await;
+    with_two_nodes(async |nodes| {
+        let moderator = nodes.demo.id("mod").await;
+        let newbie = nodes.demo.id("newbie").await;
         let general = nodes.demo.threads_path("General").await;
-        let mut threads = Vec::new();
-        for title in ["One", "Two", "Three"] {
-            threads.push(nodes.thread(nodes.members[0], title).await);
-        }
+        let threads = nodes.threads(3).await;
         let mut written: Vec<(i64, String)> = Vec::new();
         for round in 0..5 {
             let mut requests = Vec::new();

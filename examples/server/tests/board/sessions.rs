@@ -80,8 +80,7 @@ async fn a_new_session_removes_expired_sessions() {
     begin(&demo, SESSION).await;
     demo.advance(IDLE);
     begin(&demo, OTHER_SESSION).await;
-    let left: i64 = demo
-        .query_value("SELECT count(*) AS value FROM session")
-        .await;
-    assert!(left == 1 && is_signed_in(&demo, OTHER_SESSION).await);
+    let count = "SELECT count(*) AS value FROM session";
+    assert_eq!(demo.query_value::<i64>(count).await, 1);
+    assert!(is_signed_in(&demo, OTHER_SESSION).await);
 }

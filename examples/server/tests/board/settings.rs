@@ -68,12 +68,8 @@ async fn each_number_works_at_its_largest_value() {
     let (status, _) = demo.post("alice", &replies, body("too soon")).await;
     assert_eq!(status, 422);
     let edit = format!("{replies}/{}", post["postId"].as_str().unwrap());
-    let edited = demo
-        .as_member("mod")
-        .await
-        .patch(&edit, &body("edited"))
-        .await;
-    assert_eq!(edited.status, 200);
+    let moderator = demo.as_member("mod").await;
+    assert_eq!(moderator.patch(&edit, &body("edited")).await.status, 200);
     let title = json!({ "title": "t".repeat(1_000_000), "body": "b" });
     posted("mod", &threads, title).await;
 
@@ -81,12 +77,8 @@ async fn each_number_works_at_its_largest_value() {
     let names: Vec<String> = demo.query_values(find).await;
     let to: Vec<_> = names.iter().map(|name| format!("@{name}")).collect();
     assert_eq!(to.len(), 1_000);
-    posted(
-        "bob",
-        "/messages",
-        json!({ "to": to, "subject": "Hi", "body": "there" }),
-    )
-    .await;
+    let message = json!({ "to": to, "subject": "Hi", "body": "there" });
+    posted("bob", "/messages", message).await;
     let rating = json!({ "points": 1_000_000, "comment": "Thanks" });
     posted("admin", "/members/@bob/reputation", rating).await;
     let (status, hits) = demo.get("bob", "/search?q=edited&sort=relevance").await;

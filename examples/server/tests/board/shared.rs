@@ -20,18 +20,13 @@ fn readers_do_not_wait_for_writers() {
     run_with_postgres(async {
         let storage = Backend::Postgres.create_storage().await;
         let (end, ended) = watch::channel(false);
-        let writes: JoinSet<_> = (0..20)
-            .map(|_| hold_write(storage.database.clone(), ended.clone()))
-            .collect();
+        let write = |_| hold_write(storage.database.clone(), ended.clone());
+        let writes: JoinSet<_> = (0..20).map(write).collect();
         for _ in 0..100 {
-            let read = storage
-                .database
-                .read(|connection| {
-                    Box::pin(async move { Ok(connection.any("SELECT 1", &[]).await?) })
-                })
-                .await
-                .unwrap();
-            assert!(read);
+            let read = storage.database.read(|connection| {
+                Box::pin(async move { Ok(connection.any("SELECT 1", &[]).await?) })
+            });
+            assert!(read.await.unwrap());
         }
         end.send_replace(true);
         let written = writes.join_all().await;
