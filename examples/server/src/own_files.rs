@@ -105,24 +105,14 @@ mod tests {
         let at = |name: &str| directory.path().join(name);
         fs::write(at("target"), "").unwrap();
         fs::create_dir(at("directory")).unwrap();
+        let is_no_file = Some("it is a symbolic link, but not to a regular file");
+        let is_lost = Some("it is a symbolic link that cannot be followed");
         for (target, expected) in [
             ("target", None),
-            (
-                "directory",
-                Some("it is a symbolic link, but not to a regular file"),
-            ),
-            (
-                "/dev/null",
-                Some("it is a symbolic link, but not to a regular file"),
-            ),
-            (
-                "missing",
-                Some("it is a symbolic link that cannot be followed"),
-            ),
-            (
-                "link",
-                Some("it is a symbolic link that cannot be followed"),
-            ),
+            ("directory", is_no_file),
+            ("/dev/null", is_no_file),
+            ("missing", is_lost),
+            ("link", is_lost),
         ] {
             symlink(target, at("link")).unwrap();
             let refused = check_link(&at("link")).err().map(|error| error.to_string());

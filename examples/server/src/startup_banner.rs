@@ -144,13 +144,8 @@ mod tests {
             assert!(text.lines().any(|one| one == line), "{line}: {text}");
         }
         let last = text.lines().last().unwrap();
-        assert!(
-            last.starts_with("sign-in   admin, with the password"),
-            "{text}"
-        );
-        assert!(
-            last.contains("`forum-server member password admin`"),
-            "{text}"
-        );
+        let sets_password = "`forum-server member password admin`";
+        assert!(last.starts_with("sign-in   admin, with the password"));
+        assert!(last.contains(sets_password), "{text}");
     }
 }

@@ -164,11 +164,8 @@ mod tests {
             (10_000, Some(1), 1),
             (100, Some(1_024), 100),
         ] {
-            assert_eq!(
-                connections_within(connections, files),
-                expected,
-                "{files:?}"
-            );
+            let within = connections_within(connections, files);
+            assert_eq!(within, expected, "{files:?}");
         }
     }
 

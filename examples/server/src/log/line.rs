@@ -72,15 +72,10 @@ mod tests {
                 let line = "x".repeat(start) + &letter.repeat(MAX_LENGTH) + "\n";
                 let cut = limit(line.as_bytes());
                 let cut = from_utf8(&cut).unwrap();
-                assert!(
-                    (MAX_LENGTH - 12..=MAX_LENGTH).contains(&cut.len()),
-                    "{letter}"
-                );
-                assert!(
-                    cut.trim_end_matches(['\n'])
-                        .trim_end_matches(RESET)
-                        .ends_with('…')
-                );
+                let lengths = MAX_LENGTH - 12..=MAX_LENGTH;
+                assert!(lengths.contains(&cut.len()), "{letter}");
+                let text = cut.trim_end_matches('\n').trim_end_matches(RESET);
+                assert!(text.ends_with('…'));
             }
         }
     }
@@ -98,12 +93,11 @@ mod tests {
                 let cut = limit(format!("{line}\n").as_bytes()).into_owned();
                 assert!(cut.len() <= MAX_LENGTH && cut.ends_with(b"\n"));
                 let cut: Value = serde_json::from_slice(&cut).unwrap();
-                assert_eq!(
-                    (&cut["level"], &cut["fields"]["count"]),
-                    (&json!("ERROR"), &json!(7))
-                );
-                assert!(cut["fields"]["error"].as_str().unwrap().ends_with('…'));
-                assert!(cut["span"]["owner"].as_str().unwrap().ends_with('…'));
+                let kept = json!([cut["level"], cut["fields"]["count"]]);
+                assert_eq!(kept, json!(["ERROR", 7]));
+                for text in [&cut["fields"]["error"], &cut["span"]["owner"]] {
+                    assert!(text.as_str().unwrap().ends_with('…'));
+                }
             }
         }
     }

@@ -160,10 +160,8 @@ mod tests {
         for _ in 0..10 {
             assert_eq!(fail(&throttle, "Admin", OTHER_PREFIX, 0).await, None);
         }
-        assert_eq!(
-            fail(&throttle, "admin", OTHER_PREFIX, 1).await,
-            Some(WINDOW - Duration::from_secs(1))
-        );
+        let rest = Some(WINDOW - Duration::from_secs(1));
+        assert_eq!(fail(&throttle, "admin", OTHER_PREFIX, 1).await, rest);
         assert_eq!(fail(&throttle, "alice", OTHER_PREFIX, 1).await, None);
         assert_eq!(fail(&throttle, "admin", PREFIX, 1).await, None);
         assert_eq!(fail(&throttle, "admin", None, 1).await, None);
@@ -174,10 +172,8 @@ mod tests {
     async fn fifty_failures_of_an_address_prefix_lock_it_for_every_name() {
         let throttle = throttle();
         for number in 0..50 {
-            assert_eq!(
-                fail(&throttle, &format!("name{number}"), PREFIX, 0).await,
-                None
-            );
+            let name = format!("name{number}");
+            assert_eq!(fail(&throttle, &name, PREFIX, 0).await, None);
         }
         for name in ["name0", "admin"] {
             assert_eq!(fail(&throttle, name, PREFIX, 0).await, Some(WINDOW));

@@ -196,8 +196,8 @@ mod tests {
     use forum_api::store::sqlite::{Database, DatabasePath};
 
     use super::*;
+    use crate::board::ReferenceBoard;
     use crate::board::posts::post_insert::{self, PostInsert};
-    use crate::board::{ReferenceBoard, forums};
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
@@ -222,13 +222,6 @@ mod tests {
     }
 
     async fn fill(tx: &Transaction<'_>, now: Timestamp) -> BoardResult<()> {
-        for title in ["General", "Help", "Members"] {
-            let new = forums::ForumInsert {
-                title: title.into(),
-                ..forums::ForumInsert::default()
-            };
-            forums::add(tx, &new).await?;
-        }
         let amount = ContentSize {
             members: 1,
             threads: 2,

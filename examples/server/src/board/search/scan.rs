@@ -391,19 +391,12 @@ mod tests {
                 for rows in [1, 21, 150, 2000] {
                     let mut there: Vec<i64> = (first..=last).filter(|id| id % every == 0).collect();
                     for direction in [ScanDirection::Ascending, ScanDirection::Descending] {
-                        let matches = direction
-                            .matches(&connection, &filter, &(first..=last), rows)
-                            .await
-                            .unwrap()
-                            .into_iter();
-                        let found: Vec<_> =
-                            matches.map(|found| (found.post, found.thread)).collect();
-                        let expected: Vec<_> = there
-                            .iter()
-                            .take(rows as usize)
-                            .map(|id| (*id, 2))
-                            .collect();
-                        assert_eq!(found, expected, "{rows} of 1 in {every}, {direction:?}");
+                        let ahead = first..=last;
+                        let matches = direction.matches(&connection, &filter, &ahead, rows);
+                        let found = matches.await.unwrap().into_iter();
+                        let found = found.map(|found| (found.post, found.thread));
+                        let expected = there.iter().take(rows as usize).map(|id| (*id, 2));
+                        assert!(found.eq(expected), "{rows} of 1 in {every}, {direction:?}");
                         there.reverse();
                     }
                 }
