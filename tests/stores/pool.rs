@@ -1,5 +1,6 @@
 //! Limits of the SQLite pool: bounded queues, interrupted reads, threads for short reads, and panics on the writer.
 
+use std::fs;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -214,8 +215,17 @@ async fn the_writer_survives_panics_of_results_and_errors() {
 }
 
 #[tokio::test]
-async fn a_database_is_writable_unless_it_is_read_only_or_closed() {
-    let (_directory, database) = temp_database();
+async fn a_database_is_writable_unless_it_is_read_only_replaced_or_closed() {
+    let (directory, database) = temp_database();
+    database.check_writable().await.unwrap();
+    let (path, aside) = (path(&directory), directory.path().join("aside"));
+    fs::rename(&path, &aside).unwrap();
+    for _ in 0..2 {
+        let error = database.check_writable().await.unwrap_err().to_string();
+        assert!(error.contains("removed or replaced"), "{error}");
+        fs::copy(&aside, &path).unwrap();
+    }
+    fs::rename(&aside, &path).unwrap();
     database.check_writable().await.unwrap();
     execute(&database, "PRAGMA query_only = 1").await;
     let error = database.check_writable().await.unwrap_err().to_string();

@@ -170,9 +170,12 @@ impl Database {
     /// Checks that the database accepts writes: commits its header with unchanged contents. Costs one `fsync`.
     ///
     /// # Errors
-    /// [`SqliteError`] if the database is closed, read-only, locked or full, or the queue of writes is full.
+    /// [`SqliteError`] if the database is closed, read-only, locked or full, if its file was removed or replaced, or if the
+    /// queue of writes is full.
     pub async fn check_writable(&self) -> Result<(), SqliteError> {
-        self.write(|savepoint| {
+        let threads = Arc::clone(&self.0);
+        self.write(move |savepoint| {
+            threads.check_file()?;
             let version: i32 =
                 savepoint.pragma_query_value(None, "user_version", |row| row.get(0))?;
             Ok(savepoint.pragma_update(None, "user_version", version)?)

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 #[cfg(unix)]
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
@@ -40,6 +40,17 @@ impl DatabasePath {
             create_private(&path);
         }
         Connection::open_with_flags(path, flags)
+    }
+
+    /// Returns the identity of the file that the path names: device and inode. `None` if there is no such file, for a
+    /// database in memory, and on systems without inodes.
+    pub(super) fn file_id(&self) -> Option<[u64; 2]> {
+        #[cfg(unix)]
+        if let Self::File { path, .. } = self {
+            let file = path.metadata().ok()?;
+            return Some([file.dev(), file.ino()]);
+        }
+        None
     }
 
     /// Describes an error that the path causes.

@@ -23,6 +23,9 @@ pub(super) struct ThreadPool {
     /// Channel that signals the end of the threads. The writer thread drops the receiver when all connections are
     /// closed.
     running: watch::Sender<()>,
+    path: DatabasePath,
+    /// The identity of the open file.
+    file: Option<[u64; 2]>,
 }
 
 /// Senders of the queues. When they are dropped, the threads finish the queued operations and end.
@@ -73,7 +76,23 @@ impl ThreadPool {
             background: capacity(),
         };
         let queues = RwLock::new(Some(senders));
-        Ok(Self { queues, running })
+        Ok(Self {
+            queues,
+            running,
+            file: path.file_id(),
+            path: path.clone(),
+        })
+    }
+
+    /// Fails if the path names another file than the open one, or none. A system keeps a removed file while it is open:
+    /// its changes are lost when the database is closed.
+    pub(super) fn check_file(&self) -> Result<(), SqliteError> {
+        if self.path.file_id() == self.file {
+            return Ok(());
+        }
+        Err(SqliteError::unusable(
+            "the file of the database was removed or replaced while it is open; further changes are lost",
+        ))
     }
 
     /// Queues an operation, unless the database is closed or the queue is full.
