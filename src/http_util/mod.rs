@@ -4,6 +4,8 @@
 pub(crate) mod axum;
 mod etag;
 mod form;
+#[cfg(any(feature = "mcp", feature = "panel"))]
+pub(crate) mod origin;
 #[cfg(any(feature = "panel", feature = "reference"))]
 mod page;
 #[cfg(feature = "mcp")]

@@ -25,6 +25,7 @@ use crate::api::endpoints::Route;
 use crate::api::pipeline::reject_malformed;
 use crate::build_error::BuildError;
 use crate::host::{BoxError, Caller};
+use crate::http_util::origin::sent_origin;
 use crate::http_util::{BodyError, ResponseBody, read_body};
 use crate::model::PAGE_BYTES;
 use crate::operation::extract::value::{has_half_pair, require_json};
@@ -68,11 +69,12 @@ impl McpServer {
         let document = api.openapi();
         let operations = api.0.operations.iter();
         let tools = operations.map(|operation| Tool::new(operation, Document(&document)));
-        let origin = HeaderValue::from_str(&api.0.services.environment.public_origin).ok();
+        let origin = sent_origin(&api.0.services.environment.public_origin)
+            .and_then(|origin| origin.try_into().ok());
         Ok(Self(Arc::new(Server {
             api: api.clone(),
             tools: tools.collect::<Result<_, _>>()?,
-            origins: origin.into_iter().filter(|one| !one.is_empty()).collect(),
+            origins: origin.into_iter().collect(),
         })))
     }
 

@@ -14,6 +14,7 @@ use super::response::{PanelError, PanelResult};
 use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::host::Session;
 use crate::http_util::BodyError;
+use crate::http_util::origin::{authority, without_default_port};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -79,22 +80,6 @@ fn is_own_address(value: &HeaderValue, head: &Parts, public_origin: &str) -> boo
     let host = host.map(|host| without_default_port(host, sent_from.scheme_str()));
     let sent_from = authority(&sent_from);
     sent_from.is_some() && [host, public].contains(&sent_from)
-}
-
-fn authority(origin: &Uri) -> Option<String> {
-    let authority = origin.authority()?.as_str();
-    Some(without_default_port(authority, origin.scheme_str()))
-}
-
-/// Returns the authority in lower case, without the default port of the scheme.
-fn without_default_port(authority: &str, scheme: Option<&str>) -> String {
-    let default_port = match scheme {
-        Some("https") => ":443",
-        Some("http") => ":80",
-        _ => "",
-    };
-    let without_port = authority.strip_suffix(default_port);
-    without_port.unwrap_or(authority).to_lowercase()
 }
 
 #[cfg(test)]

@@ -744,10 +744,13 @@ async fn versions_are_negotiated() {
     assert_eq!(fields, ["tools"]);
     let json = ("content-type", "application/json");
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999-01-01"}}"#;
     for version in ["1999-01-01", "2025-03-26"] {
         let headers = [json, ("mcp-protocol-version", version)];
         let unknown = agent.send("POST", &headers, ping).await;
         assert_eq!(rpc_error(&unknown), (400, -32022), "{version}");
+        let negotiated = agent.send("POST", &headers, initialize).await.json();
+        assert_eq!(negotiated["result"]["protocolVersion"], "2025-11-25");
     }
 }
 
@@ -817,7 +820,7 @@ async fn requests_of_the_newest_version_describe_themselves() {
 
 #[tokio::test]
 async fn only_posts_of_json_from_known_origins_are_accepted() {
-    let environment = Environment::default().public_origin("https://board.example");
+    let environment = Environment::default().public_origin("https://Board.example:443");
     let server = Server::within(environment, settings());
     let mut agent = Agent::new(&server, None);
     let json = ("content-type", "application/json");
