@@ -64,8 +64,9 @@ impl PostgresError {
 }
 
 /// SQLSTATE codes and classes of failures after which the same statement can succeed: connection, timeout of a statement or
-/// a lock, shutdown, too many connections, and a server that accepts no writes.
-const TEMPORARY: [&str; 5] = ["08", "57", "55P03", "53300", "25006"];
+/// a lock, shutdown, too many connections, a server that accepts no writes, and a statement that was prepared before the
+/// type of a column changed.
+const TEMPORARY: [&str; 6] = ["08", "57", "55P03", "53300", "25006", "0A000"];
 
 /// Returns `true` if the connection broke, or the server reported one of the [`TEMPORARY`] failures.
 fn is_temporary(error: &tokio_postgres::Error) -> bool {

@@ -80,6 +80,8 @@ pub use error::PostgresError;
 pub(crate) use error::{describe_db_error, describe_error};
 pub use execute::LeaseClock;
 pub use migrations::{MIGRATIONS, apply_migrations, migrate, migration_status, schema_status};
+#[doc(hidden)]
+pub use pool::forget_if_outdated;
 pub use pool::{check_writable, close_if_lost, connect, limit_wait};
 pub use pooler::check_pooler;
 pub use tokio_postgres;

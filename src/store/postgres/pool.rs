@@ -212,11 +212,26 @@ const PROBE: &str = "
 /// Closes a connection whose statement failed with this code, if the server is shutting down or no longer accepts writes
 /// (SQLSTATE class 57P, and 25006). Also closes the idle connections of the pool, so that the next attempt opens a new
 /// connection, to the primary. Otherwise the connection returns to its pool.
+///
+/// If the type of a column changed after the statement was prepared (0A000), all connections of the pool prepare their
+/// statements again.
 pub fn close_if_lost(client: Client, code: &SqlState) {
+    forget_if_outdated(&client, code);
     let is_lost = *code == SqlState::READ_ONLY_SQL_TRANSACTION || code.code().starts_with("57P");
     if is_lost && let Some(pool) = Object::pool(&client) {
         drop(Object::take(client));
         pool.retain(|_, _| false);
+    }
+}
+
+/// Removes the prepared statements of all connections of the pool after an error with this code, if it means that the type of
+/// a result has changed since the statement was prepared. Such a statement would fail until its connection ends.
+#[doc(hidden)]
+pub fn forget_if_outdated(client: &Client, code: &SqlState) {
+    if *code == SqlState::FEATURE_NOT_SUPPORTED
+        && let Some(pool) = Object::pool(client)
+    {
+        pool.manager().statement_caches.clear();
     }
 }
 
@@ -254,10 +269,15 @@ pub async fn check_writable(pool: &Pool) -> Result<(), PostgresError> {
     finish(client, changed)
 }
 
-/// Releases the connection of a statement, and returns the result.
+/// Releases the connection of a statement, and returns the result. A statement that was outdated has no effect.
 pub(super) fn finish<T>(client: Client, result: Result<T, Error>) -> Result<T, PostgresError> {
-    if let Some(code) = result.as_ref().err().and_then(Error::code) {
+    let code = result.as_ref().err().and_then(Error::code).cloned();
+    if let Some(code) = &code {
         close_if_lost(client, code);
     }
-    Ok(result?)
+    let result = result.map_err(PostgresError::from);
+    match code {
+        Some(SqlState::FEATURE_NOT_SUPPORTED) => result.map_err(PostgresError::without_effect),
+        _ => result,
+    }
 }

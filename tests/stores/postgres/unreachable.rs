@@ -95,6 +95,27 @@ async fn broken_connections_are_replaced() {
     }
 }
 
+/// A migration can change the type of a column while other nodes run.
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_are_prepared_again_after_a_change_of_a_column() {
+    let address = schema().await;
+    let tables = pool(&address, 2);
+    forum_api::store::postgres::migrate(&tables).await.unwrap();
+    let tokens = Stores::in_postgres(&tables).tokens;
+    let find = async || tokens.find(&lookup(1)).await;
+    let other = pool(&address, 1).get().await.unwrap();
+    for label in ["VARCHAR", "TEXT"] {
+        // On both connections.
+        try_join!(find(), find()).unwrap();
+        let change = format!("ALTER TABLE forum_api_tokens ALTER COLUMN label TYPE {label}");
+        other.batch_execute(&change).await.unwrap();
+        let error = look_up_error(&tables).await;
+        assert!(error.contains("0A000"), "{error}");
+        try_join!(find(), find()).unwrap();
+        assert_eq!(tables.status().size, 2);
+    }
+}
+
 /// Terminates all connections of the pool, and waits until the pool has noticed.
 async fn terminate_connections(address: &str, tables: &Pool) {
     let mut clients = Vec::new();

@@ -74,10 +74,12 @@ use super::{Change, Connection, DbError, Query, Transaction};
 /// last attempt is returned.
 const ATTEMPTS: u32 = 5;
 
-/// Failures after which a transaction can succeed when it runs again.
-const CONFLICTS: [SqlState; 2] = [
+/// Failures after which a transaction can succeed when it runs again. `FEATURE_NOT_SUPPORTED`: a statement was prepared
+/// before the type of a column changed.
+const CONFLICTS: [SqlState; 3] = [
     SqlState::T_R_DEADLOCK_DETECTED,
     SqlState::T_R_SERIALIZATION_FAILURE,
+    SqlState::FEATURE_NOT_SUPPORTED,
 ];
 
 /// Time that a write waits for a connection. Afterwards it fails without an effect, and the client may retry it.

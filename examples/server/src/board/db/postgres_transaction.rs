@@ -135,7 +135,12 @@ impl Postgres<'_> {
         match self {
             Self::Connection(client) => {
                 tracing::trace!(sql, "executing statement");
-                let no_effect = |error| PostgresError::from(error).without_effect();
+                let no_effect = |error: tokio_postgres::Error| {
+                    if let Some(code) = error.code() {
+                        postgres::forget_if_outdated(client, code);
+                    }
+                    PostgresError::from(error).without_effect()
+                };
                 let run = Box::pin(async {
                     let statement = client.prepare_cached(sql).await.map_err(no_effect)?;
                     let rows = client.query_raw(&statement, values).await;
