@@ -19,8 +19,9 @@ pub struct Word {
     pub is_letter: bool,
 }
 
-/// Returns the words of a text. A word begins with a letter or a digit, and continues with letters, digits and marks.
-/// Each letter of a script without spaces between words is a word, with its marks.
+/// Returns the words of a text. A word begins with a letter or a digit, and continues with letters, digits, marks and
+/// invisible characters such as a soft hyphen. Each letter of a script without spaces between words is a word, with its
+/// marks.
 pub fn words(text: &str) -> impl Iterator<Item = Word> {
     let mut letters = text.char_indices().peekable();
     iter::from_fn(move || {
@@ -28,7 +29,9 @@ pub fn words(text: &str) -> impl Iterator<Item = Word> {
         let is_letter = is_unspaced(first);
         let mut end = offset + first.len_utf8();
         let continues = |letter| {
-            is_mark(letter) || !is_letter && letter.is_alphanumeric() && !is_unspaced(letter)
+            is_mark(letter)
+                || is_ignored(letter)
+                || !is_letter && letter.is_alphanumeric() && !is_unspaced(letter)
         };
         while let Some((_, next)) = letters.next_if(|(_, letter)| continues(*letter)) {
             end += next.len_utf8();
@@ -61,7 +64,7 @@ fn is_mark(letter: char) -> bool {
 }
 
 /// Folds the form of characters, and the case by upper case and then lower case, so that `ẞ` equals `ß` and `ss`, and `ς`
-/// equals `σ`.
+/// equals `σ`. A word of ignored characters only keeps them.
 fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
@@ -76,17 +79,30 @@ fn fold(word: &str) -> String {
             letter => letters.push(letter),
         }
     }
-    let letters = letters.nfd().filter(|letter| !is_accent(*letter));
-    let lower = letters.flat_map(char::to_lowercase);
+    let kept = letters.nfd().filter(|letter| !is_ignored(*letter));
+    let mut kept = kept.peekable();
+    if kept.peek().is_none() {
+        return letters.nfc().collect();
+    }
+    let lower = kept.flat_map(char::to_lowercase);
     let upper = lower.flat_map(char::to_uppercase);
     upper.flat_map(char::to_lowercase).nfc().collect()
 }
 
-/// Returns whether a character is a mark of Latin, Greek or Cyrillic and not a letter, or selects a variant of a
-/// character. Marks of other scripts, such as the vowels of Hindi, distinguish words.
-fn is_accent(letter: char) -> bool {
-    let is_mark = matches!(letter, '\u{300}'..='\u{36f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
-    is_mark && !letter.is_alphanumeric()
+/// Returns whether a character inside of a word does not matter: an accent of Latin, Greek or Cyrillic, a vowel sign or
+/// another mark of Hebrew or Arabic, which most texts omit, the stretching of an Arabic word, a soft hyphen, a joiner or
+/// non-joiner, or the choice of a variant. Marks of other scripts, such as the vowels of Hindi, distinguish words.
+fn is_ignored(letter: char) -> bool {
+    match letter {
+        '\u{300}'..='\u{36f}' => !letter.is_alphanumeric(),
+        '\u{591}'..='\u{5c7}'
+        | '\u{610}'..='\u{61a}'
+        | '\u{64b}'..='\u{670}'
+        | '\u{6d6}'..='\u{6ed}' => is_combining_mark(letter),
+        '\u{ad}' | '\u{640}' | '\u{200c}' | '\u{200d}' | '\u{2060}' => true,
+        '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => true,
+        _ => false,
+    }
 }
 
 /// Returns the words of the index for a text, with whether a search looks them up: its words, and each pair of adjacent
@@ -201,6 +217,12 @@ mod tests {
             ("ΟΔΟΣ, οδός", "οδοσ οδοσ"),
             ("Straße STRASSE", "strasse strasse"),
             ("हिन्दी चाय", "हिन्दी चाय"),
+            ("مُحَمَّد أكل كـتـاب, محمد", "محمد اكل كتاب محمد"),
+            ("שָׁלוֹם שלום", "שלום שלום"),
+            (
+                "Text\u{ad}datei \u{ad} می\u{200c}خواهم \u{640}",
+                "textdatei میخواهم \u{640}",
+            ),
             ("Ⓐ ❤\u{fe0f} \u{308} ١", "ⓐ ١"),
             ("上海, tea", "上 上海 海 tea"),
             ("３杯のﾊﾞﾅﾅ", "3 杯 杯の の のバ バ バナ ナ ナナ ナ"),
