@@ -188,6 +188,27 @@ async fn count_indexed(demo: &Demo) -> i64 {
     demo.query_value(demo.for_backend(sqlite, postgres)).await
 }
 
+/// A restore of a backup leaves out ids, and so do operators.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_passes_over_gaps_between_ids() {
+    let storage = Backend::Postgres.create_storage().await;
+    let demo = Demo::in_storage(storage, Language::English).await;
+    demo.set(settings::POST_INTERVAL.key, "0").await;
+    let tea = demo.tea_posts_path().await;
+    let client = demo.pool().get().await.unwrap();
+    for bits in [0, 40, 62] {
+        let leave_out = format!(
+            "SELECT setval('post_id_seq', greatest(last_value, 1::BIGINT << {bits})) FROM post_id_seq"
+        );
+        client.batch_execute(&leave_out).await.unwrap();
+        assert_eq!(demo.post("alice", &tea, body("nettle")).await.0, 201);
+    }
+    for sort in ["relevance", "newest", "oldest"] {
+        let found = hits(&demo, "guest", &format!("q=nettle&sort={sort}")).await;
+        assert_eq!(field_values(&found, "postId").len(), 3, "{sort}");
+    }
+}
+
 /// The index contains a text up to the last word that ends within the limit. A longer first word is cut.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_is_cut_for_the_index_ends_at_a_word() {

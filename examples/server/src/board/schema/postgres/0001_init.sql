@@ -522,6 +522,14 @@ BEGIN
         ELSE
             last := (span << power) - 1;
         END IF;
+        IF found = 0 AND power = max_power THEN
+            -- Skips spans without posts: ids can have large gaps.
+            IF way = 1 THEN
+                first := (SELECT min(post.post_id) FROM post_text AS post WHERE post.post_id >= first);
+            ELSE
+                last := (SELECT max(post.post_id) FROM post_text AS post WHERE post.post_id <= last);
+            END IF;
+        END IF;
         IF 8 * found < rows THEN
             power := least(power + 3, max_power);
         END IF;
