@@ -171,15 +171,22 @@ impl ReconnectingConnection {
     }
 }
 
-/// Returns an error with the same text. Cuts the text of a server's error before its first quotation mark, because the
-/// error of an unknown command quotes the arguments, such as the password of `HELLO`.
+/// Returns an error with the same text. A server's error is its code, and its text before the first quotation mark, because
+/// the error of an unknown command quotes the arguments, such as the password of `HELLO`.
 fn without_arguments(error: RedisError) -> BackendError {
-    let text = error.to_string();
-    let end = error
-        .code()
-        .and_then(|_| text.find(['`', '\'', '"']))
-        .unwrap_or(text.len());
-    BackendError::new(text.get(..end).unwrap_or_default().to_owned())
+    let Some(code) = error.code() else {
+        return BackendError::new(error.to_string());
+    };
+    let detail = error.detail().unwrap_or_default();
+    let is_apostrophe = |at| {
+        detail
+            .get(..at)
+            .is_some_and(|before| before.ends_with(char::is_alphabetic))
+    };
+    let mut marks = detail.match_indices(['`', '\'', '"']);
+    let end = marks.find(|(at, _)| !is_apostrophe(*at));
+    let shown = end.and_then(|(end, _)| detail.get(..end)).unwrap_or(detail);
+    BackendError::new(format!("{code} {shown}").trim_end().to_owned())
 }
 
 async fn reconnect_loop(
@@ -196,5 +203,39 @@ async fn reconnect_loop(
         }
         drop(connection);
         tokio::time::sleep(RECONNECT_INTERVAL).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::parse_redis_value;
+
+    use super::without_arguments;
+
+    #[test]
+    fn an_error_of_the_server_has_its_code_and_no_arguments() {
+        for (line, expected) in [
+            (
+                "-OOM command not allowed when used memory > 'maxmemory'.",
+                "OOM command not allowed when used memory >",
+            ),
+            (
+                "-WRONGTYPE Operation against a key",
+                "WRONGTYPE Operation against a key",
+            ),
+            (
+                "-READONLY You can't write against a read only replica.",
+                "READONLY You can't write against a read only replica.",
+            ),
+            (
+                "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 's3cret'",
+                "ERR unknown command",
+            ),
+            ("-NOPERM", "NOPERM"),
+        ] {
+            let value = parse_redis_value(format!("{line}\r\n").as_bytes()).unwrap();
+            let error = value.extract_error().unwrap_err();
+            assert_eq!(without_arguments(error).to_string(), expected);
+        }
     }
 }
