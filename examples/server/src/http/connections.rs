@@ -149,13 +149,17 @@ impl Drop for OpenConnection {
 }
 
 /// Accepts a connection. After an error, such as an aborted connection or too many open files, tries again after
-/// [`ACCEPT_RETRY_INTERVAL`].
+/// [`ACCEPT_RETRY_INTERVAL`]. Logs only the first error.
 async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    let mut is_logged = false;
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,
             Err(error) => {
-                tracing::warn!(%error, "failed to accept connection");
+                if !is_logged {
+                    tracing::warn!(%error, "failed to accept connection");
+                    is_logged = true;
+                }
                 sleep(ACCEPT_RETRY_INTERVAL).await;
             }
         }
