@@ -56,22 +56,6 @@ fn files_are_readable_for_their_owner_only() {
     assert_eq!(modes, [0o600; 3]);
 }
 
-#[test]
-fn a_new_file_is_opened_concurrently() {
-    for _ in 0..40 {
-        let directory = tempfile::tempdir().unwrap();
-        let together = Barrier::new(8);
-        thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    together.wait();
-                    Database::open(&file(path(&directory), true)).unwrap();
-                });
-            }
-        });
-    }
-}
-
 #[tokio::test]
 async fn an_error_of_sqlite_is_an_internal_error_of_the_host() {
     let database = Database::open(&DatabasePath::Memory).unwrap();

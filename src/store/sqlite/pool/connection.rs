@@ -108,3 +108,29 @@ fn enable_wal(connection: &Connection) -> Result<()> {
     }
     connection.execute_batch(WAL)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        static OTHER: Cell<Option<Connection>> = const { Cell::new(None) };
+    }
+
+    #[test]
+    fn a_connection_that_may_not_enable_the_log_waits_for_the_other_one_and_retries() {
+        let directory = tempfile::tempdir().unwrap();
+        let [mut connection, other] =
+            [0, 1].map(|_| Connection::open(directory.path().join("new.db")).unwrap());
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        OTHER.set(Some(other));
+        // SQLite calls it for a statement that waits, but not for one that it rejects to avoid a deadlock.
+        connection
+            .busy_handler(Some(|_| OTHER.take().is_some()))
+            .unwrap();
+        enable_wal(&connection).unwrap();
+        assert!(OTHER.take().is_none(), "the log was enabled at once");
+    }
+}
