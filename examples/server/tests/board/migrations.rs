@@ -9,7 +9,8 @@ use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 use tokio::sync::Notify;
 
-use crate::board::{ReferenceBoard, db};
+use crate::backend::Backend;
+use crate::board::{ReferenceBoard, db, settings};
 use crate::demo::{Demo, body};
 use crate::postgres::{self, run_with_postgres};
 
@@ -125,4 +126,31 @@ async fn running_nodes_work_beside_the_expanded_schema_of_the_next_version() {
     // The last step needs the end of all nodes of this version.
     upgrade(&demo, 3).await;
     assert_eq!(statuses().await, [201, 500, 200, 200, 204]);
+}
+
+/// A migration can change the type of a column while other nodes run.
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_are_prepared_again_after_a_change_of_a_column() {
+    let storage = Backend::Postgres.create_storage().await;
+    let demo = Demo::in_storage(storage, Language::English).await;
+    demo.set(settings::POST_INTERVAL.key, "0").await;
+    let posts = demo.tea_posts_path().await;
+    let client = demo.pool().get().await.unwrap();
+    for path in ["", &*posts, "/search?q=tea", "/forums"] {
+        let request = async || match path {
+            "" => demo.post("alice", &posts, body("x")).await.0,
+            path => demo.get("alice", path).await.0,
+        };
+        for column in ["post ALTER body", "thread ALTER title", "forum ALTER title"] {
+            for kind in ["VARCHAR", "TEXT"] {
+                let expected = request().await;
+                assert!([200, 201].contains(&expected), "{expected}");
+                let change = format!("ALTER TABLE {column} TYPE {kind}");
+                client.batch_execute(&change).await.unwrap();
+                let first = request().await;
+                assert!([expected, 503].contains(&first), "{first}");
+                assert_eq!(request().await, expected, "{change}");
+            }
+        }
+    }
 }
