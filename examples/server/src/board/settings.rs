@@ -244,6 +244,19 @@ pub async fn set_offline(
     Ok(tx.execute(delete, &[]).await? > 0)
 }
 
+/// Returns whether the board is online, for people.
+pub async fn availability(connection: &Connection<'_>) -> DbResult<String> {
+    let find = "SELECT value FROM setting WHERE key = 'board.offline'";
+    let until: Option<String> = connection
+        .first(find, &[], |row| row.value("value"))
+        .await?;
+    Ok(match until.as_deref() {
+        None => "online".into(),
+        Some("true") => "offline".into(),
+        Some(until) => format!("offline until {until}"),
+    })
+}
+
 /// Stores a value. Returns `false` if this value is stored already.
 async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> DbResult<bool> {
     let put = "

@@ -10,9 +10,9 @@ use forum_api::webhook::KeyId;
 use serde_json::json;
 
 use super::webhook::listings;
-use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::board::listings::nodes_of_postgres;
+use crate::board::{ReferenceBoard, settings};
 use crate::connect;
 use crate::database_lock::{DatabaseLock, running_server};
 use crate::keys::WebhookCipher;
@@ -64,6 +64,11 @@ impl StatusCommand {
             let json = json!({ "program": NODE, "database": shown_url, "migrations": migrations });
             return Output::new(labelled(&pairs), json);
         }
+        let availability = board
+            .read_short(|connection| {
+                Box::pin(async move { Ok(settings::availability(connection).await?) })
+            })
+            .await?;
         let key = key(url, self.secret_key_file.as_deref(), database).await?;
         let now = SystemClock.now();
         let webhooks = database.webhooks();
@@ -79,12 +84,14 @@ impl StatusCommand {
             .map(|[version, address]| format!("{version} at {address}"))
             .collect();
         let failing_count = counted(failing.len() as u64, "endpoint", "endpoints");
+        let queued = match queue.oldest_due_at {
+            Some(_) => format!("{} due, the oldest for {age} s", queue.depth),
+            None => format!("{} due", queue.depth),
+        };
         pairs.extend([
+            ("board", availability.clone()),
             ("key", key.clone()),
-            (
-                "queue",
-                format!("{} due, the oldest for {age} s", queue.depth),
-            ),
+            ("queue", queued),
             ("dead", counted(queue.dead, "delivery", "deliveries")),
             (
                 "disabled",
@@ -119,6 +126,7 @@ impl StatusCommand {
             "program": NODE,
             "database": shown_url,
             "migrations": migrations,
+            "board": availability,
             "key": key,
             "queue": {
                 "due": queue.depth,

@@ -285,7 +285,10 @@ fn lists_fit_a_terminal_which_shows_fifty_items() {
 fn the_status_shows_database_key_queue_and_nodes() {
     let server = Server::new(&["--no-worker"]);
     let status = server.run_ok("status --json").json();
-    assert_eq!(status["migrations"], "up to date");
+    assert_eq!(
+        [&status["migrations"], &status["board"]],
+        ["up to date", "online"]
+    );
     let node = format!("forum-server/{}", env!("CARGO_PKG_VERSION"));
     let programs = [&status["program"], &status["nodes"][0]["version"]];
     assert_eq!(programs, [&node, &node]);
@@ -293,7 +296,7 @@ fn the_status_shows_database_key_queue_and_nodes() {
     assert_eq!(status["failingEndpoints"], json!([]));
     let text = server.run_ok("status").stdout;
     let key = status["key"].as_str().unwrap();
-    for part in ["0 due", "0 deliveries", key, &node] {
+    for part in ["online", "0 due", "0 deliveries", key, &node] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("password"), "{text}");
