@@ -99,6 +99,8 @@ fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     assert!(there.stdout.contains(KEY), "{there:?}");
     let offline = database.query("SELECT value FROM setting WHERE key = 'board.offline'");
     assert_eq!(offline, ["true"]);
+    let copied = "SELECT count FROM forum_api_audit_log WHERE action = 'database.copied'";
+    assert_eq!(database.query(copied), ["1"]);
 
     database.query("CREATE SCHEMA other CREATE TABLE thread (id BIGINT)");
     let copy = format!("copy --database {postgres} --to {BACK} {KEY}");
