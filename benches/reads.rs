@@ -30,7 +30,7 @@ const WORDS: [(&str, u64); 4] = [
     ("most common", 1),
 ];
 
-/// Phrases of Chinese posts, a fifth of all, with the ranks of their letters.
+/// Phrases of Chinese posts, a fifth of all, with the ranks of their letters. They are not part of the worst case.
 const PHRASES: [(&str, &[u64]); 3] = [
     ("most common letter", &[1]),
     ("two common letters", &[1, 2]),
@@ -90,7 +90,9 @@ async fn search(board: &mut Board) {
                 for worst in &mut worst {
                     let [_, p99] = board.round(&request).await;
                     times.add(p99);
-                    *worst = worst.max(p99);
+                    if !query.starts_with('%') {
+                        *worst = worst.max(p99);
+                    }
                 }
                 times.report(&format!("{sort}, {who}, {word}, p99 in ms"));
             }
