@@ -101,7 +101,7 @@ async fn failing_endpoints_and_expiring_tokens_are_shown_first() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_ten_endpoints_with_the_most_failed_deliveries_are_shown() {
     let mut fixture = PanelFixture::with_content().await;
     let failing = fixture.endpoint.clone();
