@@ -24,18 +24,6 @@ pub fn word(rank: u64) -> String {
     word
 }
 
-/// Number of Han letters of generated texts.
-const LETTERS: u64 = 1 << 14;
-
-/// Returns the Han letter of a rank, which is one word of the index.
-pub fn letter(rank: u64) -> char {
-    let code = u64::from(u32::from('一')) + rank % LETTERS;
-    u32::try_from(code)
-        .ok()
-        .and_then(char::from_u32)
-        .unwrap_or('一')
-}
-
 /// Returns a random rank. The probability of a rank is about inversely proportional to the rank. `pick` returns a
 /// number below its argument.
 pub fn rank(mut pick: impl FnMut(u64) -> u64) -> u64 {
@@ -78,22 +66,9 @@ impl Random {
         self.words(3, 7)
     }
 
-    /// Returns a text of several sentences. One of five texts is Chinese.
     pub fn text(&self) -> String {
-        let is_chinese = self.below(5) == 0;
-        let sentences = (0..2 + self.below(7)).map(|_| {
-            if is_chinese {
-                self.letters(10, 30) + "。"
-            } else {
-                self.words(6, 16) + "."
-            }
-        });
+        let sentences = (0..2 + self.below(7)).map(|_| self.words(6, 16) + ".");
         sentences.collect::<Vec<_>>().join(" ")
-    }
-
-    fn letters(&self, least: u64, most: u64) -> String {
-        let count = least + self.below(most - least + 1);
-        (0..count).map(|_| letter(self.rank())).collect()
     }
 
     fn words(&self, least: u64, most: u64) -> String {
