@@ -22,7 +22,7 @@
 //! 2. members. The lock covers the ban, the groups, the flood limits, the inbox and the counters of the member. A
 //!    command locks its own member and all others whose rows it changes.
 //! 3. forums. The lock covers the counters of the forum and the time of its newest post. Many commands change the same
-//!    forum. Each of them therefore locks the forum with its last statement before the events, or with its last but one.
+//!    forum. Each of them therefore locks the forum with one of its last two statements before the events.
 //!
 //! Two transactions that keep this order do not wait for each other in a cycle. Three rare commands do not keep it:
 //! hiding or showing a thread locks the authors of its replies after the member of the command, starting a thread locks
@@ -158,7 +158,7 @@ impl PostgresDatabase {
         self.repeat(COMMAND, change).await
     }
 
-    /// Runs `change` in one transaction, and again if Postgres ends it because of a deadlock or a serialization failure.
+    /// Runs `change` in one transaction, and again if one of the [`CONFLICTS`] ends it.
     pub(super) async fn repeat<T>(
         &self,
         kind: TransactionKind,

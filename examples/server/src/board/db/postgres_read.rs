@@ -2,7 +2,6 @@
 
 use deadpool_postgres::{Client, Pool};
 use forum_api::host::BoardResult;
-use forum_api::store::postgres;
 use tokio::sync::Semaphore;
 
 use super::connection::{Connection, Query};
@@ -45,15 +44,8 @@ impl Statements {
             }
             Self::Several => {
                 let failure = Failure::new();
-                let read = async {
-                    let tx = PostgresTransaction::begin(client, SNAPSHOT, &failure).await?;
-                    query(&Connection::postgres(Postgres::Transaction(&tx))).await
-                };
-                let result = read.await;
-                if let Some(code) = failure.get() {
-                    postgres::forget_if_outdated(client, code);
-                }
-                result
+                let tx = PostgresTransaction::begin(client, SNAPSHOT, &failure).await?;
+                query(&Connection::postgres(Postgres::Transaction(&tx))).await
             }
         }
     }

@@ -95,7 +95,13 @@ impl<'a> PostgresTransaction<'a> {
         result: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> DbResult<T> {
         // On the heap, because futures of reads on SQLite would contain it as well.
-        let checked = Box::pin(async { result.await.map_err(|error| record(self.failure, error)) });
+        let failed = |error: tokio_postgres::Error| {
+            if let Some(code) = error.code() {
+                self.failure.get_or_init(|| code.clone());
+            }
+            without_effect(self.client, error)
+        };
+        let checked = Box::pin(async { result.await.map_err(failed) });
         Ok(if self.kind.has_limit {
             postgres::limit_wait(checked).await?
         } else {
@@ -113,10 +119,10 @@ impl Drop for PostgresTransaction<'_> {
     }
 }
 
-/// Records the code of an error before the commit. The error has no effect, because the transaction is rolled back.
-fn record(failure: &Failure, error: tokio_postgres::Error) -> PostgresError {
+/// Converts the error of a read, or of a statement before the commit. The statement is prepared again if it was outdated.
+fn without_effect(client: &Client, error: tokio_postgres::Error) -> PostgresError {
     if let Some(code) = error.code() {
-        failure.get_or_init(|| code.clone());
+        postgres::forget_if_outdated(client, code);
     }
     PostgresError::from(error).without_effect()
 }
@@ -135,12 +141,7 @@ impl Postgres<'_> {
         match self {
             Self::Connection(client) => {
                 tracing::trace!(sql, "executing statement");
-                let no_effect = |error: tokio_postgres::Error| {
-                    if let Some(code) = error.code() {
-                        postgres::forget_if_outdated(client, code);
-                    }
-                    PostgresError::from(error).without_effect()
-                };
+                let no_effect = |error| without_effect(client, error);
                 let run = Box::pin(async {
                     let statement = client.prepare_cached(sql).await.map_err(no_effect)?;
                     let rows = client.query_raw(&statement, values).await;
