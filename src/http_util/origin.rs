@@ -13,6 +13,7 @@ pub(crate) fn sent_origin(origin: &str) -> Option<String> {
     ))
 }
 
+/// Returns the host and the port of an origin as a browser sends them.
 pub(crate) fn authority(origin: &Uri) -> Option<String> {
     let authority = origin.authority()?.as_str();
     Some(without_default_port(authority, origin.scheme_str()))

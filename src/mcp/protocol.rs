@@ -72,7 +72,7 @@ pub(super) fn check_version(
         client_capabilities,
     } = &params.meta;
     let in_meta = protocol_version.as_deref();
-    // Some clients send the version that they request also in the header.
+    // Some clients also send the version that they request in the header.
     if method == "initialize" && in_meta.is_none() {
         return Ok(Era::Initialized);
     }

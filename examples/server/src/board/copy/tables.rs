@@ -61,16 +61,11 @@ pub fn pair(sqlite: Vec<TableColumns>, mut postgres: Vec<Table>) -> BoardResult<
             .columns
             .iter()
             .all(|(_, column)| row::is_supported(column));
-        let different = || {
-            BoardError::conflict(format!(
-                "the table \"{name}\" differs between SQLite and Postgres"
-            ))
-        };
-        Some(
-            (is_same && is_supported)
-                .then_some(table)
-                .ok_or_else(different),
-        )
+        if is_same && is_supported {
+            return Some(Ok(table));
+        }
+        let different = format!("the table \"{name}\" differs between SQLite and Postgres");
+        Some(Err(BoardError::conflict(different)))
     });
     pairs.collect()
 }

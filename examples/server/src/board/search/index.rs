@@ -185,8 +185,8 @@ async fn set_index_triggers(tx: &Transaction<'_>, enabled: bool) -> db::DbResult
     }
 }
 
-/// Moves the words of the last posts into the main part of Postgres's index, which a search otherwise reads in addition
-/// until the next post is written, and updates the statistics.
+/// Updates the statistics of Postgres after many posts were added, and empties the pending list of the search index, which
+/// each search reads until the next post is written.
 pub async fn update_statistics(tx: &Transaction<'_>) -> db::DbResult<()> {
     let update = "SELECT gin_clean_pending_list('post_text_by_word'); ANALYZE";
     tx.execute_batch(tx.dialect("", update)).await
