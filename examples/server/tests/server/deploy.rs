@@ -141,8 +141,8 @@ fn compose_accepts_its_file_and_the_program_the_environment_of_the_services() {
             .map(|(name, value)| (name, value.trim_matches(['\'', '"'])))
             .collect();
         assert_eq!(variables.len(), 8, "{service}");
-        let drain = ["healthcheck:", "- health", "stop_grace_period: 30s"];
-        assert!(drain.iter().all(|part| service.contains(part)), "{service}");
+        let parts = ["- health", "stop_grace_period: 30s", "read_only: true"];
+        assert!(parts.iter().all(|part| service.contains(part)), "{service}");
         let checked = wait(start(directory.path(), &["config", "check"], &variables));
         assert_eq!(checked.status, 0, "{checked:?}");
     }
