@@ -1,5 +1,6 @@
 //! SQLite databases: opening, reading and closing.
 
+use std::path::Path;
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
@@ -23,7 +24,11 @@ fn an_unusable_path_is_reported_in_a_sentence() {
     let other_file = r#"the file "PATH" is not a SQLite database"#;
     let is_directory = r#"cannot open the database "PATH": it is a directory"#;
     let below_file = r#"cannot open the database "PATH": Not a directory (os error 20)"#;
+    let forbidden = Path::new("/sys/forum.db");
+    let reason = std::fs::File::create(forbidden).unwrap_err();
+    let forbidden_file = format!("cannot create the database \"PATH\": {reason}");
     for (path, create, problem) in [
+        (&forbidden.into(), true, forbidden_file.as_str()),
         (&missing, false, absent),
         (&below_missing, false, absent),
         (&below_missing, true, absent_directory),

@@ -1,7 +1,7 @@
 //! Paths of databases.
 
-use std::fs::OpenOptions;
-use std::io::ErrorKind;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
 #[cfg(unix)]
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,8 @@ impl DatabasePath {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         flags.set(OpenFlags::SQLITE_OPEN_CREATE, *create);
         if *create {
-            create_private(&path);
+            // SQLite reports the error.
+            _ = create_private(&path);
         }
         Connection::open_with_flags(path, flags)
     }
@@ -73,15 +74,16 @@ impl DatabasePath {
     }
 }
 
-/// Creates an empty file with mode 0600, unless a file exists. Errors are ignored: SQLite reports them.
+/// Creates an empty file with mode 0600.
 ///
-/// An existing file is not opened: closing it would release the locks of other connections.
-fn create_private(path: &Path) {
+/// # Errors
+/// If a file exists, too: closing it would release the locks of other connections.
+fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     options.mode(0o600);
-    drop(options.open(path));
+    options.open(path)
 }
 
 fn open_error(path: &Path, create: bool) -> String {
@@ -95,7 +97,11 @@ fn open_error(path: &Path, create: bool) -> String {
             format!("cannot open the database \"{shown}\": {error}")
         }
         Err(_) if !create => format!("the database \"{shown}\" does not exist"),
-        Err(_) if has_directory(path) => format!("cannot create the database \"{shown}\""),
+        Err(_) if has_directory(path) => {
+            let reason =
+                create_private(path).map_or_else(|error| format!(": {error}"), |_| String::new());
+            format!("cannot create the database \"{shown}\"{reason}")
+        }
         Err(_) => format!("the directory of the database \"{shown}\" does not exist"),
     }
 }
