@@ -35,7 +35,7 @@ pub async fn rate(
     let post_id = post.map(|post| post.id);
     let raters = (actor.member, member);
     let (settings, is_rated, oldest) = load_limits(tx, raters, post_id, events.now).await?;
-    let comment = comment(&rate, &settings, texts)?;
+    let comment = checked_comment(&rate, &settings, texts)?;
     if is_rated {
         let text = post.map_or(texts.member_rated, |_| texts.post_rated);
         return Err(BoardError::conflict(text));
@@ -92,20 +92,35 @@ async fn rater_and_forum(
         .await
 }
 
-/// Checks the points and returns the comment.
-fn comment<'a>(
+/// Checks the points and the comment, and returns the trimmed comment.
+fn checked_comment<'a>(
     rate: &'a NewRating,
     settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<&'a str> {
-    let limits = Limits {
-        points: settings.of(&MAX_POINTS),
-        negative: settings.of(&ALLOW_NEGATIVE),
-        empty_comment: settings.of(&ALLOW_EMPTY_COMMENT),
-        comment: settings.of(&BODY_MAX),
+    let max = settings.of(&MAX_POINTS);
+    let denial = match rate.points {
+        0 => Some(texts.points_zero.into()),
+        ..0 if !settings.of(&ALLOW_NEGATIVE) => Some(texts.negative_points.into()),
+        points if points.unsigned_abs() > max.into() => Some(fill(texts.too_many_points, max)),
+        _ => None,
     };
-    check_points(rate.points, limits, texts)?;
-    check_comment(&rate.comment, limits, texts)
+    if let Some(text) = denial {
+        return Err(BoardError::validation("points", text));
+    }
+    let comment = rate.comment.trim();
+    if settings.of(&ALLOW_EMPTY_COMMENT) && is_blank(comment) {
+        return Ok("");
+    }
+    let (missing, too_long) = (texts.comment_missing, texts.comment_too_long);
+    check_text(
+        "comment",
+        comment,
+        settings.of(&BODY_MAX),
+        missing,
+        too_long,
+    )?;
+    Ok(comment)
 }
 
 #[derive(Clone, Copy)]
@@ -192,35 +207,3 @@ const INSERT: [&str; 2] = [
     "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
     VALUES (:member, :rater, :post, :points, :comment, :at) RETURNING id",
 ];
-
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    pub points: u32,
-    pub negative: bool,
-    pub empty_comment: bool,
-    pub comment: u32,
-}
-
-fn check_points(points: i64, limits: Limits, texts: &Texts) -> BoardResult<()> {
-    let denial = match points {
-        0 => Some(texts.points_zero.into()),
-        ..0 if !limits.negative => Some(texts.negative_points.into()),
-        _ if points.unsigned_abs() > limits.points.into() => {
-            Some(fill(texts.too_many_points, limits.points))
-        }
-        _ => None,
-    };
-    denial.map_or(Ok(()), |text| Err(BoardError::validation("points", text)))
-}
-
-/// Trims and checks the comment.
-fn check_comment<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResult<&'a str> {
-    if limits.empty_comment && is_blank(text) {
-        return Ok("");
-    }
-    let missing = texts.comment_missing;
-    let too_long = texts.comment_too_long;
-    let text = text.trim();
-    check_text("comment", text, limits.comment, missing, too_long)?;
-    Ok(text)
-}
