@@ -97,36 +97,41 @@ pub struct RetryArgs {
 impl DeliveryCommand {
     pub async fn run(self, database: &BoardDatabase) -> BoardResult<Output> {
         let webhooks = database.webhooks();
+        let admin = WebhookAdmin::new(webhooks.clone(), &Environment::default());
+        let by = &audit::actor();
         match self {
             Self::List(args) => args.list(&webhooks).await,
             Self::Show { id } => show(&webhooks, &id).await,
-            Self::Retry(RetryArgs { id: Some(id), .. }) => retry(webhooks, &id).await,
+            Self::Retry(RetryArgs { id: Some(id), .. }) => retry(&webhooks, &admin, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
-                let admin = WebhookAdmin::new(webhooks, &Environment::default());
-                let actor = audit::actor();
-                let Some(endpoint) = endpoint else {
-                    let count = admin.retry_all_dead(&actor).await.map_err(refusal)?;
-                    let deliveries = counted(count, "dead delivery", "dead deliveries");
-                    return Output::message_if_changed(
-                        count > 0,
-                        format!("Queued {deliveries} again."),
-                        "There are no dead deliveries.".into(),
-                    );
+                let (retried, of, none) = match &endpoint {
+                    Some(id) => {
+                        let retried = admin.retry_dead(id, by).await;
+                        let retried = retried.map_err(|error| refusal_for(id, error));
+                        let none = format!("Endpoint {id} has no dead deliveries.");
+                        (retried, format!(" of endpoint {id}"), none)
+                    }
+                    None => {
+                        let retried = admin.retry_all_dead(by).await.map_err(refusal);
+                        let none = "There are no dead deliveries.".into();
+                        (retried, String::new(), none)
+                    }
                 };
-                let retried = admin.retry_dead(&endpoint, &actor).await;
-                let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
+                let count = retried?;
                 let deliveries = counted(count, "dead delivery", "dead deliveries");
-                Output::message_if_changed(
-                    count > 0,
-                    format!("Queued {deliveries} of endpoint {endpoint} again."),
-                    format!("Endpoint {endpoint} has no dead deliveries."),
-                )
+                let done = format!("Queued {deliveries}{of} again.");
+                Output::message_if_changed(count > 0, done, none)
             }
-            Self::Purge { state, older_than } => purge(webhooks, state, older_than).await,
+            Self::Purge { state, older_than } => {
+                let removed = admin.purge_deliveries(state, older_than, by).await;
+                let state = state.as_str();
+                let one = format!("{state} delivery");
+                let several = format!("{state} deliveries");
+                let deliveries = counted(removed.map_err(refusal)?, &one, &several);
+                Output::message(format_args!("Removed {deliveries}."))
+            }
             Self::Remove { id } => {
-                let admin = WebhookAdmin::new(webhooks, &Environment::default());
-                let removed = admin.remove_delivery(&id, &audit::actor()).await;
-                if removed.map_err(refusal)? {
+                if admin.remove_delivery(&id, by).await.map_err(refusal)? {
                     Output::message(format_args!("Removed delivery {id}."))
                 } else {
                     Err(not_found(&id))
@@ -187,24 +192,6 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
     Output::new(text, delivery)
 }
 
-/// Removes the deliveries in this state that were created before the given time.
-async fn purge(
-    webhooks: WebhookStores,
-    state: DeliveryState,
-    older_than: Duration,
-) -> BoardResult<Output> {
-    let admin = WebhookAdmin::new(webhooks, &Environment::default());
-    let actor = audit::actor();
-    let removed = admin
-        .purge_deliveries(state, older_than, &actor)
-        .await
-        .map_err(refusal)?;
-    let state = state.as_str();
-    let one = format!("{state} delivery");
-    let deliveries = counted(removed, &one, &format!("{state} deliveries"));
-    Output::message(format_args!("Removed {deliveries}."))
-}
-
 impl ListArgs {
     async fn list(self, webhooks: &WebhookStores) -> BoardResult<Output> {
         let mut filter = DeliveryFilter {
@@ -244,8 +231,11 @@ async fn disabled(webhooks: &WebhookStores) -> BoardResult<Vec<EndpointId>> {
     Ok(disabled.map(|endpoint| endpoint.id).collect())
 }
 
-async fn retry(webhooks: WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
-    let admin = WebhookAdmin::new(webhooks.clone(), &Environment::default());
+async fn retry(
+    webhooks: &WebhookStores,
+    admin: &WebhookAdmin,
+    id: &DeliveryId,
+) -> BoardResult<Output> {
     let retried = admin.retry_delivery(id, &audit::actor()).await;
     if retried.map_err(refusal)? {
         return Output::message(format_args!("Delivery {id} will be sent again."));
