@@ -121,22 +121,6 @@ fn completions_name_the_commands_of_the_shell() {
     }
 }
 
-#[test]
-fn entries_of_commands_name_the_user_of_the_process() {
-    let (directory, _) = ServerDirectory::with_demo_board();
-    directory.run_line("member ban bob", "");
-    let id = |option: &str| {
-        let output = Command::new("id").arg(option).output().unwrap().stdout;
-        String::from_utf8(output).unwrap().trim().to_owned()
-    };
-    let user = format!("uid {} ({})", id("-ru"), id("-run"));
-    let ban = &directory.run_line("audit list --json", "").json()[0];
-    let names = [&ban["target"], &ban["origin"], &ban["systemUser"]];
-    assert_eq!(names, ["bob", "command_line", &user]);
-    let text = directory.run_line("audit list", "").stdout;
-    assert!(text.contains(&format!("  system user {user}  ")), "{text}");
-}
-
 /// Runs shell commands at a terminal, and writes each input when its prompt appears. Returns what the terminal shows after
 /// the last prompt.
 fn run_at_terminal(directory: &ServerDirectory, line: &str, inputs: &[(&str, &str)]) -> String {

@@ -1,4 +1,5 @@
 //! The key that encrypts webhook secrets: its file, its fingerprint in the database, and the change to another key.
+//! `cases/keys.trycmd` has the refusals of another key.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -45,60 +46,6 @@ fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
     server.run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)));
     assert!(receiver.next().is_signed_with(endpoint_secret(&endpoint)));
     assert_eq!(fs::read(&file).unwrap(), key, "the key is created once");
-}
-
-#[test]
-fn every_program_refuses_another_key() {
-    let options = [ALLOW_PRIVATE, "--secret-key-file", "key"];
-    let server = Server::start(with_keys(ServerDirectory::new()), &options);
-    let endpoint = add_endpoint(&server, &Receiver::new(), "--secret-key-file key");
-    let id = endpoint_id(&endpoint);
-    let list = || server.run_ok("webhook list --json").json();
-    let before = list();
-    let other = "pass the file of the correct key with --secret-key-file";
-    let none = format!("no key was given; {other}");
-    for (options, reason) in [
-        ("", &*none),
-        (" --secret-key-file other", other),
-        (" --secret-key-file short", SHORT),
-        (" --secret-key-file none", "none"),
-    ] {
-        let serve = format!("--listen 127.0.0.1:0{options}");
-        server.run(&serve).assert_error(reason);
-        let worker = format!("worker{options}");
-        server.run(&worker).assert_error(reason);
-        for action in ["rotate", "disable", "ping"] {
-            let command = format!("webhook {action} {id}{options}");
-            server.run(&command).assert_error(reason);
-        }
-        let add = format!("webhook add --url https://receiver.example/{options}");
-        server.run(&add).assert_error(reason);
-    }
-    let remove = format!("webhook remove {id} --yes");
-    let with_other = format!("{remove} --secret-key-file other");
-    server.run(&with_other).assert_error(other);
-    assert_eq!(list(), before);
-    // Without a key file, an endpoint can be removed when the key is lost.
-    server.run_ok(&remove);
-}
-
-#[test]
-fn another_key_is_refused_before_migrations_are_applied() {
-    let key = ["--empty", "--secret-key-file", "key"];
-    let directory = Server::start(with_keys(ServerDirectory::new()), &key).stop();
-    let table = "forum_api_migrations";
-    directory.query(&format!(
-        "DELETE FROM {table} WHERE step = (SELECT max(step) FROM {table}) RETURNING CAST(step AS TEXT)"
-    ));
-    let steps = || {
-        directory.query(&format!(
-            "SELECT CAST(step AS TEXT) FROM {table} ORDER BY 1"
-        ))
-    };
-    let before = steps();
-    let refused = directory.run_line("--listen 127.0.0.1:0 --secret-key-file other", "");
-    refused.assert_error("pass the file of the correct key");
-    assert_eq!(steps(), before);
 }
 
 #[test]

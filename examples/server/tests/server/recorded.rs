@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use regex::Regex;
 use snapbox::{Assert, Data};
@@ -30,7 +31,6 @@ struct Session {
     /// Texts and their placeholders.
     names: Vec<(String, String)>,
     time: Regex,
-    user: Regex,
     /// The end of a column, whose width can depend on the user.
     gap: Regex,
 }
@@ -41,6 +41,12 @@ impl Session {
         let directory = match board {
             "# board: none" => ServerDirectory::in_sqlite(),
             "# board: empty" => Server::new(&["--empty", "--no-worker"]).stop(),
+            "# board: encrypted" => {
+                let directory = ServerDirectory::new();
+                fs::write(directory.path().join("key"), [7; 32]).unwrap();
+                let options = ["--empty", "--no-worker", "--secret-key-file", "key"];
+                Server::start(directory, &options).stop()
+            }
             "# board: demo" => {
                 let (directory, greeting) = ServerDirectory::with_demo_board();
                 let [password, token] = ["password", "token"].map(|key| &greeting[key]);
@@ -50,12 +56,17 @@ impl Session {
             }
             _ => panic!("expected a board, not {board}"),
         };
+        let id = |option: &str| {
+            let output = Command::new("id").arg(option).output().unwrap().stdout;
+            String::from_utf8(output).unwrap().trim().to_owned()
+        };
+        let user = format!("uid {} ({})", id("-ru"), id("-run"));
+        names.push((user, "[USER]".into()));
         let regex = |pattern| Regex::new(pattern).unwrap();
         Self {
             directory,
             names,
             time: regex(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?"),
-            user: regex(r"system user [^)]*\)"),
             gap: regex(r"(\S) {2,}"),
         }
     }
@@ -129,10 +140,9 @@ impl Session {
             text.replace(value, name)
         });
         let text = self.time.replace_all(&renamed, "[TIME]");
-        if !self.user.is_match(&text) {
+        if !text.contains("[USER]  ") {
             return text.into_owned();
         }
-        let text = self.user.replace_all(&text, "[USER]");
         self.gap.replace_all(&text, "$1  ").into_owned()
     }
 }
