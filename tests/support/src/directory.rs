@@ -81,14 +81,6 @@ impl ServerDirectory {
         names
     }
 
-    /// Returns the names of the files of a board that no process uses.
-    pub fn board_files(&self) -> &[&str] {
-        match self.postgres {
-            Some(_) => &[],
-            None => &["forum.db", "forum.db.key"],
-        }
-    }
-
     /// Adds `--database` to arguments without it.
     pub fn arguments(&self, arguments: &[&str]) -> Vec<String> {
         let named = arguments

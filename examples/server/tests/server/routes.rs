@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
+use forum_test_support::free_port;
 use http::HeaderName;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use crate::deliveries::{add_endpoint, endpoint_id};
 use crate::faults::call_tool;
 use crate::program::{Server, ServerDirectory};
 use crate::receiver::Receiver;
-use crate::start::unused_address;
 
 const OK: &str = r#"{"status":"ok"}"#;
 const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
@@ -340,7 +340,7 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     let server = Server::new(&["--token-budget", "2", "--allow-private-webhooks"]);
     let receiver = Receiver::new();
     let endpoint = add_endpoint(&server, &receiver, "");
-    let closed = unused_address();
+    let closed = format!("127.0.0.1:{}", free_port());
     let add = format!("webhook add --json --allow-private-webhooks --url http://{closed}/");
     let unreachable = server.run_ok(&add).json();
     for endpoint in [&unreachable, &endpoint] {
