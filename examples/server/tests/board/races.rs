@@ -309,32 +309,6 @@ fn polls_with_since_miss_nothing_on_nodes_with_different_clocks() {
 }
 
 #[test]
-fn concurrent_replies_are_numbered_in_the_order_of_their_ids() {
-    with_two_nodes(async |nodes| {
-        let threads = nodes.threads(2).await;
-        for _ in 0..4 {
-            let requests = nodes
-                .members
-                .iter()
-                .enumerate()
-                .map(|(number, member)| post(*member, &threads[number % 2], body("A reply")));
-            assert_eq!(nodes.statuses(requests.collect()).await, [(201, 12)].into());
-        }
-        for thread in &threads {
-            let (_, list) = nodes
-                .demo
-                .get("guest", &format!("{thread}?limit=100"))
-                .await;
-            let posts = list["items"].as_array().unwrap().iter();
-            let numbers = posts.clone().map(|post| post["number"].as_u64().unwrap());
-            assert!(numbers.eq(1..=25));
-            assert!(posts.map(|post| number(&post["postId"])).is_sorted());
-        }
-        nodes.assert_counters().await;
-    });
-}
-
-#[test]
 fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_author() {
     with_two_nodes(async |nodes| {
         let thread = nodes.thread(nodes.members[0], "One").await;

@@ -21,9 +21,12 @@ UNION ALL
 
 SELECT 'order of thread ' || thread_id
 FROM (
-    SELECT thread_id, number, lag(number) OVER (PARTITION BY thread_id ORDER BY created_at, id) AS earlier FROM post
+    SELECT
+        thread_id, number, id,
+        lag(number) OVER earlier AS earlier_number, lag(id) OVER earlier AS earlier_id
+    FROM post WINDOW earlier AS (PARTITION BY thread_id ORDER BY created_at, id)
 ) AS post
-WHERE number <= earlier
+WHERE number <= earlier_number OR id <= earlier_id
 
 UNION ALL
 
