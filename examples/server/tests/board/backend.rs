@@ -8,6 +8,7 @@ use forum_api::Language;
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::WebhookStores;
+use forum_api::store::postgres::deadpool_postgres::Pool;
 use forum_api::store::postgres::{LeaseClock, connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::webhook::{EncryptedSecret, Endpoint};
@@ -66,6 +67,14 @@ impl Storage {
             BoardDatabase::Postgres(database) => {
                 WebhookStores::in_postgres_with(&database.pool, LeaseClock::Caller)
             }
+        }
+    }
+
+    /// Returns the connections to Postgres. Panics if the database is in SQLite.
+    pub fn pool(&self) -> Pool {
+        match &self.database {
+            BoardDatabase::Sqlite(_) => panic!("the database is in SQLite"),
+            BoardDatabase::Postgres(database) => database.pool.clone(),
         }
     }
 

@@ -52,6 +52,11 @@ impl Demo {
         Self::in_storage(storage, language).await
     }
 
+    pub async fn in_postgres() -> Self {
+        let storage = Backend::Postgres.create_storage().await;
+        Self::in_storage(storage, Language::English).await
+    }
+
     /// Creates a demo board in this storage.
     pub async fn in_storage(storage: Storage, language: Language) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
@@ -76,10 +81,7 @@ impl Demo {
 
     /// Returns the connections to Postgres. Panics if the board is in SQLite.
     pub fn pool(&self) -> Pool {
-        match &self.storage.database {
-            BoardDatabase::Sqlite(_) => panic!("the board is in SQLite"),
-            BoardDatabase::Postgres(database) => database.pool.clone(),
-        }
+        self.storage.pool()
     }
 
     /// Returns a client with a token of this member with all scopes.

@@ -1,12 +1,10 @@
 //! Last-seen times, written in batches and without waiting for locks.
 
-use forum_api::Language;
 use forum_api::host::{Authorizer, RequestInfo};
 use forum_api::model::UserId;
 use forum_api::runtime::Clock;
 use serde_json::json;
 
-use crate::backend::Backend;
 use crate::demo::Demo;
 use crate::postgres::run_with_postgres;
 
@@ -39,8 +37,7 @@ async fn requests_do_not_write_last_seen_times() {
 #[test]
 fn last_seen_times_do_not_wait_for_commands() {
     run_with_postgres(async {
-        let storage = Backend::Postgres.create_storage().await;
-        let demo = Demo::in_storage(storage, Language::English).await;
+        let demo = Demo::in_postgres().await;
         let members = see_all_members(&demo).await;
         let command = demo.pool().get().await.unwrap();
         let lock = "BEGIN; UPDATE member SET reputation = 1 WHERE id = 1";

@@ -9,7 +9,6 @@ use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 use tokio::sync::Notify;
 
-use crate::backend::Backend;
 use crate::board::{ReferenceBoard, db, settings};
 use crate::demo::{Demo, body};
 use crate::postgres::{self, run_with_postgres};
@@ -131,8 +130,7 @@ async fn running_nodes_work_beside_the_expanded_schema_of_the_next_version() {
 /// A migration can change the type of a column while other nodes run.
 #[tokio::test(flavor = "multi_thread")]
 async fn statements_are_prepared_again_after_a_change_of_a_column() {
-    let storage = Backend::Postgres.create_storage().await;
-    let demo = Demo::in_storage(storage, Language::English).await;
+    let demo = Demo::in_postgres().await;
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let posts = demo.tea_posts_path().await;
     let client = demo.pool().get().await.unwrap();

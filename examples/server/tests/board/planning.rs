@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use forum_api::ApiSettings;
 use forum_api::test_util::TestApi;
-use forum_api::{ApiSettings, Language};
 
-use crate::backend::Backend;
 use crate::board::generate::ContentSize;
 use crate::board::settings;
 use crate::demo::{Demo, api_of};
@@ -149,8 +148,7 @@ struct RequestSender {
 
 impl RequestSender {
     async fn new() -> Self {
-        let storage = Backend::Postgres.create_storage().await;
-        let demo = Demo::in_storage(storage, Language::English).await;
+        let demo = Demo::in_postgres().await;
         demo.set(settings::POST_INTERVAL.key, "0").await;
         demo.sql("CREATE EXTENSION pg_stat_statements").await;
         let board = Arc::new(demo.board.clone());

@@ -191,8 +191,7 @@ async fn count_indexed(demo: &Demo) -> i64 {
 /// A restore of a backup leaves out ids, and so do operators.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_passes_over_gaps_between_ids() {
-    let storage = Backend::Postgres.create_storage().await;
-    let demo = Demo::in_storage(storage, Language::English).await;
+    let demo = Demo::in_postgres().await;
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let tea = demo.tea_posts_path().await;
     let client = demo.pool().get().await.unwrap();
@@ -212,8 +211,7 @@ async fn a_search_passes_over_gaps_between_ids() {
 /// The index contains a text up to the last word that ends within the limit. A longer first word is cut.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_is_cut_for_the_index_ends_at_a_word() {
-    let storage = Backend::Postgres.create_storage().await;
-    let demo = Demo::in_storage(storage, Language::English).await;
+    let demo = Demo::in_postgres().await;
     let pool = demo.pool();
     let texts = (
         prop::collection::vec("[a-c\u{e9}\u{8336}\u{20000}]{1,9}", 0..40),

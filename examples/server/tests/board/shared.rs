@@ -51,14 +51,12 @@ async fn hold_write(database: BoardDatabase, mut ended: watch::Receiver<bool>) -
 fn a_dropped_transaction_is_rolled_back() {
     run_with_postgres(async {
         let storage = Backend::Postgres.create_storage().await;
-        let BoardDatabase::Postgres(postgres) = &storage.database else {
-            panic!("the board is in Postgres");
-        };
-        postgres.pool.resize(1);
-        drop(postgres.pool.get().await.unwrap());
+        let pool = storage.pool();
+        pool.resize(1);
+        drop(pool.get().await.unwrap());
         let write = storage.database.write(|tx| Box::pin(delete_sessions(tx)));
         assert!(write.now_or_never().is_none());
-        let client = postgres.pool.get().await.unwrap();
+        let client = pool.get().await.unwrap();
         // A transaction cannot run it.
         client.batch_execute("VACUUM session").await.unwrap();
     });
@@ -85,10 +83,7 @@ fn migrations_have_no_statement_timeout() {
 fn connections_that_refuse_writes_are_closed() {
     run_with_postgres(async {
         let storage = Backend::Postgres.create_storage().await;
-        let BoardDatabase::Postgres(postgres) = &storage.database else {
-            panic!("the board is in Postgres");
-        };
-        let pool = &postgres.pool;
+        let pool = storage.pool();
         for is_background in [false, true] {
             let clients = [pool.get().await.unwrap(), pool.get().await.unwrap()];
             for client in clients {

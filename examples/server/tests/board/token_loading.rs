@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use forum_api::ApiSettings;
-use forum_api::Language;
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, SeededRandom};
 use forum_api::scope::Surface;
 use forum_api::test_util::audit_entry;
 use forum_api::token::{PlainToken, TokenRequest, issue_token};
 
-use crate::backend::Backend;
 use crate::board::access::actor::LOAD_TOKEN;
 use crate::board::db::{BoardDatabase, named_params};
 use crate::demo::{Demo, api_of};
@@ -34,16 +32,7 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
         demo.board.flush_last_seen().await;
         assert_eq!(demo.query_value::<i64>(SEEN).await, seen, "{path}");
     }
-    demo.board
-        .write(|tx, _| {
-            Box::pin(async move {
-                Ok(tx
-                    .execute_batch("UPDATE member SET last_seen_at = NULL")
-                    .await?)
-            })
-        })
-        .await
-        .unwrap();
+    demo.sql("UPDATE member SET last_seen_at = NULL").await;
     let now = demo.clock.now();
     let entry = audit_entry();
     assert!(stores.tokens.revoke(&lookup, now, &entry).await.unwrap());
@@ -56,12 +45,8 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
 #[test]
 fn the_statement_searches_indexes_of_postgres() {
     run_with_postgres(async {
-        let demo =
-            Demo::in_storage(Backend::Postgres.create_storage().await, Language::English).await;
-        let BoardDatabase::Postgres(database) = demo.database() else {
-            panic!("the database is in SQLite");
-        };
-        let client = database.pool.get().await.unwrap();
+        let demo = Demo::in_postgres().await;
+        let client = demo.pool().get().await.unwrap();
         let statement = named_params(&[&LOAD_TOKEN[1]]);
         // Tables of a few rows are otherwise scanned.
         let prepare = format!(
