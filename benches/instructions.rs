@@ -16,12 +16,12 @@ use std::{env, fs, io};
 use axum::body::Body;
 use forum_api::mcp::McpServer;
 use forum_api::model::{Timestamp, UserId};
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::Surface;
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::test_util::audit_entry;
-use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ApiSettings, ForumApi, Language};
+use forum_benches::fixture::issue;
+use forum_benches::measurements::count_instructions;
 use forum_server::board::demo;
 use forum_server::board::generate::{self, ContentSize, words};
 use forum_server::board::{ReferenceBoard, db::BoardDatabase};
@@ -114,16 +114,7 @@ async fn fill(path: &str) -> String {
     generate::run(&board, amount, 1, audit_entry(), |_| ())
         .await
         .unwrap();
-    let scopes: Vec<_> = Surface::Full.scopes().collect();
-    let wanted = TokenRequest::new(&owner, &scopes).label("bench");
-    let tokens = board.stores().tokens;
-    let now = SystemClock.now();
-    let token = issue_token(&*tokens, &OsRandom, Surface::Full, wanted, now)
-        .await
-        .unwrap()
-        .0
-        .expose_secret()
-        .to_owned();
+    let token = issue(&*board.stores().tokens, &owner).await;
     // Writes everything to the file, which is copied.
     database.close().await;
     token
@@ -264,25 +255,10 @@ fn count(request: &str, database: &str, token: &str) -> u64 {
         let copy = TempDir::new().unwrap();
         let path = copy.path().join("forum.db");
         fs::copy(database, &path).unwrap();
-        let output = Command::new("valgrind")
-            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .arg(env::current_exe().unwrap())
-            .envs(COUNTED.into_iter().zip([
-                request,
-                &count.to_string(),
-                path.to_str().unwrap(),
-                token,
-            ]))
-            .output()
-            .expect("valgrind counts instructions");
-        let is_success = output.status.success();
-        let output = String::from_utf8(output.stderr).unwrap();
-        assert!(is_success, "{output}");
-        let collected: Option<u64> = output
-            .split("Collected : ")
-            .nth(1)
-            .and_then(|rest| rest.lines().next()?.trim().parse().ok());
-        collected.unwrap_or_else(|| panic!("{output}"))
+        let count = count.to_string();
+        let values = [request, &count, path.to_str().unwrap(), token];
+        let counted = count_instructions(&[], COUNTED.into_iter().zip(values));
+        counted.expect("valgrind counts instructions")
     });
     let instructions = (of_many - of_few) / (many - few);
     println!("{request}: {instructions}");

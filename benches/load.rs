@@ -10,11 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::model::UserId;
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::store::postgres::connect;
-use forum_api::token::{TokenRequest, issue_token};
+use forum_benches::fixture::issue;
 use forum_benches::measurements::{Goal, Row, Samples, number, percentiles};
 use forum_server::board::generate::words;
 use forum_test_support::cluster::Cluster;
@@ -142,14 +140,9 @@ impl Content {
 
 async fn issue_tokens(cluster: &Cluster, members: &[i64]) -> Vec<String> {
     let store = Stores::in_postgres(&connect(&cluster.database.url(), 1).unwrap()).tokens;
-    let scopes: Vec<_> = Surface::Full.scopes().collect();
     let mut tokens = Vec::new();
     for member in members {
-        let owner = UserId::from(*member);
-        let request = TokenRequest::new(&owner, &scopes);
-        let now = SystemClock.now();
-        let issued = issue_token(&store, &OsRandom, Surface::Full, request, now).await;
-        tokens.push(issued.unwrap().0.expose_secret().to_owned());
+        tokens.push(issue(&*store, &UserId::from(*member)).await);
     }
     tokens
 }

@@ -10,11 +10,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 use std::env;
 use std::hint::black_box;
-use std::process::Command;
 use std::time::Instant;
 
 use bytes::Bytes;
-use forum_benches::measurements::{Goal, ROUNDS, Row, Samples};
+use forum_benches::measurements::{self, Goal, ROUNDS, Row, Samples};
 use forum_benches::static_board::{BenchFixture, body};
 use http::Request;
 use http_body_util::Empty;
@@ -69,23 +68,12 @@ fn micros<T, R>(make: impl Fn() -> T, work: impl Fn(T) -> R) -> f64 {
 
 /// Runs this program under callgrind and counts the instructions of [`answer_each`].
 fn count_instructions() {
-    let counted = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg("--toggle-collect=*answer_each*")
-        .arg(env::current_exe().unwrap())
-        .env(COUNTED, "")
-        .output();
-    let Ok(counted) = counted else {
+    let Ok(sum) =
+        measurements::count_instructions(&["--toggle-collect=*answer_each*"], [(COUNTED, "")])
+    else {
         println!("skipped: instructions of a request, since valgrind is not installed");
         return;
     };
-    let output = String::from_utf8(counted.stderr).unwrap();
-    let line = output.split("Collected : ").nth(1);
-    let sum: f64 = line
-        .and_then(|rest| rest.lines().next()?.trim().parse().ok())
-        // A program without symbols has no such function.
-        .filter(|sum| *sum > 0.0)
-        .unwrap_or_else(|| panic!("{output}"));
     Row {
         what: WHAT,
         unit: "instructions",
@@ -94,7 +82,7 @@ fn count_instructions() {
         cause: "callgrind counts the token's SHA-256 without the special instructions of the processor (3,400); copies \
             of memory and the response headers take 2,400 each, every other step at most 5 %",
     }
-    .write(&Samples::from_iter([sum / BATCH as f64]));
+    .write(&Samples::from_iter([sum as f64 / BATCH as f64]));
 }
 
 #[inline(never)]

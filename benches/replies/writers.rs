@@ -4,11 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use forum_api::model::UserId;
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::Surface;
-use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ApiSettings, ForumApi};
-use forum_benches::fixture::BenchFixture;
+use forum_benches::fixture::{BenchFixture, issue};
 use forum_server::board::access::groups::{Group, Groups};
 use forum_server::board::forums::{self, ForumInsert};
 use forum_server::board::{accounts, settings};
@@ -46,12 +43,7 @@ impl Writers {
         let board = Arc::new(fixture.board.clone());
         let mut tokens = Vec::new();
         for member in members(fixture).await {
-            let scopes: Vec<_> = Surface::Full.scopes().collect();
-            let wanted = TokenRequest::new(&member, &scopes);
-            let store = &*stores.tokens;
-            let now = SystemClock.now();
-            let issued = issue_token(store, &OsRandom, Surface::Full, wanted, now).await;
-            tokens.push(issued.unwrap().0.expose_secret().to_owned());
+            tokens.push(issue(&*stores.tokens, &member).await);
         }
         let mut settings = ApiSettings::default();
         settings.token_budget.units = u32::MAX;

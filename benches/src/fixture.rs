@@ -5,9 +5,11 @@ use std::sync::Arc;
 use forum_api::audit::AuditActor;
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock as _, OsRandom, SystemClock};
-use forum_api::store::WebhookStores;
+use forum_api::scope::Surface;
 use forum_api::store::postgres::{connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
+use forum_api::store::{TokenStore, WebhookStores};
+use forum_api::token::{TokenRequest, issue_token};
 use forum_api::webhook::{
     AllowedAddresses, Event, EventMeta, HttpTransport, HttpTransportSettings, Topic, TopicSet,
 };
@@ -129,6 +131,15 @@ async fn open(url: &str) -> BoardDatabase {
             pool.into()
         }
     }
+}
+
+/// Issues a token of this owner with all scopes.
+pub async fn issue(tokens: &dyn TokenStore, owner: &UserId) -> String {
+    let scopes: Vec<_> = Surface::Full.scopes().collect();
+    let wanted = TokenRequest::new(owner, &scopes).label("bench");
+    let now = SystemClock.now();
+    let issued = issue_token(tokens, &OsRandom, Surface::Full, wanted, now).await;
+    issued.unwrap().0.expose_secret().to_owned()
 }
 
 /// An event of 1 KB.

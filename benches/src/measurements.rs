@@ -2,7 +2,8 @@
 
 use std::env;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::process::Command;
 use std::time::Duration;
 
 /// Number of rounds of a benchmark.
@@ -77,6 +78,33 @@ pub fn percentiles<const N: usize>(mut times: Vec<Duration>, percents: [f64; N])
         let index = (times.len() - 1) as f64 * percent / 100.0;
         times[index as usize].as_secs_f64() * 1e3
     })
+}
+
+/// Runs this program under callgrind, with these options of callgrind and these environment variables. Returns the
+/// number of instructions that callgrind counts.
+///
+/// # Errors
+/// If valgrind is not installed.
+pub fn count_instructions<'a>(
+    options: &[&str],
+    variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> io::Result<u64> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .args(options)
+        .arg(env::current_exe()?)
+        .envs(variables)
+        .output()?;
+    let is_success = output.status.success();
+    let output = String::from_utf8(output.stderr).unwrap();
+    assert!(is_success, "{output}");
+    let collected = output
+        .split("Collected : ")
+        .nth(1)
+        .and_then(|rest| rest.lines().next()?.trim().parse().ok())
+        // A program without symbols has no function whose instructions are counted.
+        .filter(|count| *count > 0);
+    Ok(collected.unwrap_or_else(|| panic!("{output}")))
 }
 
 /// Goal of a figure.
