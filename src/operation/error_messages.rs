@@ -133,7 +133,10 @@ const GERMAN: &[(&str, &str)] = &[
     (Expected::TIMESTAMP.as_str(), "eine Zeitangabe nach RFC 3339, zum Beispiel 2026-01-31T12:00:00Z"),
     (Expected::USER_REF.as_str(), "eine userId oder @username"),
     (Expected::WHOLE_NUMBER.as_str(), "eine ganze Zahl"),
-    (Expected::WHOLE_SURROGATE_PAIRS.as_str(), "Texte ohne die Hälfte eines Surrogatpaars"),
+    (Expected::WHOLE_SURROGATE_PAIRS.as_str(), "ein Inhalt ohne halbe Surrogatpaare"),
     ("a post of this thread", "ein Beitrag dieses Themas"),
+    ("a text, a number, true or false", "ein Text, eine Zahl, true oder false"),
+    ("an id", "eine ID"),
     ("exactly one", "genau einer"),
+    ("shorter arguments", "kürzere Argumente"),
 ];

@@ -8,7 +8,7 @@ use http::request::Parts;
 use sha2::{Digest, Sha256};
 
 use super::error::{ApiError, ApiResult, IdempotencyConflict};
-use super::extract::error::{InputError, InputResult};
+use super::extract::error::{InputError, InputErrorKind, InputResult};
 use super::response::ApiResponse;
 use super::services::Services;
 use crate::error_chain::ErrorChain;
@@ -40,11 +40,10 @@ pub(crate) fn parse_key(headers: &HeaderMap) -> InputResult<Option<String>> {
     let is_valid = |key: &&str| {
         (1..=64).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
     };
-    let key = value
-        .to_str()
-        .ok()
-        .filter(is_valid)
-        .filter(|_| values.next().is_none());
+    if values.next().is_some() {
+        return Err(InputError::new(HEADER, InputErrorKind::Repeated));
+    }
+    let key = value.to_str().ok().filter(is_valid);
     key.map(|key| Some(key.to_owned()))
         .ok_or_else(|| InputError::expected(HEADER, Expected::IDEMPOTENCY_KEY))
 }

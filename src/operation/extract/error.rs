@@ -48,12 +48,12 @@ impl InputError {
     }
 
     /// Returns the name, or `?` if the response must not contain the name: if it is empty or longer than 64 characters,
-    /// contains a character that no field name contains, or looks like a secret.
+    /// contains markup or unprintable characters, or looks like a secret.
     pub(crate) fn safe_name(&self) -> &str {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
-        let is_short = (1..=64).contains(&self.name.len());
+        let is_plain = |letter: char| letter.is_alphanumeric() || "_-.[]$@:/ ".contains(letter);
+        let is_short = (1..=64).contains(&self.name.chars().count());
         let is_secret = self.name.contains("_pat_") || self.name.contains("whsec_");
-        if is_short && self.name.bytes().all(is_plain) && !is_secret {
+        if is_short && self.name.chars().all(is_plain) && !is_secret {
             &self.name
         } else {
             "?"

@@ -32,10 +32,12 @@ impl From<BodyError> for InputError {
 /// Checks that there is exactly one `content-type`, and that it is `application/json`.
 pub(crate) fn require_json(headers: &HeaderMap) -> InputResult<()> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
-    if types.next().is_some_and(is_json) && types.next().is_none() {
-        return Ok(());
-    }
-    Err(InputError::expected("content-type", Expected::JSON_TYPE))
+    let kind = match (types.next(), types.next()) {
+        (Some(_), Some(_)) => InputErrorKind::Repeated,
+        (Some(one), None) if is_json(one) => return Ok(()),
+        _ => InputErrorKind::Expected(Expected::JSON_TYPE.into()),
+    };
+    Err(InputError::new("content-type", kind))
 }
 
 /// Returns `true` if a string of a JSON text contains half of a surrogate pair, such as `\ud83d` without its second
@@ -87,6 +89,10 @@ impl<'a> InputValue<'a> {
         let parameter = |(name, value): (&'a str, &'a str)| {
             let error = |name: &str| InputError::expected(name, Expected::PERCENT_ENCODING);
             let name = form_decode(name).ok_or_else(|| error("query"))?;
+            if name.contains(FORBIDDEN_CHARS) {
+                let expected = Expected::TEXT_WITHOUT_NUL_OR_BOM;
+                return Err(InputError::expected("query", expected));
+            }
             let value = form_decode(value).ok_or_else(|| error(&name))?;
             Ok((name, Self::Parameter(value)))
         };
