@@ -11,10 +11,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::message::HALF_PAIR;
 use super::tool::{IDEMPOTENCY_KEY, Tool};
-use crate::model::json_text;
-use crate::operation::InputValue;
+use crate::model::{Expected, json_text};
+use crate::operation::extract::error::InputErrorKind;
+use crate::operation::{InputError, InputResult, InputValue};
 
 /// Characters to encode in a path segment or a query.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -85,44 +85,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// Error of an argument, as a sentence for the client. It contains no value of the client.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum ArgumentError {
-    /// A path variable is missing.
-    Missing(&'static str),
-    /// A path variable or the idempotency key is repeated.
-    Repeated(&'static str),
-    /// A path variable cannot be a segment of a path.
-    NoSegment(&'static str),
-    /// The idempotency key cannot be a header.
-    NoKey,
-    /// A path variable or query parameter is a list or an object.
-    NoScalar,
-    /// A path variable or query parameter contains half of a surrogate pair.
-    HalfPair,
-    /// The arguments do not fit in the URI of a request.
-    TooLong,
-}
-
-impl fmt::Display for ArgumentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(name) => write!(f, "{name}: a required argument is missing"),
-            Self::Repeated(name) => write!(f, "{name}: the argument is repeated"),
-            Self::NoSegment(name) => write!(f, "{name}: expected an id"),
-            Self::NoKey => write!(
-                f,
-                "{IDEMPOTENCY_KEY}: expected 1 to 64 visible ASCII characters"
-            ),
-            Self::NoScalar => f.write_str(
-                "arguments: expected a string, number or boolean for each path variable and parameter",
-            ),
-            Self::HalfPair => f.write_str(HALF_PAIR),
-            Self::TooLong => f.write_str("arguments: the arguments are too long"),
-        }
-    }
-}
-
 impl Tool {
     /// Converts the head of the client's request and the arguments to the request of the tool's operation.
     pub(super) fn request(
@@ -130,7 +92,7 @@ impl Tool {
         base_path: &str,
         mut head: Parts,
         Arguments(mut arguments): Arguments<'_>,
-    ) -> Result<(Parts, Bytes), ArgumentError> {
+    ) -> InputResult<(Parts, Bytes)> {
         let mut uri = base_path.to_owned();
         self.write_path(&mut uri, &mut arguments)?;
         let key = if self.accepts_idempotency_key() {
@@ -139,7 +101,8 @@ impl Tool {
             None
         };
         if let Some(key) = key {
-            let key = HeaderValue::from_str(&scalar(key)?).map_err(|_| ArgumentError::NoKey)?;
+            let key = HeaderValue::from_str(&scalar(IDEMPOTENCY_KEY, key)?)
+                .map_err(|_| InputError::expected(IDEMPOTENCY_KEY, Expected::IDEMPOTENCY_KEY))?;
             // The API refuses two different keys.
             if head.headers.get(IDEMPOTENCY_KEY_HEADER) != Some(&key) {
                 head.headers.append(IDEMPOTENCY_KEY_HEADER, key);
@@ -154,7 +117,8 @@ impl Tool {
             write_query(&mut uri, &arguments)?;
             Bytes::new()
         };
-        head.uri = Uri::try_from(uri).map_err(|_| ArgumentError::TooLong)?;
+        head.uri = Uri::try_from(uri)
+            .map_err(|_| InputError::expected("arguments", "shorter arguments"))?;
         head.method = self.method.clone();
         Ok((head, body))
     }
@@ -164,16 +128,18 @@ impl Tool {
         &self,
         uri: &mut String,
         arguments: &mut Vec<(Cow<'_, str>, &RawValue)>,
-    ) -> Result<(), ArgumentError> {
+    ) -> InputResult<()> {
         let mut variables = self.variables.iter();
         for (index, part) in self.path.split(['{', '}']).enumerate() {
             // The parts are alternately fixed and variable.
             if index % 2 == 0 {
                 uri.push_str(part);
             } else if let Some(name) = variables.next() {
-                let value = scalar(take(arguments, name)?.ok_or(ArgumentError::Missing(name))?)?;
+                let value = take(arguments, name)?
+                    .ok_or_else(|| InputError::new(*name, InputErrorKind::Missing))?;
+                let value = scalar(name, value)?;
                 if value.is_empty() || value.contains('/') {
-                    return Err(ArgumentError::NoSegment(name));
+                    return Err(InputError::expected(*name, "an id"));
                 }
                 uri.extend(utf8_percent_encode(&value, ENCODED));
             }
@@ -186,25 +152,28 @@ impl Tool {
 fn take<'a>(
     arguments: &mut Vec<(Cow<'_, str>, &'a RawValue)>,
     name: &'static str,
-) -> Result<Option<&'a RawValue>, ArgumentError> {
+) -> InputResult<Option<&'a RawValue>> {
     let Some(index) = arguments.iter().position(|(one, _)| one == name) else {
         return Ok(None);
     };
     let (_, value) = arguments.swap_remove(index);
     if arguments.iter().any(|(one, _)| one == name) {
-        return Err(ArgumentError::Repeated(name));
+        return Err(InputError::new(name, InputErrorKind::Repeated));
     }
     Ok(Some(value).filter(|value| value.get() != "null"))
 }
 
 /// Returns the text of a string, a number or a boolean. A whole number is written without fraction and exponent.
-fn scalar(value: &RawValue) -> Result<Cow<'_, str>, ArgumentError> {
+fn scalar<'a>(name: &str, value: &'a RawValue) -> InputResult<Cow<'a, str>> {
     let text = value.get();
     match text.as_bytes().first() {
         Some(b'"') => serde_json::from_str(text)
             .map(|Text(text)| text)
-            .map_err(|_| ArgumentError::HalfPair),
-        Some(b'[' | b'{') => Err(ArgumentError::NoScalar),
+            .map_err(|_| InputError::expected(name, Expected::WHOLE_SURROGATE_PAIRS)),
+        Some(b'[' | b'{') => Err(InputError::expected(
+            name,
+            "a text, a number, true or false",
+        )),
         Some(b'-' | b'0'..=b'9') if text.contains(['.', 'e', 'E']) => {
             let number = InputValue::from_json(text.as_bytes()).ok();
             let whole = number.and_then(|number| number.whole_number());
@@ -215,10 +184,7 @@ fn scalar(value: &RawValue) -> Result<Cow<'_, str>, ArgumentError> {
 }
 
 /// Appends the arguments as query parameters. Omits those that are null.
-fn write_query(
-    uri: &mut String,
-    arguments: &[(Cow<'_, str>, &RawValue)],
-) -> Result<(), ArgumentError> {
+fn write_query(uri: &mut String, arguments: &[(Cow<'_, str>, &RawValue)]) -> InputResult<()> {
     let mut separator = '?';
     for (name, value) in arguments {
         if value.get() == "null" {
@@ -227,7 +193,7 @@ fn write_query(
         uri.push(separator);
         uri.extend(utf8_percent_encode(name, ENCODED));
         uri.push('=');
-        uri.extend(utf8_percent_encode(&scalar(value)?, ENCODED));
+        uri.extend(utf8_percent_encode(&scalar(name, value)?, ENCODED));
         separator = '&';
     }
     Ok(())

@@ -14,7 +14,7 @@ const COMPONENTS: &str = "#/components/schemas/";
 const DEFINITIONS: &str = "#/$defs/";
 
 /// Keywords that add no information for a model, or that the API itself checks.
-const OMITTED: [&str; 4] = ["examples", "format", "pattern", "writeOnly"];
+const OMITTED: [&str; 5] = ["examples", "format", "pattern", "writeOnly", NULL_REMOVES];
 
 /// The OpenAPI document of the service.
 #[derive(Clone, Copy)]
@@ -161,7 +161,7 @@ impl Document<'_> {
     }
 }
 
-/// Removes null from the schemas of fields that it does not change, because some clients do not accept it in a schema.
+/// Removes null from the schemas of fields, because some clients do not accept it in a schema.
 fn remove_nulls(schema: &mut Value) {
     match schema {
         Value::Array(schemas) => schemas.iter_mut().for_each(remove_nulls),
@@ -170,12 +170,7 @@ fn remove_nulls(schema: &mut Value) {
                 .get_mut("properties")
                 .and_then(Value::as_object_mut);
             for field in fields.into_iter().flat_map(Map::values_mut) {
-                let marker = field
-                    .as_object_mut()
-                    .and_then(|field| field.remove(NULL_REMOVES));
-                if marker.is_none() {
-                    *field = strip_null(field.take());
-                }
+                *field = strip_null(field.take());
             }
             keywords.values_mut().for_each(remove_nulls);
         }

@@ -360,7 +360,7 @@ impl Server {
         };
         let base_path = &self.api.0.settings.base_path;
         let request = tool.request(base_path, head.clone(), arguments);
-        request.map_err(|error| error.to_string())
+        request.map_err(|error| self.api.0.services.error_messages.render(&error))
     }
 }
 
