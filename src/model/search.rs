@@ -40,7 +40,7 @@ pub struct SearchHit {
     pub author: Option<Author>,
     /// Creation time of the post.
     pub created_at: Timestamp,
-    /// Plain text around the match.
+    /// Plain text around the match, or the beginning of the post.
     pub excerpt: String,
     /// Relevance; higher is better.
     ///
