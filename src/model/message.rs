@@ -165,6 +165,7 @@ pub struct MessageFilter {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("required" = ["to", "subject", "body"]))]
+#[schemars(rename = "MessageInput")]
 #[non_exhaustive]
 pub struct NewMessage {
     /// The recipients, at least one. A recipient that is named twice counts once. [`UserRef::partition`] separates ids

@@ -159,6 +159,7 @@ const EXAMPLE_CLOSING_TIME: Timestamp = Timestamp::from_millis(4_102_444_800_000
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("required" = ["question", "options"]))]
+#[schemars(rename = "PollInput")]
 #[non_exhaustive]
 pub struct NewPoll {
     /// The question. The board rejects a missing or empty question.
@@ -197,6 +198,7 @@ fn one() -> i64 {
 /// Body of `POST /polls/{pollId}/votes`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "VoteInput")]
 #[non_exhaustive]
 pub struct NewVote {
     /// Options to vote for: from 1 to `maxChoices`, without repetition.

@@ -303,6 +303,7 @@ pub struct PostFilter {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("required" = ["body"]))]
+#[schemars(rename = "PostInput")]
 #[non_exhaustive]
 pub struct NewPost {
     /// The source markup. The board rejects a missing or empty text.

@@ -72,6 +72,7 @@ impl Rating {
 /// Body of `POST /members/{userId}/reputation`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "RatingInput")]
 #[non_exhaustive]
 pub struct NewRating {
     /// Points, not 0; the board's settings limit them.

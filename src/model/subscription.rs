@@ -133,7 +133,7 @@ impl NewSubscription {
 /// Body of `POST /subscriptions`.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "NewSubscription")]
+#[schemars(rename = "SubscriptionInput")]
 struct NewSubscriptionBody {
     /// Kind of the target.
     target: SubscriptionTargetKind,

@@ -160,6 +160,7 @@ pub struct ThreadFilter {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("required" = ["title", "body"]))]
+#[schemars(rename = "ThreadInput")]
 #[non_exhaustive]
 pub struct NewThread {
     /// The title. The board rejects a missing or empty title.

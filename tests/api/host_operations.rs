@@ -389,12 +389,12 @@ async fn the_document_describes_the_operations_and_scopes_of_a_host() {
 
 /// A body with the name of a schema of the library.
 #[derive(Deserialize, Serialize, JsonSchema)]
-#[serde(rename = "Post", deny_unknown_fields)]
-struct StarredPost {
+#[serde(rename = "Author", deny_unknown_fields)]
+struct StarredAuthor {
     stars: u8,
 }
 
-impl Body for StarredPost {
+impl Body for StarredAuthor {
     fn example() -> Self {
         Self { stars: 5 }
     }
@@ -428,7 +428,7 @@ async fn a_schema_of_a_hosts_body_does_not_replace_a_schema_of_a_response() {
     let operations = vec![
         Operation::post("/x/stars", "addStars", scope)
             .summary("Adds stars.")
-            .no_content(&links, |_, _: &Caller, (), Json(_): Json<StarredPost>| {
+            .no_content(&links, |_, _: &Caller, (), Json(_): Json<StarredAuthor>| {
                 Box::pin(async { Ok(()) })
             }),
         Operation::put("/x/labels", "setLabels", scope)
@@ -444,11 +444,11 @@ async fn a_schema_of_a_hosts_body_does_not_replace_a_schema_of_a_response() {
     let plain = Server::new().api.openapi();
     let document = with_operations(operations).api.openapi();
     let schemas = &document["components"]["schemas"];
-    assert_eq!(schemas["Post"], plain["components"]["schemas"]["Post"]);
+    assert_eq!(schemas["Author"], plain["components"]["schemas"]["Author"]);
     let stars = &document["paths"]["/x/stars"]["post"]["requestBody"]["content"]["application/json"]
         ["schema"]["$ref"];
-    assert_eq!(stars, "#/components/schemas/PostInput");
-    assert!(schemas["PostInput"]["properties"]["stars"].is_object());
+    assert_eq!(stars, "#/components/schemas/AuthorInput");
+    assert!(schemas["AuthorInput"]["properties"]["stars"].is_object());
     assert_eq!(schemas["Labels"]["required"][0], "names");
     assert!(schemas["LabelsInput"].get("required").is_none());
     for (schema, labels) in [("LabelledInput", "LabelsInput"), ("Labelled", "Labels")] {
@@ -901,7 +901,7 @@ struct Tags {
 
 /// Fields with the name of a schema of the library.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename = "NewPost", deny_unknown_fields)]
+#[serde(rename = "PostInput", deny_unknown_fields)]
 struct Stars {
     #[expect(dead_code, reason = "only the schema is used")]
     stars: u8,
@@ -1033,8 +1033,8 @@ async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
     server.expect(other.bearer(&alice), BAD_REQUEST).await;
     let schemas = &server.api.openapi()["components"]["schemas"];
     assert_eq!(
-        schemas["NewPost"]["properties"]["extra"]["$ref"],
+        schemas["PostInput"]["properties"]["extra"]["$ref"],
         "#/components/schemas/Tags"
     );
-    assert!(schemas["NewThread"]["properties"].get("extra").is_none());
+    assert!(schemas["ThreadInput"]["properties"].get("extra").is_none());
 }

@@ -29,9 +29,9 @@ type RoundTrip = fn(&Value) -> Value;
 const TYPES: &[(&str, RoundTrip)] = &[
     ("ForumList", round_trip::<ForumList>), ("Me", round_trip::<Me>), ("Member", round_trip::<Member>),
     ("Message", round_trip::<Message>), ("MessageSummaryPage", round_trip::<CursorPage<MessageSummary>>),
-    ("NewMessage", round_trip::<NewMessage>), ("NewPost", round_trip::<NewPost>), ("NewRating", round_trip::<NewRating>),
-    ("NewSubscription", round_trip::<NewSubscription>), ("NewThread", round_trip::<NewThread>),
-    ("NewVote", round_trip::<NewVote>), ("Poll", round_trip::<Poll>), ("PollUpdate", round_trip::<PollUpdate>),
+    ("MessageInput", round_trip::<NewMessage>), ("PostInput", round_trip::<NewPost>), ("RatingInput", round_trip::<NewRating>),
+    ("SubscriptionInput", round_trip::<NewSubscription>), ("ThreadInput", round_trip::<NewThread>),
+    ("VoteInput", round_trip::<NewVote>), ("Poll", round_trip::<Poll>), ("PollUpdate", round_trip::<PollUpdate>),
     ("Post", round_trip::<Post>), ("PostPage", round_trip::<CursorPage<Post>>),
     ("PostUpdate", round_trip::<PostUpdate>), ("Rating", round_trip::<Rating>),
     ("SearchHitPage", round_trip::<CursorPage<SearchHit>>), ("Subscription", round_trip::<Subscription>),

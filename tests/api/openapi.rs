@@ -227,6 +227,19 @@ fn the_protocol_lists_all_codes_scopes_and_topics() {
     }
 }
 
+/// Clients in Go have a function `NewPost` for a schema `Post`.
+#[test]
+fn no_schema_has_the_name_of_a_constructor_of_another() {
+    let document = document(Surface::Full);
+    let schemas = schemas(&document);
+    let is_constructor = |name: &str| {
+        let constructed = name.strip_prefix("New");
+        constructed.is_some_and(|constructed| schemas.contains_key(constructed))
+    };
+    let found: Vec<_> = schemas.keys().filter(|name| is_constructor(name)).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
 /// A property with the name of its schema would shadow the schema in languages that use the same name for a variable
 /// and a type. If an optional field had a default, a generated client would always send the field.
 #[test]
@@ -238,7 +251,7 @@ fn properties_have_no_default_and_not_the_name_of_their_schema() {
             assert!(property.get("default").is_none(), "{name}.{field}");
         }
     }
-    let subscribe = &schemas(&document)["NewPost"]["properties"]["subscribe"];
+    let subscribe = &schemas(&document)["PostInput"]["properties"]["subscribe"];
     let description = subscribe["description"].as_str().unwrap();
     assert!(description.ends_with("Default: `false`."), "{description}");
 }

@@ -15,8 +15,8 @@ from full.models.body_format import BodyFormat
 from full.models.error_body import ErrorBody
 from full.models.forum_list import ForumList
 from full.models.me import Me
-from full.models.new_post import NewPost
-from full.models.new_vote import NewVote
+from full.models.post_input import PostInput
+from full.models.vote_input import VoteInput
 from full.models.poll import Poll
 from full.models.post import Post
 from full.models.post_page import PostPage
@@ -72,14 +72,14 @@ assert len({thread.thread_id for thread in threads}) == general.thread_count
 [(thread_id, poll_id, first)] = [(it.thread_id, it.poll_id, it.first_post_id) for it in threads if it.poll_id]
 poll = given(Poll, get_poll.sync_detailed(thread_id, client=board))
 assert poll.own_vote is None
-ballot = NewVote(option_ids=[poll.options[0].option_id])
+ballot = VoteInput(option_ids=[poll.options[0].option_id])
 voted = given(Poll, vote.sync_detailed(poll_id, client=board, body=ballot))
 assert voted.own_vote == ballot.option_ids
 assert poll.total_votes is not None
 assert voted.total_votes == poll.total_votes + 1
 
 # A reply to the first post that is sent twice and created once.
-key, text = str(uuid4()), NewPost(body="Marmalade, *obviously*.", in_reply_to=first)
+key, text = str(uuid4()), PostInput(body="Marmalade, *obviously*.", in_reply_to=first)
 post = given(Post, create_post.sync_detailed(thread_id, client=board, body=text, idempotency_key=key))
 again = create_post.sync_detailed(thread_id, client=board, body=text, idempotency_key=key)
 assert again.headers["idempotency-replayed"] == "true"
@@ -102,7 +102,7 @@ assert found.items[0].post_id == post.post_id
 
 # Errors.
 refused(get_thread.sync_detailed("unknown", client=board), 404, "not_found")
-refused(create_post.sync_detailed(thread_id, client=board, body=NewPost(body=" ")), 422, "VALIDATION")
+refused(create_post.sync_detailed(thread_id, client=board, body=PostInput(body=" ")), 422, "VALIDATION")
 
 # The budget is exhausted. After the window has ended, requests succeed again.
 answers = (search.sync_detailed(client=board, q="marmalade") for _ in range(100))

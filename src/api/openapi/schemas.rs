@@ -19,12 +19,12 @@ const INPUTS: &str = "/components/inputs";
 /// Texts of requests with the maximum length of a title: schema and path in it.
 #[rustfmt::skip]
 const TITLES: [(&str, &str); 8] = [
-    ("NewThread", "/properties/title"),
+    ("ThreadInput", "/properties/title"),
     ("PostUpdate", "/properties/title"),
     ("PostUpdate", "/properties/reason"),
-    ("NewMessage", "/properties/subject"),
-    ("NewPoll", "/properties/question"),
-    ("NewPoll", "/properties/options/items"),
+    ("MessageInput", "/properties/subject"),
+    ("PollInput", "/properties/question"),
+    ("PollInput", "/properties/options/items"),
     ("PollUpdate", "/properties/question"),
     ("PollOptionUpdate", "/properties/text"),
 ];
@@ -32,11 +32,11 @@ const TITLES: [(&str, &str); 8] = [
 /// Texts of requests with the maximum length of a body.
 #[rustfmt::skip]
 const BODIES: [(&str, &str); 5] = [
-    ("NewThread", "/properties/body"),
-    ("NewPost", "/properties/body"),
+    ("ThreadInput", "/properties/body"),
+    ("PostInput", "/properties/body"),
     ("PostUpdate", "/properties/body"),
-    ("NewMessage", "/properties/body"),
-    ("NewRating", "/properties/comment"),
+    ("MessageInput", "/properties/body"),
+    ("RatingInput", "/properties/comment"),
 ];
 
 /// Schema generators for requests and for responses: a field that is optional in a request is required in a response.

@@ -26,7 +26,7 @@ def with_client() -> None:
     with openapi_client.ApiClient(configuration) as client:
         threads = openapi_client.ThreadsApi(client)
         assert openapi_client.MeApi(client).get_me().owner.username == "alice"
-        reply = threads.create_post("16", openapi_client.NewPost(body="Sent with a client."))
+        reply = threads.create_post("16", openapi_client.PostInput(body="Sent with a client."))
 
         def posts(after: str | None) -> tuple[list[str], str | None]:
             page = threads.list_posts("16", after=after, limit=3)
@@ -46,7 +46,7 @@ def with_models() -> None:
         assert models.Me.model_validate_json(client.get("/me").content).owner.username == "alice"
 
         # The model writes null for the fields that are not set.
-        body = models.NewPost(body="Sent with models.").model_dump_json(by_alias=True)
+        body = models.PostInput(body="Sent with models.").model_dump_json(by_alias=True)
         headers = {"content-type": "application/json"}
         created = client.post("/threads/16/posts", content=body, headers=headers)
         reply = models.Post.model_validate_json(created.content)

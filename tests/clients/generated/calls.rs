@@ -3,7 +3,7 @@
 use openapi::apis::Error;
 use openapi::apis::configuration::Configuration;
 use openapi::apis::{me_api, search_api, threads_api};
-use openapi::models::{ErrorBody, NewPost};
+use openapi::models::{ErrorBody, PostInput};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -16,7 +16,7 @@ async fn main() {
     let me = me_api::get_me(&board, None).await.unwrap();
     assert_eq!(me.owner.username, "alice");
 
-    let body = NewPost::new("Sent from Rust.".into());
+    let body = PostInput::new("Sent from Rust.".into());
     let reply = threads_api::create_post(&board, "16", body, None).await.unwrap();
     let mut posts = Vec::new();
     let mut after: Option<String> = None;

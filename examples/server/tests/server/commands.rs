@@ -93,7 +93,7 @@ fn the_document_states_the_limits_at_the_start_and_the_source_of_tokens() {
     let (chapter, _) = chapter.split_once("\n## ").unwrap();
     assert!(chapter.contains("Markdown") && chapter.contains("at most 77 characters"));
     assert!(chapter.contains("at most 20000") && !chapter.contains("seconds"));
-    let title = &document["components"]["schemas"]["NewThread"]["properties"]["title"];
+    let title = &document["components"]["schemas"]["ThreadInput"]["properties"]["title"];
     assert_eq!(title["maxLength"], 77);
 }
 
