@@ -306,6 +306,7 @@ function show(result, response, text, milliseconds) {
     if (wait) parts.splice(1, 0, element("p", advice(response.status, wait), { className: "alert" }));
     if (text) parts.push(block(...highlighted(formatted(text))));
     result.replaceChildren(...parts);
+    line.scrollIntoView({ block: "nearest" });
 }
 
 function advice(status, seconds) {

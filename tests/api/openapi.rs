@@ -227,6 +227,17 @@ fn the_protocol_lists_all_codes_scopes_and_topics() {
     }
 }
 
+#[test]
+fn required_parameters_precede_the_others() {
+    let document = document(Surface::Full);
+    for row in rows(Surface::Full) {
+        let parameters = operation(&document, row)["parameters"].as_array();
+        let required = parameters.into_iter().flatten();
+        let are_optional = required.map(|parameter| parameter["required"] != true);
+        assert!(are_optional.is_sorted(), "{row:?}");
+    }
+}
+
 /// Clients in Go have a function `NewPost` for a schema `Post`.
 #[test]
 fn no_schema_has_the_name_of_a_constructor_of_another() {

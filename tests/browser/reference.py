@@ -147,7 +147,7 @@ def links(page: Page) -> None:
 
 
 def on_a_phone(page: Page) -> None:
-    """On a phone the contents open and close with a button."""
+    """On a phone the contents open and close with a button. Enter in a field of a form shows the response."""
     page.set_viewport_size(PHONE)
     go(page, "/docs")
     entry = page.locator("nav a[href='#vote']")
@@ -161,6 +161,10 @@ def on_a_phone(page: Page) -> None:
         return code && box.bottom > code.top + 1 && box.top < code.bottom && box.width > 0 && code.width > 0
     }).map(button => button.parentElement.innerText)"""
     assert page.locator(".copyable > .copy").evaluate_all(covered) == []
+    form = try_it(page, "search")
+    form.locator("[name=q]").fill("tea")
+    form.locator("[name=q]").press("Enter")
+    expect(form.locator(".result .status")).to_be_in_viewport()
     page.set_viewport_size(DESKTOP)
 
 

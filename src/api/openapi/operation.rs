@@ -148,12 +148,12 @@ fn query(params: &Value) -> Vec<Value> {
     let required = params.get("required").and_then(Value::as_array);
     let is_required =
         |name: &str| required.is_some_and(|names| names.iter().any(|needed| needed == name));
-    let properties = params
-        .get("properties")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
+    let properties = params.get("properties").and_then(Value::as_object);
+    let mut properties: Vec<_> = properties.into_iter().flatten().collect();
+    // Forms and the functions of generated clients have the parameters in this order.
+    properties.sort_by_key(|(name, _)| !is_required(name));
     properties
+        .into_iter()
         .map(|(name, schema)| {
             parameter(name, "query", is_required(name), strip_null(schema.clone()))
         })
