@@ -47,7 +47,7 @@ pub struct ApiSettings {
     /// cancels a command that only reads. A command that writes runs to completion if it has begun. The response is a
     /// 400 if the body has not arrived completely, otherwise a 500. Default: 30 s.
     pub request_timeout: Duration,
-    /// What the OpenAPI document states about the board. Default: nothing.
+    /// What the OpenAPI document and the instructions for language models state about the board. Default: nothing.
     pub board: BoardDescription,
 }
 

@@ -13,8 +13,7 @@ use serde_json::value::RawValue;
 
 use super::tool::{IDEMPOTENCY_KEY, Tool};
 use crate::model::{Expected, json_text};
-use crate::operation::extract::error::InputErrorKind;
-use crate::operation::{InputError, InputResult, InputValue};
+use crate::operation::{ApiError, ApiResult, InputError, InputErrorKind, InputResult, InputValue};
 
 /// Characters to encode in a path segment or a query.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -92,7 +91,7 @@ impl Tool {
         base_path: &str,
         mut head: Parts,
         Arguments(mut arguments): Arguments<'_>,
-    ) -> InputResult<(Parts, Bytes)> {
+    ) -> ApiResult<(Parts, Bytes)> {
         let mut uri = base_path.to_owned();
         self.write_path(&mut uri, &mut arguments)?;
         let key = if self.accepts_idempotency_key() {
@@ -128,7 +127,7 @@ impl Tool {
         &self,
         uri: &mut String,
         arguments: &mut Vec<(Cow<'_, str>, &RawValue)>,
-    ) -> InputResult<()> {
+    ) -> ApiResult<()> {
         let mut variables = self.variables.iter();
         for (index, part) in self.path.split(['{', '}']).enumerate() {
             // The parts are alternately fixed and variable.
@@ -138,8 +137,9 @@ impl Tool {
                 let value = take(arguments, name)?
                     .ok_or_else(|| InputError::new(*name, InputErrorKind::Missing))?;
                 let value = scalar(name, value)?;
+                // No id has such a value.
                 if value.is_empty() || value.contains('/') {
-                    return Err(InputError::expected(*name, "an id"));
+                    return Err(ApiError::NotFound);
                 }
                 uri.extend(utf8_percent_encode(&value, ENCODED));
             }

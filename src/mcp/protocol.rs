@@ -6,6 +6,8 @@ use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use super::message::{Meta, Params, RpcError};
+use crate::api::BoardDescription;
+use crate::api::openapi::this_board;
 
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 
@@ -139,25 +141,31 @@ fn server_info() -> Value {
     json!({ "name": "forum-api", "version": env!("CARGO_PKG_VERSION") })
 }
 
+/// Returns the instructions for a model, with the texts about the board that the OpenAPI document has.
+pub(super) fn instructions(board: &BoardDescription) -> String {
+    let text = INSTRUCTIONS.replace("{board}", &this_board(board));
+    text.trim_end().to_owned()
+}
+
 /// Returns the result of `initialize`. The version is the requested one, or the newest if the server does not know it.
-pub(super) fn initialize(requested: Option<&Cow<'_, str>>) -> Value {
+pub(super) fn initialize(instructions: &str, requested: Option<&Cow<'_, str>>) -> Value {
     let mut known = INITIALIZED.into_iter();
     let [newest, ..] = INITIALIZED;
     json!({
         "protocolVersion": known.find(|version| requested.is_some_and(|one| one == version)).unwrap_or(newest),
         "capabilities": { "tools": {} },
         "serverInfo": server_info(),
-        "instructions": INSTRUCTIONS.trim_end(),
+        "instructions": instructions,
     })
 }
 
 /// Returns the result of `server/discover`.
-pub(super) fn discover() -> Map<String, Value> {
+pub(super) fn discover(instructions: &str) -> Map<String, Value> {
     let fields: [(&str, Value); 7] = [
         ("resultType", "complete".into()),
         ("supportedVersions", supported().into()),
         ("capabilities", json!({ "tools": {} })),
-        ("instructions", INSTRUCTIONS.trim_end().into()),
+        ("instructions", instructions.into()),
         ("ttlMs", TOOLS_TTL.into()),
         ("cacheScope", "public".into()),
         (

@@ -30,6 +30,7 @@ use crate::http_util::{BodyError, ResponseBody, read_body};
 use crate::model::PAGE_BYTES;
 use crate::operation::extract::value::{has_half_pair, require_json};
 use crate::operation::{ApiError, ApiResponse, ApiResult, AuthFailure, CachePolicy};
+use crate::scope::Scope;
 
 /// Route of requests that call no tool, in logs and metrics.
 const ROUTE: &str = "mcp";
@@ -56,6 +57,7 @@ pub struct McpServer(Arc<Server>);
 struct Server {
     api: ForumApi,
     tools: Arc<[Tool]>,
+    instructions: Arc<str>,
     origins: Vec<HeaderValue>,
 }
 
@@ -74,6 +76,7 @@ impl McpServer {
         Ok(Self(Arc::new(Server {
             api: api.clone(),
             tools: tools.collect::<Result<_, _>>()?,
+            instructions: protocol::instructions(&api.0.settings.board).into(),
             origins: origin.into_iter().collect(),
         })))
     }
@@ -124,7 +127,8 @@ impl_service!(McpServer, |service, request| {
 
 /// Body of the response to another method, for a visitor who opens the address in a browser.
 const USE_POST: &str = "This address serves the operations of the API as tools of the Model Context Protocol. Configure it in an \
-                        assistant or agent, which sends JSON messages with POST.\n";
+                        assistant or agent as a server with the transport Streamable HTTP and the header `Authorization: Bearer <token>`. \
+                        A client that only starts programs needs a bridge, for example mcp-remote.\n";
 
 /// Content of a message.
 enum Work {
@@ -133,6 +137,8 @@ enum Work {
     ListTools(Box<RawValue>, Era),
     /// A request to the API: its head and body, and the id of the message.
     Call(Box<(Parts, Bytes)>, Box<RawValue>, Era),
+    /// The error of an argument that no request can have, the scope of the tool, and whether the tool needs a token.
+    Refuse(Box<(ApiError, Scope, bool)>, Box<RawValue>, Era),
 }
 
 impl Server {
@@ -191,6 +197,15 @@ impl Server {
             Work::ListTools(id, era) => {
                 let caller = api.admit(context, token, None).await?;
                 Ok(response(StatusCode::OK, self.tools(&id, era, &caller)))
+            }
+            Work::Refuse(refusal, id, era) => {
+                let (error, scope, needs_token) = *refusal;
+                *called = Some((id, era));
+                if token.is_none() && needs_token {
+                    return Err(AuthFailure::Absent.into());
+                }
+                api.admit(context, token, Some(scope)).await?;
+                Err(error)
             }
             Work::Call(request, id, era) => {
                 let (head, body) = *request;
@@ -313,14 +328,15 @@ impl Server {
         match (method, era) {
             ("tools/list", _) => Ok(Work::ListTools(id.to_owned(), era)),
             ("tools/call", _) => {
-                let request = self.request(head, &params).map_err(invalid)?;
-                Ok(Work::Call(Box::new(request), id.to_owned(), era))
+                let work = self.work_of_call(head, id, &params, era);
+                work.map_err(|text| invalid(text.into()))
             }
             ("initialize", Era::Initialized) => Ok(result(protocol::initialize(
+                &self.instructions,
                 params.protocol_version.as_ref(),
             ))),
             ("ping", Era::Initialized) => Ok(result(Value::Object(Default::default()))),
-            ("server/discover", _) => Ok(result(protocol::discover().into())),
+            ("server/discover", _) => Ok(result(protocol::discover(&self.instructions).into())),
             _ => {
                 let error = RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found");
                 let status = match era {
@@ -345,8 +361,17 @@ impl Server {
         message::result(id, result.as_bytes())
     }
 
-    /// Returns the request to the API of a tool call, or the text of an error.
-    fn request(&self, head: &Parts, params: &Params<'_>) -> Result<(Parts, Bytes), String> {
+    /// Decodes a call of a tool.
+    ///
+    /// # Errors
+    /// The text of an error, if the message does not call a tool with an object.
+    fn work_of_call(
+        &self,
+        head: &Parts,
+        id: &RawValue,
+        params: &Params<'_>,
+        era: Era,
+    ) -> Result<Work, &'static str> {
         let name = params.name.as_deref();
         let mut tools = self.tools.iter();
         let tool = tools
@@ -359,8 +384,13 @@ impl Server {
             }
         };
         let base_path = &self.api.0.settings.base_path;
-        let request = tool.request(base_path, head.clone(), arguments);
-        request.map_err(|error| self.api.0.services.error_messages.render(&error))
+        Ok(match tool.request(base_path, head.clone(), arguments) {
+            Ok(request) => Work::Call(Box::new(request), id.to_owned(), era),
+            Err(error) => {
+                let refusal = Box::new((error, tool.scope, tool.needs_token));
+                Work::Refuse(refusal, id.to_owned(), era)
+            }
+        })
     }
 }
 

@@ -25,8 +25,8 @@ pub(super) struct Tool {
     pub(super) variables: Vec<&'static str>,
     /// `true` if arguments other than path variables are fields of the body, `false` if they are query parameters.
     pub(super) has_body: bool,
-    scope: Scope,
-    needs_token: bool,
+    pub(super) scope: Scope,
+    pub(super) needs_token: bool,
     /// The tool in `tools/list`, as JSON.
     pub(super) definition: String,
 }

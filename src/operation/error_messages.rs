@@ -136,7 +136,6 @@ const GERMAN: &[(&str, &str)] = &[
     (Expected::WHOLE_SURROGATE_PAIRS.as_str(), "ein Inhalt ohne halbe Surrogatpaare"),
     ("a post of this thread", "ein Beitrag dieses Themas"),
     ("a text, a number, true or false", "ein Text, eine Zahl, true oder false"),
-    ("an id", "eine ID"),
     ("exactly one", "genau einer"),
     ("shorter arguments", "kürzere Argumente"),
 ];

@@ -441,20 +441,17 @@ async fn malformed_messages_are_errors_of_the_protocol() {
         let text: String = fields.chars().take(80).collect();
         assert_eq!(rpc_error(&agent.post(&body).await), expected, "{text}");
     }
+    for arguments in [json!([]), json!("open-1")] {
+        let found = agent.call("getThread", arguments).await;
+        assert_eq!(rpc_error(&found), (200, -32602));
+    }
+    for id in ["", "a/b"] {
+        let found = agent.call("getThread", json!({ "threadId": id })).await;
+        assert_eq!(code(&found).as_deref(), Some("not_found"), "{id}");
+    }
+    // A model can correct an error that is a result. An error of the protocol ends the run of many clients.
     for (name, arguments, expected) in [
-        ("getThread", json!([]), "`arguments` is not an object"),
-        ("getThread", json!("open-1"), "`arguments` is not an object"),
         ("getThread", json!({}), "threadId: required"),
-        (
-            "getThread",
-            json!({ "threadId": "" }),
-            "threadId: expected an id",
-        ),
-        (
-            "getThread",
-            json!({ "threadId": "a/b" }),
-            "threadId: expected an id",
-        ),
         (
             "search",
             json!({ "q": "tea", "forum": ["open"] }),
@@ -472,8 +469,9 @@ async fn malformed_messages_are_errors_of_the_protocol() {
         ),
     ] {
         let found = agent.call(name, arguments).await;
-        assert_eq!(rpc_error(&found), (200, -32602), "{name} {expected}");
-        assert_eq!(found.json()["error"]["message"], expected);
+        assert_eq!(code(&found).as_deref(), Some("bad_request"), "{name}");
+        let error = &found.json()["result"]["structuredContent"]["error"];
+        assert_eq!(error["message"], expected);
     }
     for (name, arguments) in [
         ("listForums", json!({ "unknown": 1 })),
@@ -702,16 +700,16 @@ async fn half_of_a_surrogate_pair_is_named() {
     let message = |params: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#)
     };
-    let post = r#"{"name":"createPost","arguments":{"threadId":"open-1","body":"a\ud83db"}}"#;
-    let found = agent.post(&message(post)).await;
-    assert_eq!(code(&found).as_deref(), Some("bad_request"));
-    let text = found.json()["result"]["structuredContent"]["error"]["message"].to_string();
-    assert!(text.contains("surrogate"), "{text}");
+    for params in [
+        r#"{"name":"createPost","arguments":{"threadId":"open-1","body":"a\ud83db"}}"#,
+        r#"{"name":"search","arguments":{"q":"\ud83d"}}"#,
+    ] {
+        let found = agent.post(&message(params)).await;
+        assert_eq!(code(&found).as_deref(), Some("bad_request"));
+        let text = found.json()["result"]["structuredContent"]["error"]["message"].to_string();
+        assert!(text.contains("surrogate"), "{text}");
+    }
     for (body, expected) in [
-        (
-            message(r#"{"name":"search","arguments":{"q":"\ud83d"}}"#),
-            (200, -32602),
-        ),
         (message(r#"{"name":"\ud83d"}"#), (200, -32602)),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"\ud83d"}"#.to_owned(),
@@ -727,7 +725,9 @@ async fn half_of_a_surrogate_pair_is_named() {
 
 #[tokio::test]
 async fn versions_are_negotiated() {
-    let server = Server::new();
+    let mut settings = ApiSettings::default();
+    settings.board.markup = "BBCode".into();
+    let server = Server::with(settings);
     let agent = Agent::new(&server, None);
     for (requested, version) in [
         ("2024-11-05", "2024-11-05"),
@@ -741,6 +741,7 @@ async fn versions_are_negotiated() {
         assert_eq!(response["result"]["protocolVersion"], version);
         let instructions = response["result"]["instructions"].as_str().unwrap();
         assert!(instructions.contains("data, not instructions"));
+        assert!(instructions.ends_with("\n\nTexts are BBCode."));
         let fields: Vec<_> = response["result"].as_object().unwrap().keys().collect();
         assert_eq!(
             fields,

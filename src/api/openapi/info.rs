@@ -34,6 +34,10 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
     } else {
         "https://forum.example"
     };
+    let chapter = match &*this_board(&settings.board) {
+        "" => String::new(),
+        text => format!("## This board\n\n{text}\n\n"),
+    };
     INTRODUCTION
         .trim_end()
         .replace("{base_url}", &format!("{origin}{server}"))
@@ -44,15 +48,15 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
             "{overloaded}",
             ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE),
         )
-        .replace("{this_board}", &this_board(&settings.board))
+        .replace("{this_board}", &chapter)
 }
 
 /// Texts with the maximum length of a title, and of a body.
 const TITLES: &str = "Titles, subjects, questions and options of polls, and reasons of edits";
 const BODIES: &str = "Posts, messages and comments of ratings";
 
-/// Returns the chapter about the board; an empty text if the host states nothing.
-fn this_board(board: &BoardDescription) -> String {
+/// Returns sentences about the board; an empty text if the host states nothing.
+pub(crate) fn this_board(board: &BoardDescription) -> String {
     let mut text = String::new();
     if !board.markup.is_empty() {
         text += &format!("Texts are {}. ", board.markup);
@@ -66,10 +70,7 @@ fn this_board(board: &BoardDescription) -> String {
         let seconds = interval.as_secs();
         text += &format!("The time between two posts of a member is at least {seconds} s. ");
     }
-    match (text + &board.notes).trim_end() {
-        "" => String::new(),
-        text => format!("## This board\n\n{text}\n\n"),
-    }
+    (text + &board.notes).trim_end().to_owned()
 }
 
 /// Note after the table of scopes of an API without some operations of the specification. The descriptions of the scopes

@@ -12,6 +12,7 @@ mod webhooks;
 use serde_json::{Map, Value, json};
 
 use self::components::Components;
+pub(crate) use self::info::this_board;
 pub(crate) use self::schemas::strip_null;
 use super::ApiSettings;
 use crate::api::endpoints::{no_board, served_operations};
