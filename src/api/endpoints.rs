@@ -172,7 +172,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
         Operation::delete("/threads/{threadId}/posts/{postId}", "deletePost", Scope::POSTS_WRITE).tag(THREADS).cost(5)
             .summary("Soft-deletes a post.")
             .notes("Deleting the first post deletes the thread. The post's `canDelete` shows whether the caller may delete it. The \
-            board's own tools can restore a deleted post; this API cannot. The response to a second DELETE of the same post \
+            board's own tools can restore a deleted post; this API cannot. The response to a second deletion of the same post \
             is 404. For a moderator, who can still see the post, it is 409.")
             .example_note(OWN_POST)
             .no_content(board, |b, m: &MemberCaller, path, ()| b.delete_post(m, path)),
@@ -197,8 +197,7 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .created(board, |b, m: &MemberCaller, (), Json(new)| b.send_message(m, new), Message::sent_example),
         Operation::get("/messages/{messageId}", "openMessage", Scope::MESSAGES_READ).tag(MESSAGES).no_store().with_side_effects().with_head()
             .summary("Opens a private message and marks it as read.")
-            .notes("The first opening also sends a receipt to the sender if the sender requested one. The response has no `etag`. \
-            HEAD does not mark the message as read and sends no receipt.")
+            .notes("The first opening also sends a receipt to the sender if the sender requested one.")
             .ok(board, |b, m: &MemberCaller, path, mark_read| b.open_message(m, path, mark_read), Message::example),
         Operation::get("/threads/{threadId}/poll", "getPoll", Scope::THREADS_READ).tag(THREADS)
             .summary("Returns a thread's poll with running totals and the caller's own vote.")

@@ -180,7 +180,8 @@ pub struct NewMessage {
     /// The source markup. The board rejects a missing or empty text.
     #[serde(default)]
     pub body: String,
-    /// `true` to send the caller a receipt when a recipient first opens the message. Default: `false`.
+    /// `true` to send the caller a receipt when a recipient first opens the message: a message from the recipient with the
+    /// subject `Read: ` and the subject of the message. Default: `false`.
     #[serde(default)]
     pub request_receipt: bool,
     /// Fields of the host; `None` if `extra` is absent or `null`. A body with `extra` is refused with 400 unless the

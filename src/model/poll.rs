@@ -173,7 +173,7 @@ pub struct NewPoll {
     /// `true` if a vote may be changed. Default: `false`.
     #[serde(default)]
     pub can_change_vote: bool,
-    /// Time at which the poll closes, in the future; null for a poll without a closing time.
+    /// Time at which the poll closes: in the future, in RFC 3339; null for a poll without a closing time.
     #[serde(default)]
     pub closes_at: Option<Timestamp>,
 }
@@ -264,7 +264,7 @@ pub struct PollUpdate {
     /// closed poll opens again.
     #[serde(skip_serializing_if = "FieldUpdate::is_keep")]
     #[schemars(
-        description = "Time at which the poll closes; a time in the past closes it at once, null removes the closing time."
+        description = "Time at which the poll closes, in RFC 3339; a time in the past closes it at once, null removes the closing time."
     )]
     pub closes_at: FieldUpdate<Timestamp>,
     /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is omitted, the
