@@ -184,7 +184,7 @@ fn operation_name(context: &PageContext, id: &Option<String>) -> Markup {
         @match id {
             Some(id) if reference.is_empty() => code { (id) },
             Some(id) => a href={ (reference) "#" (id) } { code { (id) } },
-            None => { "Other paths " small { "OpenAPI document, unknown paths" } }
+            None => { "Other paths " small { "OpenAPI document, MCP messages, unknown paths" } }
         }
     }
 }

@@ -35,6 +35,7 @@ def run(page: Page, server: Server) -> None:
     expect(page.get_by_role("group", name="What goes into the pot when it rains?")).to_be_visible()
     for forbidden in ("Vote", "Reply", "Subscribe"):
         expect(page.get_by_role("button", name=forbidden)).to_have_count(0)
+    expect(page.get_by_role("link", name="How to get a token")).to_have_attribute("href", "/docs#about-authentication")
     tokens(page, server)
     reply(page, server)
     vote(page)

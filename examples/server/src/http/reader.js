@@ -228,6 +228,7 @@ async function showForum(id, params) {
         const thread = await call("createThread", `${path}/threads`, { title: data.get("title"), body: data.get("body") })
         open(encoded`/threads/${thread.threadId}?from=${thread.firstPostId}`, posted(thread))
       })),
+      guestNote(),
     ],
   }
 }
@@ -270,8 +271,14 @@ async function showThread(id, params) {
         const post = await call("createPost", `${path}/posts`, { body: data.get("body") })
         open(`${path}?from=${post.postId}`, posted(post))
       }),
+      guestNote(),
     ],
   }
+}
+
+function guestNote() {
+  return !me && element("p", { class: "facts" }, "To write, vote and subscribe, enter an API token at the top of this page. ",
+    element("a", { href: "/docs#about-authentication" }, "How to get a token"))
 }
 
 /// Renders the forms that change a post.
