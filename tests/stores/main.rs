@@ -9,6 +9,7 @@ mod migrations;
 mod pending_events;
 mod pool;
 mod postgres;
+mod query_plans;
 mod rate_limits;
 mod redis;
 mod restart;

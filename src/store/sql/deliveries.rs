@@ -11,7 +11,7 @@ use crate::store::{DeliveryFilter, QueueStats};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState};
 
 /// The attempts are joined so that a settlement between two statements does not separate them from their delivery.
-pub(crate) const FIND: &str = "
+const FIND: &str = "
     SELECT * FROM forum_api_deliveries LEFT JOIN forum_api_attempts ON delivery = id
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
     ORDER BY number";
@@ -62,13 +62,6 @@ pub(crate) async fn count_dead(
     executor: &impl SqlExecutor,
     endpoint: Option<&EndpointId>,
 ) -> BackendResult<u64> {
-    let count = executor
-        .query(count_dead_statement(endpoint), |row| row.value("count"))
-        .await?;
-    Ok(count.first().copied().unwrap_or_default())
-}
-
-pub(crate) fn count_dead_statement(endpoint: Option<&EndpointId>) -> Statement {
     let limit = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
     let mut count = Statement::new(
         "
@@ -79,7 +72,8 @@ pub(crate) fn count_dead_statement(endpoint: Option<&EndpointId>) -> Statement {
     );
     count.and("endpoint =", endpoint);
     count.push(" LIMIT ?1) AS few");
-    count
+    let counted = executor.query(count, |row| row.value("count")).await?;
+    Ok(counted.first().copied().unwrap_or_default())
 }
 
 /// Returns the conditions of `filter`, each after an ` AND `. Their placeholders begin at `?2`; `?1` is the limit.
@@ -102,7 +96,7 @@ fn conditions(filter: &DeliveryFilter) -> Statement {
 /// joins their last attempts in any order.
 ///
 /// The indexes are ordered by time within each state, so the statement merges one scan for each state.
-pub(crate) fn list_statement<E: SqlExecutor>(
+fn list_statement<E: SqlExecutor>(
     filter: &DeliveryFilter,
     states: &[DeliveryState],
 ) -> Statement {

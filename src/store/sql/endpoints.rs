@@ -10,7 +10,7 @@ use crate::store::EndpointStore;
 use crate::webhook::{Endpoint, Event, KeyId, Topic};
 
 /// Deliveries of a removed endpoint with this id would belong to the new one.
-pub(crate) const ADD: &str = "
+const ADD: &str = "
     INSERT INTO forum_api_endpoints
         (id, version, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from)
     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
@@ -26,11 +26,11 @@ pub(crate) const UPDATE: &str = "
         auto_disabled = auto_disabled AND NOT ?6
     WHERE id = ?1 AND version = ?2";
 
-pub(crate) const FIND: &str = "SELECT * FROM forum_api_endpoints WHERE id = ?1";
+const FIND: &str = "SELECT * FROM forum_api_endpoints WHERE id = ?1";
 
 pub(crate) const ALL: &str = "SELECT * FROM forum_api_endpoints ORDER BY number";
 
-pub(crate) const DISABLE_IF_FAILING: &str = "
+const DISABLE_IF_FAILING: &str = "
     UPDATE forum_api_endpoints SET enabled = FALSE, auto_disabled = TRUE, version = version + 1
     WHERE id = ?1 AND enabled AND failing_since <= ?2";
 

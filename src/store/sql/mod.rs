@@ -9,11 +9,11 @@ pub(super) mod deliveries;
 pub(super) mod endpoints;
 mod executor;
 mod idempotency;
-pub(super) mod outbox;
+mod outbox;
 mod rows;
 mod statement;
 mod tokens;
-pub(super) mod usage;
+mod usage;
 
 pub(super) use columns::{ColumnError, ColumnResult, Columns, ScopeList, text_columns};
 use executor::query_readable;

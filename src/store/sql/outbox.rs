@@ -10,7 +10,7 @@ use crate::model::{EventId, Timestamp};
 use crate::store::{FanOut, OutboxStore, Quarantine, QuarantinedEvent, StoredEvent};
 use crate::webhook::Event;
 
-pub(crate) const PENDING: &str = "
+const PENDING: &str = "
     SELECT * FROM forum_api_events WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
     ORDER BY occurred_at, number LIMIT ?1";
 
@@ -18,16 +18,16 @@ pub(crate) const PENDING: &str = "
 const QUARANTINE: &str = "
     UPDATE forum_api_events SET quarantine_reason = ?2 WHERE number = ?1 AND fanned_out_at IS NULL";
 
-pub(crate) const COUNT_QUARANTINED: &str = "
+const COUNT_QUARANTINED: &str = "
     SELECT count(*) AS count FROM (
         SELECT 1 FROM forum_api_events WHERE quarantine_reason IS NOT NULL LIMIT ?1
     ) AS few";
 
-pub(crate) const QUARANTINED: &str = "
+const QUARANTINED: &str = "
     SELECT id, quarantine_reason FROM forum_api_events WHERE quarantine_reason IS NOT NULL
     ORDER BY number DESC LIMIT ?1";
 
-pub(crate) const FIND: &str = "
+const FIND: &str = "
     SELECT body, coalesce(request_id, '') AS request_id FROM forum_api_events WHERE id = ?1";
 
 #[async_trait]

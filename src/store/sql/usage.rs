@@ -25,9 +25,9 @@ macro_rules! sums {
     };
 }
 
-pub(crate) const BY_HOUR: &str = sums!("hour", "GROUP BY hour ORDER BY hour");
+const BY_HOUR: &str = sums!("hour", "GROUP BY hour ORDER BY hour");
 
-pub(crate) const OF_TOKEN: &str = sums!("hour", "AND token = ?2 GROUP BY hour ORDER BY hour");
+const OF_TOKEN: &str = sums!("hour", "AND token = ?2 GROUP BY hour ORDER BY hour");
 
 const BY_TOKEN: &str = sums!(
     "nullif(token, '') AS lookup",
@@ -39,7 +39,7 @@ const BY_OPERATION: &str = sums!(
     "GROUP BY operation ORDER BY 2 DESC, operation"
 );
 
-pub(crate) const SWEEP: &str = "DELETE FROM forum_api_usage WHERE hour < ?1";
+const SWEEP: &str = "DELETE FROM forum_api_usage WHERE hour < ?1";
 
 #[async_trait]
 impl<E: SqlExecutor> UsageStore for SqlStore<E> {

@@ -13,12 +13,12 @@ use crate::store::sql::{
 use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery};
 use crate::webhook::Endpoint;
 
-pub(super) const PENDING: &str = "
+const PENDING: &str = "
     SELECT due_at, id, rowid FROM forum_api_deliveries
     WHERE endpoint = ?1 AND due_at IS NOT NULL ORDER BY due_at, id LIMIT ?2";
 
-pub(super) const CLAIMABLE: &str = include_str!("sql/claimable.sql");
-pub(super) const LEASE: &str = include_str!("sql/acquire_lease.sql");
+const CLAIMABLE: &str = include_str!("sql/claimable.sql");
+const LEASE: &str = include_str!("sql/acquire_lease.sql");
 
 /// Deliveries that a claim leases unless they change.
 pub(super) struct ClaimableRows {

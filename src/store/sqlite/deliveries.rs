@@ -22,52 +22,52 @@ use crate::store::{
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
-pub(super) const IS_ENABLED: &str = "SELECT 1 FROM forum_api_endpoints WHERE id = ?1 AND enabled";
+const IS_ENABLED: &str = "SELECT 1 FROM forum_api_endpoints WHERE id = ?1 AND enabled";
 
-pub(super) const REMOVE: &str = "
+const REMOVE: &str = "
     DELETE FROM forum_api_deliveries
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 
-pub(super) const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
-pub(super) const DELIVERY_COUNTS: &str = include_str!("sql/delivery_counts.sql");
-pub(super) const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
+const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
+const DELIVERY_COUNTS: &str = include_str!("sql/delivery_counts.sql");
+const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
 
-pub(super) const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
-pub(super) const SETTLE: &str = include_str!("sql/settle.sql");
+const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
+const SETTLE: &str = include_str!("sql/settle.sql");
 
-pub(super) const RELEASE: &str = "
+const RELEASE: &str = "
     UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = FALSE, sending = ?4
     WHERE id = ?1 AND lease = ?2";
 
-pub(super) const FIND: &str = "
+const FIND: &str = "
     SELECT * FROM forum_api_deliveries
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 
-pub(super) const RETRY: &str = "
+const RETRY: &str = "
     UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
     WHERE id = ?1 AND NOT (leased AND due_at > ?5)";
 
-pub(super) const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
-pub(super) const ADD_ATTEMPT: &str = include_str!("sql/add_attempt.sql");
+const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
+const ADD_ATTEMPT: &str = include_str!("sql/add_attempt.sql");
 
-pub(super) const DELETE_ATTEMPTS: &str =
+const DELETE_ATTEMPTS: &str =
     "DELETE FROM forum_api_attempts WHERE delivery = ?1 AND number <= ?2";
 
-pub(super) const DELETE_ENDED: &str = "
+const DELETE_ENDED: &str = "
     DELETE FROM forum_api_deliveries WHERE rowid IN (
         SELECT rowid FROM forum_api_deliveries WHERE ended_at < ?1 ORDER BY ended_at LIMIT ?2)";
 
-pub(super) const PURGE: &str = include_str!("sql/purge_deliveries.sql");
+const PURGE: &str = include_str!("sql/purge_deliveries.sql");
 
-pub(super) const RECORD_FAILURE: &str = "
+const RECORD_FAILURE: &str = "
     UPDATE forum_api_endpoints SET failing_since = coalesce(failing_since, ?3), is_slow = ?2
     WHERE id = (SELECT endpoint FROM forum_api_deliveries WHERE id = ?1) AND (failing_since IS NULL OR is_slow <> ?2)";
 
-pub(super) const RECORD_SUCCESS: &str = "
+const RECORD_SUCCESS: &str = "
     UPDATE forum_api_endpoints SET failing_since = NULL, is_slow = ?2
     WHERE id = (SELECT endpoint FROM forum_api_deliveries WHERE id = ?1) AND (failing_since IS NOT NULL OR is_slow <> ?2)";
 
-pub(super) const DELETE_ORPHANS: &str = include_str!("sql/delete_orphans.sql");
+const DELETE_ORPHANS: &str = include_str!("sql/delete_orphans.sql");
 
 impl LibraryStore for SqliteExecutor {}
 

@@ -77,8 +77,6 @@ mod idempotency;
 mod migrations;
 mod outbox;
 mod pool;
-#[cfg(test)]
-mod query_plans;
 mod types;
 mod usage;
 mod webhook_key;

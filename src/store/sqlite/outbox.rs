@@ -7,13 +7,13 @@ use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::FanOut;
 use crate::webhook::{DeliveryProgress, Event};
 
-pub(super) const QUEUE: &str = include_str!("sql/enqueue.sql");
+const QUEUE: &str = include_str!("sql/enqueue.sql");
 
-pub(super) const MARK_FANNED_OUT: &str = "
+const MARK_FANNED_OUT: &str = "
     UPDATE forum_api_events SET fanned_out_at = ?2 WHERE id = ?1 AND fanned_out_at IS NULL";
 
 /// Deletes an event without deliveries.
-pub(super) const DELETE: &str = "
+const DELETE: &str = "
     DELETE FROM forum_api_events
     WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE event = ?1)";
 

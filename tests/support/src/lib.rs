@@ -18,6 +18,7 @@ pub mod random;
 pub mod receiver;
 pub mod redis;
 pub mod schema;
+pub mod statements;
 pub mod thread_log;
 pub mod tls;
 pub mod wire;

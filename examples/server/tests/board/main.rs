@@ -23,6 +23,5 @@ mod search;
 mod sessions;
 mod settings;
 mod shared;
-mod statements;
 mod token_loading;
 mod transcripts;

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, ThreadId};
 
 use forum_api::async_trait;
 use forum_api::conformance::{BoardFactory, BoardFixture, FixtureResult, run_all};
 use forum_api::runtime::ManualClock;
-use forum_api::store::sqlite::SqliteError;
+use forum_api::store::sqlite::Database;
+use forum_test_support::statements::{assert_plans, take_statements};
+use forum_test_support::thread_log;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Storage};
 use crate::board::accounts::sessions;
 use crate::board::db::BoardDatabase;
-use crate::statements::{record_statements, take_statements};
 
 /// Tables with few rows, partial indexes, and subqueries and parameters with few rows.
 #[rustfmt::skip]
@@ -58,30 +58,23 @@ const SEARCHES: [&str; 12] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn statements_search_indexes() {
-    record_statements();
+    thread_log::record();
     let factory = RecordedFactory::default();
     let report = run_all(&factory).await;
     assert_eq!(report.failed().count(), 0);
-    let threads = factory.0.into_inner().unwrap();
-    let mut statements: BTreeSet<_> = threads.into_iter().flat_map(take_statements).collect();
+    let mut statements = BTreeSet::new();
+    for database in factory.0.into_inner().unwrap() {
+        statements.extend(take_statements(&database).await);
+    }
     statements.retain(|statement| !SKIPPED.iter().any(|part| statement.contains(part)));
     statements.insert(sessions::SWEEP.into());
 
-    let plans = explain(statements).await;
-    for (statement, steps) in &plans {
-        let scan = steps.iter().find(|step| !is_allowed(statement, step));
-        assert_eq!(scan, None, "{statement}");
-    }
-    for search in SEARCHES {
-        let mut steps = plans.iter().flat_map(|(_, steps)| steps);
-        assert!(
-            steps.any(|step| step.contains(search)),
-            "{search}: {plans:#?}"
-        );
-    }
+    let database = in_sqlite(&Backend::Memory.create_storage().await);
+    assert_plans(&database, statements, is_allowed, &SEARCHES).await;
 }
 
-fn is_allowed(statement: &str, step: &str) -> bool {
+fn is_allowed(statement: &str, steps: &[String]) -> bool {
+    let step = steps.last().map_or("", String::as_str);
     if step.contains("TEMP B-TREE") {
         return ALLOWED_SORTS.iter().any(|part| statement.contains(part));
     }
@@ -91,39 +84,24 @@ fn is_allowed(statement: &str, step: &str) -> bool {
     })
 }
 
-/// Returns the statements, each with the steps of its plan.
-async fn explain(statements: BTreeSet<String>) -> Vec<(String, Vec<String>)> {
-    let storage = Backend::Memory.create_storage().await;
-    let BoardDatabase::Sqlite(database) = &storage.database else {
-        panic!("the database is in Postgres");
-    };
-    database
-        .read(|connection| {
-            let plans = statements.into_iter().map(|statement| {
-                let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}"))?;
-                let steps = explain.raw_query().mapped(|row| row.get(3));
-                Ok::<_, SqliteError>((statement, steps.collect::<Result<_, _>>()?))
-            });
-            plans.collect()
-        })
-        .await
-        .unwrap()
+fn in_sqlite(storage: &Storage) -> Database {
+    match &storage.database {
+        BoardDatabase::Sqlite(database) => database.clone(),
+        BoardDatabase::Postgres(_) => panic!("the database is in Postgres"),
+    }
 }
 
-/// Creates boards in memory, and records the thread of each database.
+/// Creates boards in memory, and keeps their databases.
 #[derive(Default)]
-struct RecordedFactory(Mutex<Vec<ThreadId>>);
+struct RecordedFactory(Mutex<Vec<Database>>);
 
 #[async_trait]
 impl BoardFactory for RecordedFactory {
     async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
         let storage = Backend::Memory.create_storage().await;
-        let thread = storage
-            .database
-            .read(|_| Box::pin(async { Ok(thread::current().id()) }))
-            .await?;
-        take_statements(thread);
-        self.0.lock().unwrap().push(thread);
+        let database = in_sqlite(&storage);
+        take_statements(&database).await;
+        self.0.lock().unwrap().push(database);
         Ok(Box::new(storage.fixture(clock).await))
     }
 }

@@ -1,0 +1,114 @@
+//! Query plans on SQLite of the statements that the rules of stores run: their cost does not grow with the tables.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use forum_api::async_trait;
+use forum_api::conformance::FixtureResult;
+use forum_api::conformance::stores::{StoreFactory, run_all};
+use forum_api::store::sqlite::{Database, DatabasePath};
+use forum_api::store::{Stores, WebhookStores};
+use forum_test_support::statements::{assert_plans, take_statements};
+use forum_test_support::thread_log;
+
+/// Beginnings of scans of tables with few rows, of subqueries with few rows, and of indexes in the order of a list.
+const ALLOWED_SCANS: [&str; 12] = [
+    "forum_api_endpoints",
+    "endpoint",
+    "forum_api_webhook_key",
+    "page",
+    "listed",
+    "few",
+    "hop",
+    "(subquery-",
+    "CONSTANT ROW",
+    "forum_api_audit_log USING INDEX forum_api_audit_log_by_time",
+    "forum_api_events USING INDEX forum_api_events_waiting",
+    "forum_api_events USING INDEX forum_api_events_quarantined",
+];
+
+/// Searches with all columns of an index. Without these columns, a search would read rows that its result does not contain.
+const SEARCHES: [&str; 30] = [
+    "tokens_by_age ((created_at,lookup)<(?,?)",
+    "tokens_not_revoked ((created_at,lookup)<(?,?)",
+    "tokens_revoked ((created_at,lookup)<(?,?)",
+    "tokens_by_owner (owner=? AND (created_at,lookup)<(?,?)",
+    "idempotency_keys_1 (namespace=? AND key=?)",
+    "idempotency_keys_by_age (began_at<?)",
+    "usage USING PRIMARY KEY (hour<?)",
+    "usage_by_token (token=? AND hour>?)",
+    "audit_log_by_actor (actor=? AND (occurred_at,id)<(?,?)",
+    "audit_log_by_action (action=? AND (occurred_at,id)<(?,?)",
+    "audit_log_by_target (target=? AND (occurred_at,id)<(?,?)",
+    "deliveries_by_event (event=?)",
+    "deliveries_pending (endpoint=? AND due_at>?)",
+    "deliveries_pending (endpoint=? AND due_at<?)",
+    "deliveries_ended (ended_at<?)",
+    "deliveries_by_state (state=?)",
+    "deliveries_by_state (state=? AND created_at<?)",
+    "deliveries_by_state (state=? AND created_at>?)",
+    "deliveries_by_state (state=? AND (created_at,id)<(?,?)",
+    "deliveries_by_endpoint (endpoint=? AND state=?)",
+    "deliveries_by_endpoint (endpoint=? AND state=? AND created_at>?)",
+    "deliveries_by_endpoint (endpoint=? AND state=? AND (created_at,id)<(?,?)",
+    "deliveries_by_endpoint (endpoint=? AND state=? AND created_at>? AND (created_at,id)<(?,?)",
+    "deliveries_by_topic (topic=? AND state=?)",
+    "deliveries_by_topic (topic=? AND state=? AND (created_at,id)<(?,?)",
+    "deliveries_by_endpoint_topic (endpoint=? AND topic=? AND state=?)",
+    "deliveries_by_endpoint_topic (endpoint=? AND topic=? AND state=? AND (created_at,id)<(?,?)",
+    "attempts USING PRIMARY KEY (delivery=?)",
+    "attempts USING PRIMARY KEY (delivery=? AND number=?)",
+    "attempts USING PRIMARY KEY (delivery=? AND number<?)",
+];
+
+#[tokio::test]
+async fn statements_search_indexes() {
+    thread_log::record();
+    let factory = RecordedFactory::default();
+    let report = run_all(&factory).await;
+    assert_eq!(report.failed().count(), 0);
+    let mut statements = BTreeSet::new();
+    for database in factory.0.into_inner().unwrap() {
+        statements.extend(take_statements(&database).await);
+    }
+    // An operator's command removes old tokens.
+    statements.retain(|statement| !statement.contains("DELETE FROM forum_api_tokens"));
+    let database = Database::open(&DatabasePath::Memory).unwrap();
+    assert_plans(&database, statements, is_allowed, &SEARCHES).await;
+}
+
+/// Only the rows of pages are sorted, and groups of counts.
+fn is_allowed(statement: &str, steps: &[String]) -> bool {
+    let Some((step, before)) = steps.split_last() else {
+        return true;
+    };
+    if statement.contains("GROUP BY") {
+        return true;
+    }
+    if step.contains("TEMP B-TREE") {
+        let scan = before.last();
+        return scan
+            .is_some_and(|scan| scan.starts_with("SCAN page") || scan.contains("(subquery-"));
+    }
+    step.strip_prefix("SCAN ").is_none_or(|scan| {
+        let is_few = |few: &&str| scan.starts_with(*few);
+        ALLOWED_SCANS.iter().any(is_few)
+    })
+}
+
+/// Creates stores in memory, and keeps their databases.
+#[derive(Default)]
+struct RecordedFactory(Mutex<Vec<Database>>);
+
+#[async_trait]
+impl StoreFactory for RecordedFactory {
+    async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
+        let database = Database::open(&DatabasePath::Memory)?;
+        take_statements(&database).await;
+        self.0.lock().unwrap().push(database.clone());
+        let webhooks = WebhookStores::in_sqlite(&database);
+        // No rule lists events in quarantine.
+        webhooks.outbox.quarantined(1).await?;
+        Ok((Stores::in_sqlite(&database), webhooks))
+    }
+}
