@@ -11,5 +11,4 @@ mod owners;
 mod polling;
 mod relay;
 mod stopping;
-mod threads;
 mod transport;
