@@ -142,8 +142,6 @@ impl UsageCounters {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
     use super::*;
 
     fn at(minutes: i64) -> Timestamp {
@@ -227,17 +225,6 @@ mod tests {
         taken.usage.clear();
         drop(taken);
         assert!(counters.take().usage.is_empty());
-    }
-
-    #[test]
-    fn requests_of_guests_on_several_threads_are_added_up() {
-        let counters = UsageCounters::default();
-        thread::scope(|threads| {
-            for _ in 0..4 {
-                threads.spawn(|| counters.record(&request(0, 0, 200, 1)));
-            }
-        });
-        assert_eq!(counters.take().usage, [usage(0, 0, [4, 4, 0, 0, 0, 0, 0])]);
     }
 
     #[test]
