@@ -261,18 +261,3 @@ impl Surface {
         standard.filter_map(move |(scope, surfaces, _)| surfaces.contains(&self).then_some(*scope))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Scope, Scopes, Surface};
-
-    #[test]
-    fn the_full_surface_has_13_scopes_and_the_compact_surface_8() {
-        assert_eq!(Surface::Full.scopes().count(), 13);
-        assert_eq!(Surface::Compact.scopes().count(), 8);
-        let admin: Scope = "admin:read".parse().unwrap();
-        let has_admin = |surface| Scopes::from(surface).contains(admin);
-        assert!(has_admin(Surface::Compact) && !has_admin(Surface::Full));
-        assert!(Scope::parse("admin:write").is_err());
-    }
-}
