@@ -31,8 +31,10 @@
 mod intercept;
 mod manual_runtime;
 
+use std::collections::{BTreeSet, HashMap};
 use std::future::{Future, IntoFuture};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
@@ -44,11 +46,12 @@ use crate::api::{ForumApi, ForumApiBuilder};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::environment::Environment;
 use crate::host::Host;
-use crate::model::{AuditEntryId, ErrorCode, Timestamp, UserId};
+use crate::model::{AuditEntryId, EndpointId, ErrorCode, Timestamp, UserId};
 use crate::runtime::{BoxFuture, Clock, InlineRuntime, ManualClock, SeededRandom};
 use crate::scope::Scope;
-use crate::store::Stores;
+use crate::store::{ClaimRequest, Stores};
 use crate::token::{Expiry, PlainToken, TokenRequest, issue_token};
+use crate::webhook::{AttemptRecord, EncryptedSecret, Endpoint, TopicSet};
 
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
@@ -80,6 +83,55 @@ pub fn audit_entry() -> AuditEntry {
         action: AuditAction::ENDPOINT_UPDATED,
         target: String::new(),
         details: String::new(),
+    }
+}
+
+/// Returns a claim of up to `limit` deliveries for a minute, also to one endpoint.
+#[doc(hidden)]
+pub fn claim_request(limit: u32) -> ClaimRequest {
+    ClaimRequest {
+        limit,
+        max_in_flight_per_endpoint: limit,
+        in_flight_by_endpoint: HashMap::new(),
+        max_impaired: limit,
+        lease_duration: Duration::from_secs(60),
+    }
+}
+
+/// Returns an enabled endpoint for all topics, some of whose values a test replaces.
+#[doc(hidden)]
+pub fn endpoint() -> Endpoint {
+    Endpoint {
+        id: EndpointId::from(1),
+        url: "https://receiver.example".into(),
+        topics: TopicSet {
+            all: true,
+            named: BTreeSet::new(),
+        },
+        owner: UserId::from(1),
+        enabled: true,
+        created_at: Timestamp::default(),
+        secret: EncryptedSecret::new(vec![7; 16]),
+        pending_secret: None,
+        failing_since: None,
+        is_slow: false,
+        auto_disabled: false,
+        version: 1,
+    }
+}
+
+/// Returns the record of an attempt that was answered with the status 500.
+#[doc(hidden)]
+pub fn attempt_record(attempt: u32) -> AttemptRecord {
+    AttemptRecord {
+        attempt,
+        started_at: Timestamp::from_millis(1_767_225_600_000 + i64::from(attempt)),
+        status: Some(500),
+        error: None,
+        duration_ms: 12,
+        response_excerpt: Some("no".into()),
+        request_headers: Some("x-forum-event: ping\n".into()),
+        response_headers: Some("x: \u{fffd}\n".into()),
     }
 }
 

@@ -12,10 +12,8 @@ use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, PanelBuilder, PanelSettings};
 use forum_api::runtime::{Clock, ManualClock, SeededRandom};
 use forum_api::scope::Scope;
-use forum_api::store::{
-    ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, TokenFilter, WebhookStores,
-};
-use forum_api::test_util::{StoreInterceptor, stores_in_memory};
+use forum_api::store::{DeliveryFilter, FanOut, Settlement, Stores, TokenFilter, WebhookStores};
+use forum_api::test_util::{StoreInterceptor, attempt_record, claim_request, stores_in_memory};
 use forum_api::token::TokenRecord;
 use forum_api::webhook::{AttemptRecord, DeliveryProgress, DeliveryState, Event, Topic};
 use forum_api::webhook_admin::WebhookAdmin;
@@ -407,15 +405,9 @@ impl PanelFixture {
         state: DeliveryState,
         change: impl FnOnce(AttemptRecord) -> AttemptRecord,
     ) {
-        let claim = ClaimRequest {
-            limit: 1,
-            max_in_flight_per_endpoint: 1,
-            in_flight_by_endpoint: Default::default(),
-            max_impaired: 1,
-            lease_duration: Duration::from_secs(60),
-        };
         let now = self.clock.now();
-        let claimed = self.webhooks.deliveries.claim(&claim, now).await.unwrap();
+        let deliveries = &self.webhooks.deliveries;
+        let claimed = deliveries.claim(&claim_request(1), now).await.unwrap();
         let due_at = now.saturating_add(Duration::from_secs(30));
         let progress = DeliveryProgress {
             state,
@@ -423,14 +415,12 @@ impl PanelFixture {
             due_at: state.is_pending().then_some(due_at),
         };
         let attempt = AttemptRecord {
-            attempt: 6,
             started_at: now,
-            status: Some(500),
-            error: None,
             duration_ms: 17,
             response_excerpt: Some(RESPONSE_EXCERPT.into()),
             request_headers: Some(REQUEST_HEADERS.into()),
             response_headers: Some(RESPONSE_HEADERS.into()),
+            ..attempt_record(6)
         };
         let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(change(attempt)));
         let settled = self.webhooks.deliveries.settle(&[settlement], now).await;

@@ -1,6 +1,5 @@
 //! Shared values, databases and helpers.
 
-use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::fmt::Debug;
 use std::iter;
@@ -10,17 +9,15 @@ use std::task::Poll;
 use std::time::Duration;
 
 use forum_api::host::OverloadedError;
-use forum_api::model::{EndpointId, EventId, ForumId, Timestamp, UserId};
+use forum_api::model::{EndpointId, EventId, ForumId, Timestamp};
 use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
 use forum_api::store::{
     ClaimBatch, ClaimRequest, FanOut, IdempotencyNamespace, IdempotentRequest, WebhookStores,
 };
-use forum_api::test_util::audit_entry;
+use forum_api::test_util::{self, audit_entry, claim_request};
 use forum_api::token::Lookup;
-use forum_api::webhook::{
-    DeliveryProgress, DeliveryState, EncryptedSecret, Endpoint, Event, Topic, TopicSet,
-};
+use forum_api::webhook::{DeliveryProgress, DeliveryState, Endpoint, Event, Topic};
 use tempfile::TempDir;
 
 /// Length of the leases of [`claim`], in milliseconds.
@@ -103,20 +100,8 @@ pub(crate) fn keyed_request(key: &str) -> IdempotentRequest {
 pub(crate) fn endpoint(number: u64) -> Endpoint {
     Endpoint {
         id: EndpointId::parse(&format!("whe_{number}")).unwrap(),
-        url: "https://example.com".into(),
-        topics: TopicSet {
-            all: true,
-            named: BTreeSet::new(),
-        },
-        owner: UserId::from(3),
-        enabled: true,
         created_at: at(0),
-        secret: EncryptedSecret::new(vec![7; 16]),
-        pending_secret: None,
-        failing_since: None,
-        is_slow: false,
-        auto_disabled: false,
-        version: 1,
+        ..test_util::endpoint()
     }
 }
 
@@ -133,11 +118,8 @@ pub(crate) fn event(number: u64) -> Event {
 
 pub(crate) fn claim(limit: u32, per_endpoint: u32) -> ClaimRequest {
     ClaimRequest {
-        limit,
         max_in_flight_per_endpoint: per_endpoint,
-        in_flight_by_endpoint: HashMap::new(),
-        max_impaired: limit,
-        lease_duration: Duration::from_millis(LEASE.unsigned_abs()),
+        ..claim_request(limit)
     }
 }
 

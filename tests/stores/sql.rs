@@ -2,8 +2,8 @@
 
 use forum_api::store::sqlite::rusqlite::{Connection, params_from_iter};
 use forum_api::store::{QueueStats, Settlement, WebhookStores};
-use forum_api::test_util::audit_entry;
-use forum_api::webhook::{AttemptRecord, Event};
+use forum_api::test_util::{attempt_record, audit_entry};
+use forum_api::webhook::Event;
 use forum_test_support::postgres::run_with_postgres;
 use forum_test_support::thread_log;
 
@@ -205,18 +205,8 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
     assert_eq!(sql.rows().await, [0, 0, 0]);
     queue(webhooks, [event(1)], &endpoints).await;
     let deliveries = &webhooks.deliveries;
-    let attempted = AttemptRecord {
-        attempt: 1,
-        started_at: at(0),
-        status: Some(200),
-        error: None,
-        duration_ms: 3,
-        response_excerpt: None,
-        request_headers: None,
-        response_headers: None,
-    };
     let claims = claim_all(webhooks, at(0)).await;
-    let settle = |one| Settlement::new(one, DELIVERED, Some(attempted.clone()));
+    let settle = |one| Settlement::new(one, DELIVERED, Some(attempt_record(1)));
     let settlements: Vec<_> = claims.deliveries.iter().map(settle).collect();
     let settled = deliveries.settle(&settlements, at(0)).await.unwrap();
     assert_eq!((settled.len(), sql.rows().await), (2, [1, 2, 2]));

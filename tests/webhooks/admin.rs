@@ -7,8 +7,8 @@ use forum_api::Environment;
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{ManualClock, RandomError, RandomSource};
-use forum_api::store::{AuditFilter, ClaimRequest, DeliveryFilter, Settlement, WebhookStores};
-use forum_api::test_util::{Intervention, StoreInterceptor, stores_in_memory};
+use forum_api::store::{AuditFilter, DeliveryFilter, Settlement, WebhookStores};
+use forum_api::test_util::{Intervention, StoreInterceptor, claim_request, stores_in_memory};
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
 };
@@ -309,14 +309,11 @@ async fn an_example_has_the_data_of_the_document_and_any_owner() {
 
 /// Makes all queued deliveries dead.
 async fn fail_all(webhooks: &WebhookStores) {
-    let claim = ClaimRequest {
-        limit: u32::MAX,
-        max_in_flight_per_endpoint: u32::MAX,
-        in_flight_by_endpoint: [].into(),
-        max_impaired: u32::MAX,
-        lease_duration: std::time::Duration::from_secs(60),
-    };
-    let claims = webhooks.deliveries.claim(&claim, after(0)).await.unwrap();
+    let claims = webhooks
+        .deliveries
+        .claim(&claim_request(u32::MAX), after(0))
+        .await
+        .unwrap();
     for claimed in claims.deliveries {
         let dead = DeliveryProgress {
             state: DeliveryState::Dead,

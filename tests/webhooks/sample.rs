@@ -1,6 +1,7 @@
 //! Sample endpoint, event and signed requests.
 
-use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
+use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp};
+use forum_api::test_util;
 use forum_api::webhook::{
     Endpoint, Event, PlaintextCipher, SecretCipher, SignedRequest, Topic, WebhookSecret,
 };
@@ -25,15 +26,8 @@ pub fn endpoint(letter: &str) -> Endpoint {
         secret: PlaintextCipher.encrypt(&secret(letter), &id).unwrap(),
         id,
         url: "https://receiver.example/hook".into(),
-        topics: "*".parse().unwrap(),
-        owner: UserId::from(1),
-        enabled: true,
         created_at: after(0),
-        pending_secret: None,
-        failing_since: None,
-        is_slow: false,
-        auto_disabled: false,
-        version: 1,
+        ..test_util::endpoint()
     }
 }
 

@@ -1,15 +1,13 @@
 //! Endpoints, events and deliveries of the rules for stores. Times are milliseconds, as [`instant`] takes them.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::time::Duration;
+use std::collections::HashSet;
 
 use super::{StoreFixture, TestFailure, TestResult, instant, only};
-use crate::model::{DeliveryId, EndpointId, EventId, ForumId, Timestamp, UserId};
+use crate::model::{DeliveryId, EndpointId, EventId, ForumId, Timestamp};
 use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, FanOut, Settlement};
-use crate::test_util::audit_entry;
+use crate::test_util::{self, audit_entry, claim_request};
 use crate::webhook::{
-    AttemptRecord, Delivery, DeliveryProgress, DeliveryState, EncryptedSecret, Endpoint, Event,
-    Topic, TopicSet,
+    AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event, Topic,
 };
 
 /// The length of a claim's lease, in milliseconds.
@@ -20,21 +18,11 @@ pub(crate) fn endpoint_id(number: u64) -> TestResult<EndpointId> {
 }
 
 pub(crate) fn endpoint(number: u64) -> TestResult<Endpoint> {
-    let all = true;
-    let named = BTreeSet::new();
     Ok(Endpoint {
         id: endpoint_id(number)?,
         url: format!("https://example.com/{number}"),
-        topics: TopicSet { all, named },
-        owner: UserId::from(3),
-        enabled: true,
         created_at: instant(0),
-        secret: EncryptedSecret::new(vec![7; 16]),
-        pending_secret: None,
-        failing_since: None,
-        is_slow: false,
-        auto_disabled: false,
-        version: 1,
+        ..test_util::endpoint()
     })
 }
 
@@ -73,35 +61,11 @@ pub(crate) fn fan_out(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
     }
 }
 
-/// Returns a claim of up to `limit` deliveries, all of which may be for one endpoint.
-pub(crate) fn claim_request(limit: u32) -> ClaimRequest {
-    ClaimRequest {
-        limit,
-        max_in_flight_per_endpoint: limit,
-        in_flight_by_endpoint: HashMap::new(),
-        max_impaired: limit,
-        lease_duration: Duration::from_millis(LEASE.unsigned_abs()),
-    }
-}
-
 pub(crate) fn progress(state: DeliveryState, attempts: u32, due: Option<i64>) -> DeliveryProgress {
     DeliveryProgress {
         state,
         attempts,
         due_at: due.map(instant),
-    }
-}
-
-pub(crate) fn attempt_record(attempt: u32) -> AttemptRecord {
-    AttemptRecord {
-        attempt,
-        started_at: instant(attempt.into()),
-        status: Some(500),
-        error: None,
-        duration_ms: 12,
-        response_excerpt: Some("no".into()),
-        request_headers: Some("x-forum-event: ping\n".into()),
-        response_headers: Some("x: \u{fffd}\n".into()),
     }
 }
 

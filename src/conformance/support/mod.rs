@@ -39,7 +39,7 @@ pub use test_result::{TestFailure, TestResult};
 
 pub(crate) use std::iter::repeat_n;
 
-pub(crate) use crate::test_util::audit_entry;
+pub(crate) use crate::test_util::{attempt_record, audit_entry, claim_request};
 pub(crate) use call_result::CallResult;
 pub(crate) use content::*;
 pub(crate) use delivery_fixture::*;

@@ -261,22 +261,20 @@ pub(crate) fn url(name: &str) -> String {
 }
 
 /// Creates an endpoint of member 1 that subscribes to all topics.
-pub(crate) fn endpoint(name: &str, now: Timestamp) -> Endpoint {
+fn endpoint(name: &str, now: Timestamp) -> Endpoint {
     let id = EndpointId::parse(&format!("whe_{name}")).unwrap();
     Endpoint {
         url: url(name),
-        topics: "*".parse().unwrap(),
         secret: PlaintextCipher
             .encrypt(&WebhookSecret::parse(SECRET).unwrap(), &id)
             .unwrap(),
         id,
-        owner: 1.into(),
         created_at: now,
         ..crate::sample::endpoint("A")
     }
 }
 
-pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timestamp) -> Event {
+fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timestamp) -> Event {
     let id = EventId::parse(&format!("evt_{number}")).unwrap();
     Event {
         body: format!(r#"{{"event":"{id}","topic":"{topic}"}}"#),

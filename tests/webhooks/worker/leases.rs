@@ -1,10 +1,9 @@
 //! Expiry of leases.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use forum_api::store::{ClaimRequest, ClaimedDelivery};
-use forum_api::test_util::Intervention;
+use forum_api::store::ClaimedDelivery;
+use forum_api::test_util::{Intervention, claim_request};
 use forum_api::webhook::DeliveryState::{Delivered, Queued};
 
 use super::fixture::{WorkerFixture, seconds};
@@ -12,13 +11,7 @@ use super::owners::OwnerAccess;
 
 /// Claims the only due delivery as another worker.
 fn claim(fixture: &WorkerFixture) -> ClaimedDelivery {
-    let claim = ClaimRequest {
-        limit: 100,
-        max_in_flight_per_endpoint: 100,
-        in_flight_by_endpoint: HashMap::new(),
-        max_impaired: 100,
-        lease_duration: seconds(60),
-    };
+    let claim = claim_request(100);
     let claiming = fixture.stores.deliveries.claim(&claim, fixture.now());
     let mut claims = fixture.runtime.block_on(claiming).unwrap();
     assert_eq!(claims.deliveries.len(), 1);

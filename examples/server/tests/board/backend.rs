@@ -5,13 +5,13 @@ use std::env;
 use std::sync::{Arc, OnceLock};
 
 use forum_api::Language;
-use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::WebhookStores;
 use forum_api::store::postgres::deadpool_postgres::Pool;
 use forum_api::store::postgres::{LeaseClock, connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
-use forum_api::webhook::{EncryptedSecret, Endpoint};
+use forum_api::test_util;
+use forum_api::webhook::Endpoint;
 
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, demo};
@@ -81,21 +81,11 @@ impl Storage {
     /// Registers an endpoint for all topics, without which the board writes no events.
     pub async fn add_endpoint(&self) {
         let endpoint = Endpoint {
-            id: EndpointId::parse("whe_0000000000000000000001").unwrap(),
-            url: "https://receiver.example".into(),
             topics: "*,message.sent".parse().unwrap(),
-            owner: UserId::from(1),
-            enabled: true,
-            created_at: Timestamp::default(),
-            secret: EncryptedSecret::new(vec![7; 16]),
-            pending_secret: None,
-            failing_since: None,
-            is_slow: false,
-            auto_disabled: false,
-            version: 1,
+            ..test_util::endpoint()
         };
         let endpoints = self.webhooks().endpoints;
-        let entry = forum_api::test_util::audit_entry();
+        let entry = test_util::audit_entry();
         assert!(endpoints.add(&endpoint, &entry).await.unwrap());
     }
 
