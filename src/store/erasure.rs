@@ -20,7 +20,8 @@ pub type ErasureStatement = (&'static str, Vec<String>);
 /// with the code `40P01`.
 ///
 /// The library caches none of these rows, so that all nodes follow from the next request on. A delivery that a worker
-/// is sending meanwhile is still sent. The host replaces names in its own entries of the audit log.
+/// is sending meanwhile is still sent; its result is not recorded, and it is sent again without the member. The host
+/// replaces names in its own entries of the audit log.
 ///
 /// ```
 /// use forum_api::model::UserId;
@@ -102,6 +103,7 @@ impl ErasedMember {
         match self.erased(body) {
             Some(erased) => vec![
                 (UPDATE_EVENT, vec![erased, id.into()]),
+                (END_LEASES, vec![id.into()]),
                 (REMOVE_ANSWERS, vec![id.into()]),
             ],
             None => vec![
@@ -190,6 +192,11 @@ const DELIVERIES: &str = "
     WHERE endpoint IN (SELECT id FROM forum_api_endpoints WHERE owner = $1)";
 
 const UPDATE_EVENT: &str = "UPDATE forum_api_events SET body = $1 WHERE id = $2";
+
+/// Workers that have read the former body do not begin to send it, and do not record what receivers answer.
+const END_LEASES: &str = "
+    UPDATE forum_api_deliveries SET lease = lease + 1, leased = FALSE, sending = FALSE
+    WHERE event = $1 AND due_at IS NOT NULL";
 
 /// Removes what receivers have answered, because they can quote the event.
 const REMOVE_ANSWERS: &str = "

@@ -111,9 +111,9 @@ impl ReferenceBoard {
 
 /// Removes the former versions of rows from the tables, and their values from the statistics.
 const VACUUM: &str = "
-    VACUUM (ANALYZE) member, thread, post, post_text, rating, message, message_copy, forum_api_tokens,
-        forum_api_idempotency_keys, forum_api_events, forum_api_deliveries, forum_api_attempts, forum_api_endpoints,
-        forum_api_audit_log";
+    VACUUM (ANALYZE, INDEX_CLEANUP ON) member, thread, post, post_text, poll, poll_option, rating, message,
+        message_copy, forum_api_tokens, forum_api_idempotency_keys, forum_api_events, forum_api_deliveries,
+        forum_api_attempts, forum_api_endpoints, forum_api_audit_log";
 
 async fn erase(
     tx: &Transaction<'_>,

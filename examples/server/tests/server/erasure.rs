@@ -1,11 +1,14 @@
 //! Erasure of a member, while a server runs.
 
 use std::fs;
+use std::sync::{Arc, Barrier};
 
 use serde_json::{Value, json};
 
 use crate::client::get;
+use crate::deliveries::{ALLOW_PRIVATE, add_endpoint, reply};
 use crate::program::{Server, ServerDirectory};
+use crate::receiver::Receiver;
 
 /// Texts of the member that no other member has, and the name.
 const OWN: [&str; 8] = [
@@ -198,4 +201,26 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         let last = server.run("member erase admin --yes");
         last.assert_error("is the last administrator");
     }
+}
+
+#[test]
+fn what_a_receiver_answers_during_the_erasure_is_not_kept() {
+    let server = Server::new(&[ALLOW_PRIVATE]);
+    let step = Arc::new(Barrier::new(2));
+    let response = Arc::clone(&step);
+    let receiver = Receiver::with_statuses(move |_| {
+        response.wait();
+        response.wait();
+        Some(500)
+    });
+    add_endpoint(&server, &receiver, "");
+    reply(&server, &server.token("alice"), "x");
+    step.wait();
+    server.run_ok("member erase alice --yes");
+    step.wait();
+    let delivery = receiver.next().delivery();
+    let directory = server.stop();
+    let shown = directory.run(&["delivery", "show", &delivery, "--json"], "");
+    let shown = shown.json();
+    assert_eq!(json!([shown["state"], shown["log"]]), json!(["queued", []]));
 }
