@@ -5,6 +5,7 @@ use std::sync::Arc;
 use deadpool_postgres::Pool;
 use tokio_postgres::types::ToSql;
 
+use super::PostgresError;
 use super::audit::{entry_values, insert_statement, with_entry};
 use super::execute::{LeaseClock, Parameters, PostgresExecutor, millis};
 use crate::audit::AuditEntry;
@@ -84,7 +85,9 @@ impl SqlExecutor for PostgresExecutor {
                     let is_first: bool = row.value("first")?;
                     Ok((is_first, read_idempotency_record(row)?, row.value("now")?))
                 })
-                .await?;
+                .await
+                // Without a reservation, the operation does not run.
+                .map_err(PostgresError::without_effect)?;
             if let Some((is_first, record, now)) = row {
                 return Ok(if is_first {
                     BeginOutcome::Reserved(request.reservation(record.started_at))

@@ -9,7 +9,7 @@ use deadpool_postgres::{
 };
 use tokio::time::timeout;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::{Config, Error};
 
 use super::error::PostgresError;
@@ -269,15 +269,18 @@ pub async fn check_writable(pool: &Pool) -> Result<(), PostgresError> {
     finish(client, changed)
 }
 
-/// Releases the connection of a statement, and returns the result. A statement that was outdated has no effect.
+/// Releases the connection of a statement, and returns the result. An error that does not end the connection rolls the
+/// statement back.
 pub(super) fn finish<T>(client: Client, result: Result<T, Error>) -> Result<T, PostgresError> {
-    let code = result.as_ref().err().and_then(Error::code).cloned();
-    if let Some(code) = &code {
-        close_if_lost(client, code);
-    }
-    let result = result.map_err(PostgresError::from);
-    match code {
-        Some(SqlState::FEATURE_NOT_SUPPORTED) => result.map_err(PostgresError::without_effect),
-        _ => result,
-    }
+    result.map_err(|error| {
+        let severity = error.as_db_error().and_then(DbError::parsed_severity);
+        if let Some(code) = error.code() {
+            close_if_lost(client, code);
+        }
+        let error = PostgresError::from(error);
+        match severity {
+            Some(Severity::Error) => error.without_effect(),
+            _ => error,
+        }
+    })
 }
