@@ -298,8 +298,13 @@ def check_ids(page: Page) -> None:
             expect(page.get_by_role("heading", name="Forums")).to_be_visible()
             page.goto(f"/#/{view}/{name}")
             expect(page.get_by_role("heading", name="This cannot be shown")).to_be_visible()
+    page.goto("/#/__proto__/1")
+    expect(page.get_by_role("heading", name="Forums")).to_be_visible()
+    # Marks the words of a search, and not all words of a link.
+    page.goto(f"/#/threads/16?q={'+'.join(map(str, range(100_000)))}")
+    expect(page.get_by_role("heading", name="Which tea for a rainy afternoon?")).to_be_visible()
     paths = {urlsplit(url).path for url in requested}
-    unexpected = [path for path in paths if not re.fullmatch(r"/|/api/v1/forums|/api/v1/(threads/[^/]+|forums/[^/]+/threads)", path)]
+    unexpected = [path for path in paths if not re.fullmatch(r"/|/api/v1/forums|/api/v1/(threads/[^/]+(/posts|/poll)?|forums/[^/]+/threads)", path)]
     assert "/api/v1/threads/..%5Cmessages%5C3%23" in paths and not unexpected, paths
 
 

@@ -3,6 +3,7 @@
 
 const API = "/api/v1"
 const MAX_CALLS_SHOWN = 100
+const MAX_WORDS = 32  // Of a search. A link can have more.
 // A letter of a script that is written without spaces.
 const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}\p{sc=Hang}]/u
 
@@ -366,7 +367,7 @@ const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase
 
 /// Returns a function that splits a text at the words of a search and marks them. Case and accents do not matter.
 function marker(q) {
-  const words = fold(q ?? "").replace(/(^|\s)-("[^"]*"|\S+)/g, " ").match(/[\p{L}\p{N}]+/gu)
+  const words = fold(q ?? "").replace(/(^|\s)-("[^"]*"|\S+)/g, " ").match(/[\p{L}\p{N}]+/gu)?.slice(0, MAX_WORDS)
   if (!words) return (text) => [text]
   const patterns = words.map((word) => UNSPACED.test(word) ? word : `(?<![\\p{L}\\p{N}])${word}(?![\\p{L}\\p{N}])`)
   const pattern = new RegExp(patterns.join("|"), "gu")
@@ -415,7 +416,12 @@ async function show({ message, focus, isNew } = {}) {
     const [, kind, segment] = path.split("/")
     const params = new URLSearchParams(query)
     const id = () => decodeURIComponent(segment)
-    const views = { forums: () => showForum(id(), params), threads: () => showThread(id(), params), search: () => showSearch(params) }
+    const views = {
+      __proto__: null,
+      forums: () => showForum(id(), params),
+      threads: () => showThread(id(), params),
+      search: () => showSearch(params),
+    }
     shown = await (views[kind] ?? showForums)()
   } catch (error) {
     if (begun !== latest) return
