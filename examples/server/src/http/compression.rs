@@ -1,14 +1,18 @@
 //! Compression of responses.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use axum::Router;
-use axum::body::HttpBody;
-use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
+use axum::body::{Bytes, HttpBody, to_bytes};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::IntoResponse as _;
 use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
     IF_NONE_MATCH, VARY,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate};
@@ -22,8 +26,11 @@ const LAST_RESORT: HeaderValue = HeaderValue::from_static("identity;q=0.001");
 /// The end of the `etag` of a compressed body.
 const COMPRESSED_TAG: &str = "-gzip\"";
 
+/// Compressed bodies that never change, by their `etag`.
+type Bodies = Arc<Mutex<HashMap<HeaderValue, Bytes>>>;
+
 /// Compresses the responses of a router for clients that accept gzip: pages well, because the reference page is long and
-/// requested rarely, and other responses fast.
+/// compressed once, and other responses fast.
 pub fn compressed(router: Router) -> Router {
     let predicate = IsLong
         .and(NotForContentType::IMAGES)
@@ -32,7 +39,42 @@ pub fn compressed(router: Router) -> Router {
     let others = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(predicate);
-    router.layer(pages).layer(others).layer(from_fn(negotiate))
+    let once = from_fn_with_state(Bodies::default(), compress_once);
+    let router = router.layer(pages).layer(others).layer(once);
+    router.layer(from_fn(negotiate))
+}
+
+/// Compresses a body that never changes for the first client only: requests for it are free, and compressing the reference
+/// page takes sixty times as long as sending it.
+async fn compress_once(
+    State(bodies): State<Bodies>,
+    request: Request,
+    next: Next,
+) -> axum::response::Response {
+    let is_read = request.method() == Method::GET;
+    let is_document = request.uri().path().ends_with("/openapi.json");
+    let response = next.run(request).await;
+    let headers = response.headers();
+    let never_changes = is_document
+        || headers
+            .get(CACHE_CONTROL)
+            .is_some_and(|it| it == "no-cache");
+    let is_compressed = is_read && headers.contains_key(CONTENT_ENCODING);
+    let tag = headers.get(ETAG).filter(|_| is_compressed && never_changes);
+    let Some(tag) = tag.cloned() else {
+        return response;
+    };
+    let bodies = || bodies.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = bodies().get(&tag).cloned();
+    let (head, body) = response.into_parts();
+    let body = match known {
+        Some(known) => known,
+        None => match to_bytes(body, usize::MAX).await {
+            Ok(body) => bodies().entry(tag).or_insert(body).clone(),
+            Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        },
+    };
+    Response::from_parts(head, body.into())
 }
 
 #[derive(Clone, Copy)]
@@ -110,7 +152,10 @@ fn accept_identity(headers: &mut HeaderMap) {
 
 #[cfg(test)]
 mod tests {
-    use axum::body::{Body, to_bytes};
+    use std::future::ready;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use axum::body::Body;
     use axum::response::{Html, Response};
     use axum::routing::get;
     use http::request::Builder;
@@ -173,5 +218,25 @@ mod tests {
         let response = send(&router, request).await;
         assert_eq!(response.headers()[VARY], "accept-encoding");
         assert_eq!(response.headers()[ETAG], "\"1-gzip\"");
+    }
+
+    #[tokio::test]
+    async fn a_body_that_never_changes_is_compressed_once() {
+        let number = Arc::new(AtomicU32::new(0));
+        let constant = move || {
+            let text = number.fetch_add(1, Ordering::SeqCst).to_string();
+            let headers = [(ETAG, "\"1\""), (CACHE_CONTROL, "no-cache")];
+            ready((headers, text.repeat(1000)))
+        };
+        let router = compressed(Router::new().route("/", get(constant)));
+        let mut bodies = Vec::new();
+        for accepted in ["gzip", "gzip", "br"] {
+            let request = Request::get("/").header(ACCEPT_ENCODING, accepted);
+            let body = send(&router, request).await.into_body();
+            bodies.push(to_bytes(body, usize::MAX).await.unwrap());
+        }
+        assert!(bodies[0].starts_with(&[0x1f, 0x8b]));
+        assert_eq!(bodies[0], bodies[1]);
+        assert_eq!(bodies[2], "2".repeat(1000));
     }
 }
