@@ -108,7 +108,9 @@ fn choice<'a>(
 ) -> BoardResult<PollChoice<'a>> {
     let id = option.option_id.as_ref();
     Ok(PollChoice {
-        id: id.map(|id| option_number(poll, id, texts)).transpose()?,
+        id: id
+            .map(|id| option_number(poll, "options", id, texts))
+            .transpose()?,
         text: &option.text,
     })
 }
@@ -241,7 +243,7 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
     let named = vote
         .option_ids
         .iter()
-        .map(|id| option_number(poll, id, texts))
+        .map(|id| option_number(poll, "optionIds", id, texts))
         .collect::<BoardResult<Vec<_>>>()?;
     if named.is_empty() {
         return Err(BoardError::validation("optionIds", texts.vote_missing));
@@ -256,10 +258,10 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
         })
 }
 
-/// Returns the id of an option of `poll` as a number.
-pub fn option_number(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
+/// Returns the id of an option of `poll` as a number. An error names `field`.
+fn option_number(poll: &Poll, field: &str, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
     let number = id.to_i64().ok().filter(|_| poll.has_option(id));
-    number.ok_or_else(|| BoardError::not_found(texts.unknown_option))
+    number.ok_or_else(|| BoardError::not_found(fill(texts.unknown_option, field)))
 }
 
 pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {
