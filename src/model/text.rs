@@ -4,8 +4,9 @@
 /// poll questions, poll options and token labels must be single-line texts. The library does not check the texts that
 /// it passes to a [`Board`](crate::host::Board): the board must check them.
 ///
-/// Rejects the general category `Cc` (which includes tab, line feed and U+0085), U+2028 and U+2029, and the explicit
-/// directional characters U+202A to U+202E and U+2066 to U+2069. Allows the implicit marks U+200E, U+200F and U+061C.
+/// Rejects the general category `Cc` (which includes tab, line feed and U+0085), U+2028 and U+2029, the byte-order mark
+/// U+FEFF, and the explicit directional characters U+202A to U+202E and U+2066 to U+2069. Allows the implicit marks
+/// U+200E, U+200F and U+061C.
 ///
 /// ```
 /// use forum_api::model::is_single_line;
@@ -20,7 +21,7 @@ pub fn is_single_line(text: &str) -> bool {
 /// Returns `true` if a single-line text can contain the character.
 pub(crate) fn is_single_line_char(c: char) -> bool {
     !c.is_control()
-        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Returns `true` if a text has no visible character: only white space, control and formatting characters (`Cc`, `Cf`),
@@ -140,7 +141,7 @@ mod tests {
         }
         for refused in [
             '\0', '\t', '\n', '\r', '\u{1b}', '\u{7f}', '\u{85}', '\u{9b}', '\u{2028}', '\u{2029}',
-            '\u{202a}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2069}',
+            '\u{202a}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2069}', '\u{feff}',
         ] {
             let text = format!("a{refused}b");
             assert!(!is_single_line(&text), "{text:?}");

@@ -100,21 +100,24 @@ pub(super) async fn properties(context: &PageContext, token: &TokenRecord) -> Pa
 /// `POST /tokens/{id}`
 pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
     let token = find(context).await?;
-    let label = form.get("label").to_owned();
-    if let Err(error) = token::check_label(&label) {
-        form.add_error("label", error);
-        let main = html! {
-            p.alert role="alert" { "The label was not changed. Correct the field marked below." }
-            (page(context, &token, &form).await?)
-        };
-        let title = tokens::label(&token).unwrap_or(NO_LABEL);
-        return Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, title, main));
-    }
+    let text = form.get("label").to_owned();
+    let label = match token::parse_label(&text) {
+        Ok(label) => label,
+        Err(error) => {
+            form.add_error("label", error);
+            let main = html! {
+                p.alert role="alert" { "The label was not changed. Correct the field marked below." }
+                (page(context, &token, &form).await?)
+            };
+            let title = tokens::label(&token).unwrap_or(NO_LABEL);
+            return Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, title, main));
+        }
+    };
     let audit = context
         .audit_entry(AuditAction::TOKEN_UPDATED, token.lookup)?
         .with_details(format_args!("label {label:?}"));
     let store = &context.panel.stores.tokens;
-    if !store.set_label(&token.lookup, &label, &audit).await? {
+    if !store.set_label(&token.lookup, label, &audit).await? {
         return Err(PanelError::NotFound);
     }
     tracing::info!(lookup = %token.lookup, admin = %context.session.user_id, "token updated");

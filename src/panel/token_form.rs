@@ -162,7 +162,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     // Repeated values are joined to a text that is not a number.
     let days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
     let expiry = Expiry::parse(&days).map_err(|error| form.add_error("expires_in_days", error));
-    if let Err(error) = token::check_label(form.get("label")) {
+    if let Err(error) = token::parse_label(form.get("label")) {
         add_error(&mut form, error)?;
     }
     let (Some(owner), Ok(expiry), false) = (owner, expiry, form.has_errors()) else {

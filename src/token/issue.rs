@@ -27,7 +27,8 @@ pub struct TokenRequest<'a> {
     pub owner_name: Option<&'a str>,
     /// The scopes: at least one, in any order.
     pub scopes: &'a [Scope],
-    /// Name of the token for its owner: a [single-line text](is_single_line) of at most 100 characters; can be empty.
+    /// Name of the token for its owner: a [single-line text](is_single_line) of at most 100 characters, without white
+    /// space at both ends, which [`issue_token`] removes; can be empty.
     pub label: &'a str,
     /// Time until the token expires.
     pub expiry: Expiry,
@@ -146,7 +147,7 @@ pub async fn issue_token(
     request: TokenRequest<'_>,
     now: Timestamp,
 ) -> Result<(PlainToken, TokenRecord), IssueError> {
-    check_label(request.label)?;
+    let label = parse_label(request.label)?;
     let scopes = scope_names(&scopes.into(), request.scopes)?;
     loop {
         let token = PlainToken::generate(random)?;
@@ -154,7 +155,7 @@ pub async fn issue_token(
             lookup: *token.lookup(),
             digest: token.digest(),
             owner: request.owner.clone(),
-            label: request.label.into(),
+            label: label.into(),
             scopes: Arc::clone(&scopes),
             created_at: now,
             expires_at: request.expiry.expires_at(now),
@@ -184,14 +185,16 @@ fn details(record: &TokenRecord, owner_name: Option<&str>) -> String {
     )
 }
 
-/// Rejects labels that are too long, blank or not single-line texts. An empty label is valid.
+/// Removes white space at both ends of a label. Rejects labels that are too long, invisible or not single-line texts. An
+/// empty label is valid.
 ///
 /// # Errors
 /// [`IssueError::InvalidLabel`].
-pub(crate) fn check_label(label: &str) -> Result<(), IssueError> {
-    let is_valid = label.chars().count() <= MAX_LABEL_CHARS && is_single_line(label);
+pub(crate) fn parse_label(text: &str) -> Result<&str, IssueError> {
+    let label = text.trim();
+    let is_valid = label.chars().count() <= MAX_LABEL_CHARS && is_single_line(text);
     (is_valid && (label.is_empty() || !is_blank(label)))
-        .then_some(())
+        .then_some(label)
         .ok_or(IssueError::InvalidLabel)
 }
 

@@ -11,7 +11,7 @@ mod record;
 
 pub use expiry::Expiry;
 #[cfg(feature = "panel")]
-pub(crate) use issue::check_label;
+pub(crate) use issue::parse_label;
 pub use issue::{IssueError, TokenRequest, issue_token};
 pub(crate) use plain_token::parse_presented;
 pub use plain_token::{Lookup, PlainToken, SecretDigest};

@@ -94,6 +94,7 @@ async fn each_invalid_field_is_marked() {
         ("label", "two\nlines"),
         ("label", "\u{202e}txt.exe"),
         ("label", "\u{200b}"),
+        ("label", "\u{feff}laptop"),
         ("label", &"ß".repeat(101)),
     ] {
         let page = fixture.issue(&[(field, text)]).await;
@@ -108,7 +109,8 @@ async fn each_invalid_field_is_marked() {
     assert_eq!((all.status, marked), (422, 5));
     assert!(fixture.tokens().await.is_empty());
     let label = "ß".repeat(100);
-    assert_eq!(fixture.issue(&[("label", &label)]).await.status, 200);
+    let spaced = format!(" {label}\u{3000}");
+    assert_eq!(fixture.issue(&[("label", &spaced)]).await.status, 200);
     assert_eq!(fixture.tokens().await[0].label, label);
 }
 
@@ -295,7 +297,7 @@ async fn a_label_is_changed_on_the_page_of_its_token() {
     }
     let stored = async || fixture.tokens().await[0].label.clone();
     assert_eq!(stored().await, "<script>alert(1)</script>");
-    let saved = fixture.post(&path, &[("label", "<i>phone")]).await;
+    let saved = fixture.post(&path, &[("label", " <i>phone ")]).await;
     let location = format!("{path}?done=saved");
     assert_eq!(saved.status_and_location(), (303, location.as_str()));
     assert_eq!(stored().await, "<i>phone");
