@@ -667,6 +667,7 @@ fn schemas_of_webhooks_accept_truncated_events_of_their_topic() {
         let example = &content["example"];
         assert_eq!(example["topic"], topic);
         let mut truncated = example.clone();
+        truncated["truncated"] = json!(true);
         truncated["data"] = json!({ "truncated": true, "thread": { "threadId": "16" } });
         check(&document, schema, &truncated).unwrap();
         let data = &resolve_ref(&document, schema)["properties"]["data"];

@@ -26,6 +26,10 @@ struct Body<'a, T> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool", extend("const" = true))]
     example: Option<bool>,
+    /// Only in a body that contains only ids, because it would be larger than 256 KiB: always true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool", extend("const" = true))]
+    truncated: Option<bool>,
     /// The resources in their state after the change.
     data: Data<T>,
 }
@@ -218,6 +222,7 @@ fn try_serialize<T: Serialize>(
         occurred_at: meta.occurred_at,
         request_id: meta.request_id.as_deref(),
         example,
+        truncated: matches!(data, Data::Truncated(_)).then_some(true),
         data,
     };
     let body = serde_json::to_string(&content).ok();
@@ -358,6 +363,7 @@ mod tests {
             assert!(text.len() <= Event::MAX_BODY_LEN);
             let body: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(body["data"], expected);
+            assert_eq!(body.get("truncated"), expected.get("truncated"));
         }
         let no_calendar_date = serialize(&Timestamp::from_millis(i64::MAX));
         let body: Value = serde_json::from_str(&no_calendar_date).unwrap();

@@ -85,11 +85,16 @@ impl Validator<'_> {
             .iter()
             .filter_map(Value::as_str)
             .collect();
-        // Only the examples of events that an administrator sends have this field.
-        let is_sent = |name: &&str| *name != "example" || names.contains(name);
-        let all: BTreeSet<_> = known.keys().map(String::as_str).filter(is_sent).collect();
+        // Only examples that an administrator sends, and events without their texts, have these fields.
+        let is_optional =
+            |name: &&str| ["example", "truncated"].contains(name) && !required.contains(name);
+        let all = known.keys().map(String::as_str);
+        let all: BTreeSet<_> = all
+            .filter(|name| !is_optional(name) || names.contains(name))
+            .collect();
+        let always = all.iter().filter(|name| !is_optional(name));
         let is_complete = match self.1 {
-            Direction::Response if !is_open => names == all && required == all,
+            Direction::Response if !is_open => names == all && always.eq(&required),
             _ => required.is_subset(&names) && names.is_subset(&all),
         };
         if !is_complete {
