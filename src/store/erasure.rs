@@ -162,7 +162,7 @@ impl ErasedMember {
     }
 }
 
-/// Replaces details that contain the owner, a label, or the origin of a URL.
+/// Replaces details that contain the owner, a label, or a URL.
 const AUDIT_DETAILS: &str = r"
     UPDATE forum_api_audit_log SET details = 'owner ' || CAST($1 AS TEXT)
     WHERE details <> '' AND (action LIKE 'token.%' OR action LIKE 'endpoint.%') AND (

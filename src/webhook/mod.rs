@@ -22,7 +22,7 @@ mod transport;
 #[cfg(feature = "webhooks")]
 pub use self::http::{HttpTransport, HttpTransportSettings};
 #[cfg(feature = "webhooks")]
-pub(crate) use address::url_origin;
+pub(crate) use address::without_query;
 #[cfg(feature = "webhooks")]
 pub use address::{AddressClass, EndpointUrl, classify_address};
 #[cfg(feature = "webhooks")]

@@ -16,7 +16,7 @@ use crate::webhook::Topic;
 use crate::webhook::{
     AddressError, AllowedAddresses, AttemptRecord, DeliveryState, EncryptedSecret, Endpoint,
     EndpointUrl, Event, EventMeta, KeyMismatchError, PendingSecret, PlaintextCipher, Resolver,
-    SecretCipher, SystemResolver, TopicSet, UnknownTopicError, WebhookSecret, url_origin,
+    SecretCipher, SystemResolver, TopicSet, UnknownTopicError, WebhookSecret, without_query,
 };
 
 /// Largest number of deliveries that are queued again or removed in one call of the store.
@@ -298,7 +298,7 @@ impl WebhookAdmin {
             .audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?
             .with_details(format_args!(
                 "url {}; topics {}; owner {}",
-                url_origin(&endpoint.url),
+                without_query(&endpoint.url),
                 endpoint.topics,
                 owner_text(new.owner_name.as_deref(), &endpoint.owner)
             ));
@@ -430,7 +430,8 @@ impl WebhookAdmin {
             None => None,
         };
         let details: Vec<_> = [
-            url.as_ref().map(|url| format!("url {}", url_origin(url))),
+            url.as_ref()
+                .map(|url| format!("url {}", without_query(url))),
             topics.as_ref().map(|topics| format!("topics {topics}")),
             owner
                 .as_ref()
@@ -521,7 +522,9 @@ impl WebhookAdmin {
     pub async fn remove(&self, id: &EndpointId, actor: &AuditActor) -> AdminResult<()> {
         let entry = self.audit_entry(actor, AuditAction::ENDPOINT_REMOVED, id)?;
         let audit = match self.find(id).await {
-            Ok(endpoint) => entry.with_details(format_args!("url {}", url_origin(&endpoint.url))),
+            Ok(endpoint) => {
+                entry.with_details(format_args!("url {}", without_query(&endpoint.url)))
+            }
             // The endpoint is malformed. If the store failed, the removal fails, too.
             Err(WebhookAdminError::Backend(_)) => entry,
             Err(error) => return Err(error),

@@ -71,7 +71,7 @@ async fn each_invalid_field_is_marked() {
 
 /// Values of the form "Save changes".
 const CHANGED: [(&str, &str); 4] = [
-    ("url", "https://93.184.215.14/new"),
+    ("url", "https://93.184.215.14/new?key=secret"),
     ("owner", "alice"),
     ("topics", "post.created"),
     ("topics", "poll.voted"),
@@ -85,15 +85,16 @@ async fn url_owner_and_topics_are_changed_together() {
     let page = fixture.get(saved.header("location")).await;
     assert!(page.contains("Changes saved."));
     assert!(
-        page.contains("value=\"https://93.184.215.14/new\"") && page.contains("value=\"alice\"")
+        page.contains("value=\"https://93.184.215.14/new?key=secret\"")
+            && page.contains("value=\"alice\"")
     );
     assert!(page.contains("value=\"poll.voted\" checked") && !page.contains("value=\"*\" checked"));
     let stored = fixture.stored_endpoint().await.unwrap();
-    assert_eq!(stored.url, "https://93.184.215.14/new");
+    assert_eq!(stored.url, "https://93.184.215.14/new?key=secret");
     assert_eq!(stored.owner, 2.into());
     assert_eq!(stored.topics.to_string(), "poll.voted,post.created");
     let log = fixture.get("/panel/audit?action=endpoint.updated").await;
-    let details = "url https://93.184.215.14; topics poll.voted,post.created; owner alice";
+    let details = "url https://93.184.215.14/new; topics poll.voted,post.created; owner alice";
     assert!(log.contains(details));
     let again = fixture.post_confirmed(&path, &CHANGED).await;
     assert_eq!(again.status, 303);

@@ -8,6 +8,6 @@ mod endpoint_url;
 mod resolver;
 
 pub use class::{AddressClass, classify_address};
-pub(crate) use endpoint_url::url_origin;
+pub(crate) use endpoint_url::without_query;
 pub use endpoint_url::{AddressError, AllowedAddresses, EndpointUrl};
 pub use resolver::{Resolver, SystemResolver};
