@@ -198,7 +198,8 @@ impl<'a> Names<'a> {
         let actor = &entry.actor;
         let name = actor.user_id.as_ref().and_then(|id| self.members.get(id));
         match (name, &actor.system_user) {
-            (Some(name), _) => name.clone(),
+            (Some(name), Some(user)) => format!("{name}, {user}"),
+            (Some(name), None) => name.clone(),
             (None, Some(user)) => format!("{user}, command line"),
             (None, None) if actor.origin == AuditOrigin::System => "the board".into(),
             (None, None) => "(unknown)".into(),

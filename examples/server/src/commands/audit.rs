@@ -120,7 +120,8 @@ impl ListItem for AuditListing {
 
     fn cells(&self) -> Vec<String> {
         let by = match (&self.actor, &self.system_user) {
-            (Some(actor), _) => actor.clone(),
+            (Some(actor), Some(user)) => format!("{actor}, system user {user}"),
+            (Some(actor), None) => actor.clone(),
             (None, Some(user)) => format!("system user {user}"),
             (None, None) => "-".into(),
         };
