@@ -136,12 +136,14 @@ impl AddForumArgs {
             },
         };
         let entry = audit::entry(audit::FORUM_ADDED, &forum.title)?.with_details(details(&forum));
+        let title = forum.title.clone();
         let id = board
             .write_audited(entry, move |tx, _| {
                 Box::pin(async move { forums::add(tx, &forum).await })
             })
             .await?;
-        Output::new(id, json!({ "forumId": id.to_string() }))
+        let text = format_args!("Added forum {title:?} with the id {id}.");
+        Output::new(text, json!({ "forumId": id.to_string() }))
     }
 }
 

@@ -153,12 +153,14 @@ async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResul
     let groups = Groups::named(&groups)?;
     let entry =
         audit::entry(audit::MEMBER_ADDED, &name)?.with_details(format_args!("groups {groups}"));
+    let added = name.clone();
     let id = board
         .write_audited(entry, move |tx, events| {
             Box::pin(async move { accounts::add(tx, &name, groups, events.now).await })
         })
         .await?;
-    Output::new(id, json!({ "userId": id.to_string() }))
+    let text = format_args!("Added member {added:?} with the id {id}.");
+    Output::new(text, json!({ "userId": id.to_string() }))
 }
 
 /// Bans a member and soft-deletes their posts.

@@ -195,8 +195,8 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         let owner = format!("owner {id}");
         let replaced = targets.iter().filter(|entry| entry[2] == owner);
         assert_eq!(replaced.count(), 6);
-        let next = server.run_ok("member add zelda.quux --groups members");
-        let next: i64 = next.stdout.trim_end().parse().unwrap();
+        let next = server.run_ok("member add zelda.quux --groups members --json");
+        let next: i64 = next.json()["userId"].as_str().unwrap().parse().unwrap();
         assert!(next > id.parse().unwrap(), "{next}");
         let last = server.run("member erase admin --yes");
         last.assert_error("is the last administrator");
