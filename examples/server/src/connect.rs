@@ -17,7 +17,7 @@ use forum_api::webhook::KeyMismatchError;
 use crate::board::db::{BoardDatabase, replica_pools};
 use crate::board::{ReferenceBoard, db};
 use crate::keys::{self, WebhookCipher};
-use crate::options::{DatabaseOptions, ServeArgs};
+use crate::options::{DatabaseOptions, ServeArgs, node_name};
 use crate::webhooks::refusal;
 
 /// A parsed `--database`. Messages do not show the URL, because it can contain a password.
@@ -115,7 +115,7 @@ impl DatabaseUrl {
                 Ok(Self::Sqlite(file, settings()))
             }
             Some(("postgres" | "postgresql", _)) => {
-                let url = named(url, options.application);
+                let url = named(url, options.is_node);
                 let pool = postgres::connect(&url, options.postgres_connections)?;
                 Ok(Self::Postgres(pool))
             }
@@ -251,11 +251,15 @@ impl DatabaseUrl {
     }
 }
 
-/// Adds the name of the program to the URL of Postgres, unless it has one.
-fn named(url: &str, application: &str) -> String {
+/// Adds the name that Postgres shows for the connections to its URL, unless the URL has one.
+fn named(url: &str, is_node: bool) -> String {
     if url.contains("application_name=") {
         return url.into();
     }
+    let application = match is_node {
+        true => node_name().replace(' ', "%20"),
+        false => "forum-server%20command".to_owned(),
+    };
     // A password can contain a question mark.
     let address = url.split_once('@').map_or(url, |(_, address)| address);
     let separator = if address.contains('?') { '&' } else { '?' };

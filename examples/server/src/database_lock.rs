@@ -2,16 +2,19 @@
 //! process.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
-use std::process;
 
 use forum_api::host::{BoardError, BoardResult};
 use rustix::fs::OFlags;
 
-use crate::options::NODE;
+use crate::options::node_name;
 use crate::own_files;
+
+/// Address of a worker, as Postgres shows a process without an address.
+const LOCAL: &str = "local";
 
 /// Use of a database by this process, until this value is dropped. Databases in memory and in Postgres have no lock.
 #[derive(Debug)]
@@ -64,36 +67,37 @@ impl DatabaseLock {
     }
 }
 
-/// Registration of a `serve` process of a database, until this value is dropped.
+/// Registration of a server or a worker of a database, until this value is dropped.
 #[derive(Debug)]
-pub struct ServerLock {
+pub struct NodeLock {
     _file: LockFile,
-    /// Description of the server that started last, if a server of the database runs.
+    /// Description of the server that started last, if another server of the database runs.
     pub other: Option<String>,
 }
 
-impl ServerLock {
-    /// Registers this process, which listens on `address`. Returns `None` for databases without a lock.
-    pub fn register(database: &str, address: impl ToString) -> io::Result<Option<Self>> {
+impl NodeLock {
+    /// Registers this process: a server that listens on `address`, or a worker. Returns `None` for databases without a
+    /// lock.
+    pub fn register(database: &str, address: Option<SocketAddr>) -> io::Result<Option<Self>> {
         let Some(path) = sqlite_path(database) else {
             return Ok(None);
         };
-        let address = address.to_string();
+        let address = address.map_or(LOCAL.into(), |address| address.to_string());
         let mut other = None;
         let registered = LockFile::lock(path, "server", |mut file| {
-            other = match file.try_lock() {
-                Ok(()) => None,
+            match file.try_lock() {
+                Ok(()) => file.set_len(0)?,
                 Err(TryLockError::WouldBlock) => {
                     let mut text = String::new();
                     file.read_to_string(&mut text)?;
-                    Some(text)
+                    let mut running = text.lines().filter(|line| is_running(line));
+                    other = running.rfind(|line| !line.ends_with(LOCAL)).map(Into::into);
                 }
                 Err(error) => return Err(error.into()),
-            };
-            file.set_len(0)?;
-            file.rewind()?;
-            write!(file, "{NODE} process {} on {address}", process::id())?;
-            // A server holds the lock exclusively only up to this line.
+            }
+            file.seek(SeekFrom::End(0))?;
+            writeln!(file, "{} on {address}", node_name())?;
+            // A process holds the lock exclusively only up to this line.
             file.lock_shared()
         })?;
         Ok(Some(Self {
@@ -103,20 +107,29 @@ impl ServerLock {
     }
 }
 
-/// Returns program and address of the server that started last, if it runs.
-pub fn running_server(database: &str) -> Option<[String; 2]> {
-    let path = format!("{}.server", sqlite_path(database)?);
-    let text = fs::read_to_string(path).ok()?;
-    let mut words = text.split(' ');
-    let (program, process) = (words.next()?, words.nth(1)?);
-    // The file of a killed process exists until the next server stops.
-    let is_running = Path::new("/proc").join(process).exists();
-    is_running.then(|| {
-        [
-            program.to_owned(),
-            words.next_back().unwrap_or_default().to_owned(),
-        ]
-    })
+/// Returns version, process and address of the running servers and workers of a SQLite database.
+pub fn running_nodes(database: &str) -> Vec<[String; 3]> {
+    let path = sqlite_path(database).map(|path| format!("{path}.server"));
+    let text = path.and_then(|path| fs::read_to_string(path).ok());
+    let text = text.unwrap_or_default();
+    let nodes = text
+        .lines()
+        .filter(|line| is_running(line))
+        .filter_map(|line| {
+            let [version, process, _, address] =
+                line.split(' ').collect::<Vec<_>>().try_into().ok()?;
+            Some([version, process, address].map(str::to_owned))
+        });
+    nodes.collect()
+}
+
+/// Returns whether the process of a line runs. The line of a killed process exists while other processes run.
+fn is_running(line: &str) -> bool {
+    let process = line
+        .split(' ')
+        .nth(1)
+        .and_then(|name| name.rsplit('/').next());
+    process.is_some_and(|process| Path::new("/proc").join(process).exists())
 }
 
 /// A locked file beside a database. The last process that drops it removes the file.
@@ -246,7 +259,7 @@ mod tests {
         type Link = fn(PathBuf, PathBuf) -> io::Result<()>;
         for link in [symlink as Link, fs::hard_link] {
             link(at("other"), at("forum.db.server")).unwrap();
-            ServerLock::register(&format!("sqlite:{database}"), "address").unwrap_err();
+            NodeLock::register(&format!("sqlite:{database}"), None).unwrap_err();
             assert_eq!(fs::read_to_string(at("other")).unwrap(), "content");
             fs::remove_file(at("forum.db.server")).unwrap();
         }

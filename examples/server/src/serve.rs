@@ -18,7 +18,7 @@ use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::board::settings::SettingValues;
 use crate::bootstrap;
-use crate::database_lock::{DatabaseLock, ServerLock};
+use crate::database_lock::{DatabaseLock, NodeLock};
 use crate::http::connections::{self, Limits};
 use crate::http::listener::Listener;
 use crate::http::metrics::{self, Metrics};
@@ -54,7 +54,7 @@ struct Server {
     router: ServerRouter,
     worker: Option<WorkerHandle>,
     /// Held while the server runs.
-    _locks: (DatabaseLock, Option<ServerLock>),
+    _locks: (DatabaseLock, Option<NodeLock>),
 }
 
 impl Server {
@@ -289,8 +289,8 @@ fn panel_settings(options: &ServeArgs, base_url: &str) -> PanelSettings {
 }
 
 /// Logs a warning if another server uses the SQLite database and charges budgets of its own.
-fn register(database: &str, address: SocketAddr, shares_limits: bool) -> Option<ServerLock> {
-    let server = ServerLock::register(database, address)
+fn register(database: &str, address: SocketAddr, shares_limits: bool) -> Option<NodeLock> {
+    let server = NodeLock::register(database, Some(address))
         .inspect_err(|error| {
             tracing::warn!(%error, "failed to detect other servers of the database");
         })

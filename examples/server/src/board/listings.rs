@@ -147,8 +147,9 @@ pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult
         .await
 }
 
-/// Lists the running servers and workers of a board in Postgres: the program, and the address that Postgres sees.
-pub async fn nodes_of_postgres(connection: &Connection<'_>) -> DbResult<Vec<[String; 2]>> {
+/// Lists the running servers and workers of a board in Postgres: version, host and process, and the address that
+/// Postgres sees.
+pub async fn nodes_of_postgres(connection: &Connection<'_>) -> DbResult<Vec<[String; 3]>> {
     let list = "
         SELECT application_name AS name, coalesce(host(client_addr), 'local') AS address
         FROM pg_stat_activity
@@ -156,7 +157,9 @@ pub async fn nodes_of_postgres(connection: &Connection<'_>) -> DbResult<Vec<[Str
         GROUP BY name, address ORDER BY address, name";
     connection
         .all(list, &[], |row| {
-            Ok([row.value("name")?, row.value("address")?])
+            let name: String = row.value("name")?;
+            let (version, process) = name.split_once(' ').unwrap_or((&name, "-"));
+            Ok([version.into(), process.into(), row.value("address")?])
         })
         .await
 }

@@ -14,7 +14,7 @@ use crate::board::db::BoardDatabase;
 use crate::board::listings::nodes_of_postgres;
 use crate::board::{ReferenceBoard, settings};
 use crate::connect;
-use crate::database_lock::{DatabaseLock, running_server};
+use crate::database_lock::{DatabaseLock, running_nodes};
 use crate::keys::WebhookCipher;
 use crate::options::{NODE, without_password};
 use crate::output::{Output, Table, counted, labelled};
@@ -79,10 +79,6 @@ impl StatusCommand {
         let mut failing = listings(&webhooks, board).await?;
         failing.retain(|endpoint| endpoint.failing_since.is_some());
         let nodes = nodes(url, database).await?;
-        let names: Vec<_> = nodes
-            .iter()
-            .map(|[version, address]| format!("{version} at {address}"))
-            .collect();
         let failing_count = counted(failing.len() as u64, "endpoint", "endpoints");
         let queued = match queue.oldest_due_at {
             Some(_) => format!("{} due, the oldest for {age} s", queue.depth),
@@ -98,22 +94,23 @@ impl StatusCommand {
                 counted(queue.disabled_endpoints, "endpoint", "endpoints"),
             ),
             ("failing", failing_count),
-            (
-                "nodes",
-                if names.is_empty() {
-                    "none".into()
-                } else {
-                    names.join(", ")
-                },
-            ),
         ]);
+        if nodes.is_empty() {
+            pairs.push(("nodes", "none".into()));
+        }
+        for (index, [version, process, address]) in nodes.iter().enumerate() {
+            let label = if index == 0 { "nodes" } else { "" };
+            pairs.push((label, format!("{version} at {address}, process {process}")));
+        }
         let mut text = labelled(&pairs);
         if !failing.is_empty() {
             text += &format!("\n{}", Table::of(&failing));
         }
         let nodes = nodes
             .iter()
-            .map(|[version, address]| json!({ "version": version, "address": address }));
+            .map(|[version, process, address]| {
+                json!({ "version": version, "process": process, "address": address })
+            });
         let failing = failing.iter().map(|endpoint| {
             json!({
                 "id": endpoint.id,
@@ -157,10 +154,10 @@ async fn key(url: &str, option: Option<&Path>, database: &BoardDatabase) -> Boar
     })
 }
 
-/// Returns program and address of the running servers and workers. SQLite records only the server that started last.
-async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<[String; 2]>> {
+/// Returns version, process and address of the running servers and workers.
+async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<[String; 3]>> {
     if matches!(database, BoardDatabase::Sqlite(_)) {
-        return Ok(running_server(url).into_iter().collect());
+        return Ok(running_nodes(url));
     }
     let read = database
         .read(|connection| Box::pin(async move { Ok(nodes_of_postgres(connection).await?) }));

@@ -6,7 +6,7 @@ use clap::Args;
 use forum_api::host::{BoardResult, OrInternal};
 
 use crate::connect;
-use crate::database_lock::DatabaseLock;
+use crate::database_lock::{DatabaseLock, NodeLock};
 use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
 use crate::http::readiness::Readiness;
@@ -50,7 +50,10 @@ impl WorkerCommand {
         let operator = Listener::for_operator(self.admin).await?;
         let url = &*common.database;
         let cipher = WebhookCipher::find(url, self.webhooks.secret_key_file.as_deref())?;
-        let _lock = DatabaseLock::shared(url)?;
+        let _locks = (
+            DatabaseLock::shared(url)?,
+            NodeLock::register(url, None).ok(),
+        );
         let (database, board) = connect::migrated(url, &self.connections).await?;
         let environment = cipher.environment();
         let base_url = self.base_url.as_deref().unwrap_or_default();

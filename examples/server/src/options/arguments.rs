@@ -1,7 +1,9 @@
 //! Options of the server, of workers and of every command.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -23,8 +25,22 @@ const LIMITS: &str = "Limits";
 const LISTENING: &str = "Listening";
 const SECURITY: &str = "Security";
 
-/// Name that Postgres shows for the connections of a server or a worker.
+/// Program and version.
 pub const NODE: &str = concat!("forum-server/", env!("CARGO_PKG_VERSION"));
+
+/// Maximum length of a host name in the name of a node. Postgres cuts the names of connections at 63 bytes.
+const MAX_HOST_LEN: usize = 30;
+
+/// Returns the name of this server or worker, which Postgres shows for its connections: program, version, host and
+/// process, for example `forum-server/0.1.0 web1/4711`.
+pub fn node_name() -> String {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let printable = host
+        .chars()
+        .filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.'));
+    let host: String = printable.take(MAX_HOST_LEN).collect();
+    format!("{NODE} {host}/{}", process::id())
+}
 
 /// Options of every command. Help shows them after the other options of the heading.
 #[derive(Debug, Args)]
@@ -161,9 +177,9 @@ pub struct DatabaseOptions {
     /// Page cache of each SQLite connection in MiB
     #[arg(long, value_name = "MIB", default_value = "32", value_parser = whole::<1, 1_000_000, u32>)]
     pub sqlite_cache: u32,
-    /// Name that Postgres shows for the connections.
-    #[arg(skip = NODE)]
-    pub application: &'static str,
+    /// `true` for a server or a worker, which `status` lists.
+    #[arg(skip = true)]
+    pub is_node: bool,
 }
 
 impl DatabaseOptions {
@@ -172,7 +188,7 @@ impl DatabaseOptions {
         postgres_connections: 4,
         sqlite_readers: Some(1),
         sqlite_cache: 32,
-        application: "forum-server command",
+        is_node: false,
     };
 }
 

@@ -6,7 +6,7 @@ mod webhooks;
 
 pub use arguments::{
     AdminOptions, COMMON_OPTIONS, Common, CopyTarget, DatabaseOptions, DrainOptions, LogFormat,
-    LogOptions, NODE, ServeArgs, ServerAddress, SurfaceArg,
+    LogOptions, NODE, ServeArgs, ServerAddress, SurfaceArg, node_name,
 };
 pub use values::{base_url, count, days, delay, time, whole, without_password};
 pub use webhooks::{RetryOptions, WebhookOptions};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::client::get;
 use crate::panel::sign_in;
-use crate::program::{Server, ServerDirectory, server_path};
+use crate::program::{Server, ServerDirectory, server_path, start, wait_for_line};
 
 #[test]
 fn commands_take_effect_between_two_requests_of_one_token() {
@@ -271,12 +271,26 @@ fn the_status_shows_database_key_queue_and_nodes() {
     let status = server.run_ok("status --json").json();
     assert_eq!(
         [&status["migrations"], &status["board"]],
+    let arguments = server.directory.arguments(&["worker"]);
+    let mut worker = start(server.directory.path(), &arguments, &[]);
+    let log = worker.stderr.take().unwrap();
+    let log = wait_for_line(log, "webhook worker started");
         ["up to date", "online"]
     );
     let node = format!("forum-server/{}", env!("CARGO_PKG_VERSION"));
-    let programs = [&status["program"], &status["nodes"][0]["version"]];
-    assert_eq!(programs, [&node, &node]);
-    assert_eq!(status["nodes"].as_array().unwrap().len(), 1, "{status}");
+    assert_eq!(status["program"], node.as_str());
+    let nodes = status["nodes"].as_array().unwrap();
+    let mut processes: Vec<_> = nodes
+        .iter()
+        .map(|node| node["process"].as_str().unwrap())
+        .collect();
+    processes.sort_unstable();
+    processes.dedup();
+    assert_eq!((nodes.len(), processes.len()), (2, 2), "{status}");
+    assert_eq!([&nodes[0]["version"], &nodes[1]["version"]], [&node, &node]);
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    log.join().unwrap();
     assert_eq!(status["failingEndpoints"], json!([]));
     let text = server.run_ok("status").stdout;
     let key = status["key"].as_str().unwrap();
