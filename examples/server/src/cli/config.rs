@@ -80,10 +80,12 @@ impl Configuration {
         for (key, value) in &table {
             let option = named(options, key).ok_or_else(|| {
                 let names = options.get_arguments().filter_map(Arg::get_long);
-                let nearest = nearest(key, names.filter(|name| *name != CONFIG));
-                let hint = nearest.map(|name| format!("; did you mean \"{name}\"?"));
-                let hint = hint.unwrap_or_default();
-                invalid(format!("{shown}: unknown option \"{key}\"{hint}"))
+                let names: Vec<_> = names.filter(|name| *name != CONFIG).collect();
+                let hint = match nearest(key, names.iter().copied()) {
+                    Some(name) => format!("did you mean \"{name}\"?"),
+                    None => format!("expected one of {}", names.join(", ")),
+                };
+                invalid(format!("{shown}: unknown option \"{key}\"; {hint}"))
             })?;
             let values = texts(value).ok_or_else(|| {
                 let expected = "expected a string, a number, true, false, or a list of strings";

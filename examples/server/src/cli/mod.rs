@@ -5,8 +5,9 @@ mod config;
 use std::env;
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::{ApiSettings, Environment, openapi_document};
@@ -153,16 +154,54 @@ impl Cli {
 
 /// Parses the arguments. Ends the process with status 2 if they are wrong, and prints the reason as JSON, too, if they
 /// contain `--json`.
-fn parse(parser: clap::Command, arguments: &[OsString]) -> ArgMatches {
+fn parse(mut parser: clap::Command, arguments: &[OsString]) -> ArgMatches {
     parser
-        .try_get_matches_from(arguments)
+        .try_get_matches_from_mut(arguments)
         .unwrap_or_else(|error| {
+            let error = with_known_names(error, &parser, arguments);
             let mut options = arguments.iter().take_while(|argument| *argument != "--");
             if error.use_stderr() && options.any(|option| option == "--json") {
                 output::print_error_json(&reason(&error));
             }
             error.exit()
         })
+}
+
+/// Adds the known names to the error about an unknown command or option, unless the error names a similar one.
+fn with_known_names(
+    mut error: clap::Error,
+    parser: &clap::Command,
+    arguments: &[OsString],
+) -> clap::Error {
+    let similar = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg];
+    if similar.into_iter().any(|kind| error.get(kind).is_some()) {
+        return error;
+    }
+    let mut command = parser;
+    for argument in arguments.iter().skip(1) {
+        command = command.find_subcommand(argument).unwrap_or(command);
+    }
+    let is_option = matches!(
+        error.get(ContextKind::InvalidArg),
+        Some(ContextValue::String(name)) if name.starts_with('-')
+    );
+    let known: Vec<_> = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let commands = command.get_subcommands();
+            commands
+                .map(|command| command.get_name().to_owned())
+                .collect()
+        }
+        ErrorKind::UnknownArgument if is_option => {
+            let names = command.get_arguments().filter_map(Arg::get_long);
+            names.map(|name| format!("--{name}")).collect()
+        }
+        _ => return error,
+    };
+    let known = format!("expected one of {}", known.join(", "));
+    let known = ContextValue::StyledStrs(vec![known.into()]);
+    error.insert(ContextKind::Suggested, known);
+    error
 }
 
 /// Returns the reason of a usage error on one line, without the usage.
@@ -312,6 +351,25 @@ mod tests {
                 let is_known = matches!(kind, DisplayHelp | DisplayVersion | ValueValidation);
                 assert!(is_known, "{command}: {error}");
             }
+        }
+    }
+
+    #[test]
+    fn an_error_about_an_unknown_name_has_a_similar_one_or_the_known_ones() {
+        for (line, expected) in [
+            ("tokn list", "'token'"),
+            ("foo", "one of serve, status, health, token"),
+            ("--database x token foo --json", "one of issue, list,"),
+            ("token list --ownr x", "'--owner'"),
+            ("token list --zzz", "one of --owner, --state,"),
+            ("--zzz", "--listen, --admin-listen,"),
+        ] {
+            let words = ["forum-server"].into_iter().chain(line.split(' '));
+            let arguments: Vec<_> = words.map(OsString::from).collect();
+            let mut parser = parser();
+            let error = parser.try_get_matches_from_mut(&arguments).unwrap_err();
+            let reason = reason(&with_known_names(error, &parser, &arguments));
+            assert!(reason.contains(expected), "{line}: {reason}");
         }
     }
 
