@@ -13,6 +13,7 @@ use indicatif::HumanCount;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use serde_json::json;
+use unicode_normalization::char::is_combining_mark;
 
 use crate::options::count;
 
@@ -24,6 +25,9 @@ const DEFAULT_WIDTH: usize = 80;
 
 /// Minimum width of a column that can be long.
 const MIN_LONG_WIDTH: usize = 8;
+
+/// Maximum width up to which a column is not shortened because it has a URL.
+const MAX_HOST_WIDTH: usize = 40;
 
 /// Minimum width of other columns. The first one is never shortened.
 const MIN_WIDTH: usize = 4;
@@ -51,17 +55,11 @@ impl Output {
     /// Returns an output that prints a table with a row for each item, or a JSON array, up to the limit. At a terminal
     /// a line with the number of all items follows a shortened table.
     pub fn list<T: ListItem>(all: Vec<T>, limit: Limit) -> BoardResult<Self> {
-        let is_terminal = io::stdout().is_terminal();
-        let default = if is_terminal {
-            TERMINAL_LIMIT
-        } else {
-            usize::MAX
-        };
         let total = all.len();
         let mut shown = all;
-        shown.truncate(limit.max.unwrap_or(default));
+        shown.truncate(limit.max());
         let mut text = Table::of(&shown).to_string();
-        if is_terminal && shown.len() < total {
+        if io::stdout().is_terminal() && shown.len() < total {
             let [count, total] = [shown.len(), total].map(|count| HumanCount(count as u64));
             text += &format!("{count} of {total}; --limit N shows more or fewer");
         }
@@ -113,6 +111,15 @@ pub struct Limit {
 }
 
 impl Limit {
+    /// Returns the maximum number of items that are shown.
+    pub fn max(self) -> usize {
+        self.max
+            .unwrap_or_else(|| match io::stdout().is_terminal() {
+                true => TERMINAL_LIMIT,
+                false => usize::MAX,
+            })
+    }
+
     /// Returns whether a list needs no further items. At a terminal, all of them are counted.
     pub fn is_reached(self, count: usize) -> bool {
         !io::stdout().is_terminal() && self.max.is_some_and(|max| count >= max)
@@ -192,34 +199,41 @@ pub fn coloured_state(state: &str, shown: &str) -> String {
 
 /// An item of a list.
 pub trait ListItem: Serialize {
-    /// Headings, separated by `|`. Those of columns that can be long begin with `*`: these columns are the first that are
-    /// shortened at a terminal.
+    /// Headings, separated by `|`. Those of columns that can be long begin with `*`: a terminal shows these columns
+    /// shortened. Those of columns that a narrow terminal does not show begin with `?`; the last one is left out first.
     const HEADINGS: &'static str;
 
     fn cells(&self) -> Vec<String>;
 }
 
-/// Columns of text under headings. A column has the width of its longest cell; at a terminal, cells and headings are
-/// shortened until the table fits.
+#[derive(Debug)]
+struct Column {
+    title: &'static str,
+    is_long: bool,
+    is_optional: bool,
+}
+
+/// Columns of text under headings. A column has the width of its longest cell. At a terminal, columns that can be long
+/// are shortened until the table fits, and optional columns are left out if this is not enough.
 ///
 /// `comfy-table` wraps a cell between words and measures cells with colours only with `crossterm`; `tabled` needs nine
 /// more crates.
 #[derive(Debug)]
 pub struct Table {
-    /// The headings, each with whether its column can be long.
-    headings: Vec<(&'static str, bool)>,
+    columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Returns a table with [headings](ListItem::HEADINGS).
     pub fn new(headings: &'static str) -> Self {
-        let is_long = |heading: &'static str| match heading.strip_prefix('*') {
-            Some(long) => (long, true),
-            None => (heading, false),
+        let column = |heading: &'static str| Column {
+            title: heading.trim_start_matches(['*', '?']),
+            is_long: heading.contains('*'),
+            is_optional: heading.contains('?'),
         };
         Self {
-            headings: headings.split('|').map(is_long).collect(),
+            columns: headings.split('|').map(column).collect(),
             rows: Vec::new(),
         }
     }
@@ -236,21 +250,50 @@ impl Table {
         self.rows.push(cells.into());
     }
 
-    fn widths(&self, max: usize) -> Vec<usize> {
-        let lengths = self.headings.iter().map(|(heading, _)| heading.len());
-        let mut widths: Vec<_> = lengths.collect();
+    /// Returns the width of each column in a table of at most `max` cells of the terminal, or `None` for a column that
+    /// is left out.
+    fn widths(&self, max: usize) -> Vec<Option<usize>> {
+        let titles = self.columns.iter().map(|column| column.title.len());
+        let mut widths: Vec<_> = titles.map(Some).collect();
+        let mut minima = widths.clone();
         for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = cell.chars().count().max(*width);
+            for (index, cell) in row.iter().enumerate() {
+                let full = width(cell);
+                let min = match self.columns[index].is_long {
+                    true => shortest(cell).min(full),
+                    false => full,
+                };
+                widths[index] = widths[index].max(Some(full));
+                minima[index] = minima[index].max(Some(min));
             }
         }
-        for (min, only_long) in [(MIN_LONG_WIDTH, true), (MIN_WIDTH, false)] {
-            while widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1) > max {
-                let columns = widths.iter_mut().zip(&self.headings).skip(1);
-                let shortened = columns.filter(|(_, (_, is_long))| !only_long || *is_long);
-                match shortened.map(|(width, _)| width).max() {
-                    Some(widest) if *widest > min => *widest -= 1,
-                    _ => break,
+        let total = |widths: &[Option<usize>]| {
+            widths
+                .iter()
+                .flatten()
+                .map(|width| width + 2)
+                .sum::<usize>()
+                - 2
+        };
+        while total(&minima) > max {
+            let left_out = (0..minima.len())
+                .rfind(|index| self.columns[*index].is_optional && minima[*index].is_some());
+            let Some(left_out) = left_out else {
+                break;
+            };
+            (widths[left_out], minima[left_out]) = (None, None);
+        }
+        for only_long in [true, false] {
+            while total(&widths) > max {
+                let columns = widths.iter_mut().zip(&minima).zip(&self.columns).skip(1);
+                let shortened = columns.filter_map(|((width, min), column)| {
+                    let min = if only_long { (*min)? } else { MIN_WIDTH };
+                    let width = width.as_mut()?;
+                    ((column.is_long || !only_long) && *width > min).then_some(width)
+                });
+                match shortened.max() {
+                    Some(widest) => *widest -= 1,
+                    None => break,
                 }
             }
         }
@@ -260,27 +303,35 @@ impl Table {
     /// Formats the table with lines of at most this width.
     fn format(&self, max: usize) -> String {
         let widths = self.widths(max);
-        let titles = widths.iter().zip(&self.headings);
-        let titles = titles.map(|(width, (title, _))| padded(title, *width, str::to_owned));
+        let shown = || widths.iter().zip(&self.columns);
+        let titles = shown()
+            .filter_map(|(width, column)| Some(padded(column.title, (*width)?, str::to_owned)));
         let mut text = format!("{}\n", heading(line(titles)));
         for row in &self.rows {
-            let cells = widths.iter().zip(row).zip(&self.headings);
-            text += &line(cells.map(|((width, cell), (title, _))| {
-                padded(cell, *width, |shown| match *title {
+            text += &line(shown().zip(row).filter_map(|((width, column), cell)| {
+                Some(padded(cell, (*width)?, |shown| match column.title {
                     "STATE" => coloured_state(cell, shown),
                     _ => shown.into(),
-                })
+                }))
             }));
             text.push('\n');
+        }
+        let left_out = shown().filter(|(width, _)| width.is_none());
+        let left_out: Vec<_> = left_out.map(|(_, column)| column.title).collect();
+        if !left_out.is_empty() {
+            text += &format!(
+                "{}\n",
+                shortened(&format!("not shown: {}", left_out.join(", ")), max)
+            );
         }
         text
     }
 }
 
-/// Formats a text that is shortened to `width`, and the space after it.
-fn padded(text: &str, width: usize, format: impl Fn(&str) -> String) -> String {
-    let shown = shortened(text, width);
-    let space = " ".repeat(width - shown.chars().count() + 2);
+/// Formats a text that is shortened to `max`, and the space after it.
+fn padded(text: &str, max: usize, format: impl Fn(&str) -> String) -> String {
+    let shown = shortened(text, max);
+    let space = " ".repeat(max - width(&shown) + 2);
     format(&shown) + &space
 }
 
@@ -304,12 +355,49 @@ impl Display for Table {
     }
 }
 
-/// Returns at most `width` characters of a text. The last one is `…` if there are more.
-fn shortened(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
+/// Returns the minimum width of a cell that can be long. A URL keeps its host.
+fn shortest(cell: &str) -> usize {
+    let host = cell.split_once("://").map_or(0, |(scheme, rest)| {
+        let host = rest.split(['/', ' ']).next().unwrap_or_default();
+        width(scheme) + 3 + width(host) + 1
+    });
+    host.clamp(MIN_LONG_WIDTH, MAX_HOST_WIDTH)
+}
+
+/// Returns the number of cells of a terminal that a text takes.
+fn width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
+}
+
+/// Returns 2 for East Asian letters and most emoji, 0 for marks that combine with the letter before, otherwise 1.
+fn char_width(letter: char) -> usize {
+    match letter {
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{303e}'
+        | '\u{3041}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff01}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}'
+        | '\u{1f300}'..='\u{1faff}'
+        | '\u{20000}'..='\u{3fffd}' => 2,
+        _ if is_combining_mark(letter) => 0,
+        _ => 1,
+    }
+}
+
+/// Returns the beginning of a text that takes at most `max` cells of a terminal. It ends with `…` if there is more.
+fn shortened(text: &str, max: usize) -> String {
+    if width(text) <= max {
         return text.into();
     }
-    let beginning = text.chars().take(width.saturating_sub(1));
+    let mut left = max.saturating_sub(1);
+    let beginning = text.chars().take_while(|letter| {
+        let fits = char_width(*letter) <= left;
+        left = left.saturating_sub(char_width(*letter));
+        fits
+    });
     beginning.chain(['…']).collect()
 }
 
@@ -359,19 +447,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_shortened_to_a_width() {
-        let mut table = Table::new("ID|STATE|*LABEL|*SCOPES");
+    fn a_table_fits_a_width() {
+        let mut table = Table::new("ID|STATE|*LABEL|?*SCOPES|?FROM|*URL");
         let long = "é".repeat(300);
-        table.row(["1", "retrying", "short", "all"].map(Into::into));
-        table.row(["whe_1", "gone", &long, &long].map(Into::into));
-        for (max, expected) in [(usize::MAX, 619), (120, 120), (40, 40), (30, 30), (1, 23)] {
+        let url = "https://hooks.example/path/to/the/receiver";
+        let wide = "上海".repeat(20);
+        table.row(["1", "retrying", "short", "all", "panel", "-"].map(Into::into));
+        table.row(["whe_1", "gone", &long, &long, "panel", url].map(Into::into));
+        table.row(
+            [
+                "whe_2",
+                "gone",
+                "e\u{301}",
+                &wide,
+                "panel",
+                "http://a.example/",
+            ]
+            .map(Into::into),
+        );
+        for (max, expected, shown) in [
+            (usize::MAX, 670, &url[..]),
+            (120, 120, "  panel  https://hooks.example/path/to…"),
+            (60, 60, "  https://hooks.example…"),
+            (50, 50, "  https://hooks.example…"),
+            (30, 30, "whe_1  gone  "),
+            (1, 23, "whe_1  gone  "),
+        ] {
             let text = anstream::adapter::strip_str(&table.format(max)).to_string();
-            let lines: Vec<_> = text.lines().collect();
-            let longest = lines.iter().map(|line| line.chars().count()).max();
+            let longest = text.lines().map(width).max();
             assert_eq!(longest, Some(expected), "{text}");
-            assert!(lines[2].starts_with("whe_1  "), "{text}");
-            let shortened = if max < 619 { 2 } else { 0 };
-            assert_eq!(lines[2].matches('…').count(), shortened, "{text}");
+            let line = text.lines().nth(2).unwrap();
+            assert!(line.contains(shown), "{text}");
+            let left_out =
+                ["SCOPES", "FROM"].map(|title| !text.lines().next().unwrap().contains(title));
+            let note = text.lines().nth(4).unwrap_or_default();
+            let (scopes, from) = (max < 59, max < 66);
+            assert_eq!(left_out, [scopes, from], "{text}");
+            if max >= 50 {
+                assert_eq!(
+                    [note.contains("SCOPES"), note.contains("FROM")],
+                    [scopes, from]
+                );
+            }
         }
         assert!(
             table

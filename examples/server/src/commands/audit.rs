@@ -116,7 +116,7 @@ impl AuditListing {
 }
 
 impl ListItem for AuditListing {
-    const HEADINGS: &'static str = "TIME|ACTION|*TARGET|*BY|FROM|*DETAILS";
+    const HEADINGS: &'static str = "TIME|ACTION|?*TARGET|*BY|?FROM|*DETAILS";
 
     fn cells(&self) -> Vec<String> {
         let by = match (&self.actor, &self.system_user) {

@@ -377,7 +377,7 @@ pub struct SettingCommand {
 #[derive(Debug, Subcommand)]
 enum SettingAction {
     /// List all settings with their values
-    List,
+    List(Limit),
     /// Show the value of a setting
     Get {
         /// Key of the setting
@@ -401,7 +401,7 @@ impl SettingCommand {
         if let (Some(key), Some(value)) = (self.key, self.value) {
             return set(board, key, value).await;
         }
-        let values = board
+        let mut values = board
             .read_snapshot(|connection| {
                 Box::pin(async move { Ok(settings::all(connection).await?) })
             })
@@ -415,6 +415,9 @@ impl SettingCommand {
             let found = values.find(|(known, _)| known.key() == key);
             let (_, value) = found.ok_or_else(|| unknown_setting(&key))?;
             return Output::new(shown(&value), json!({ key: value }));
+        }
+        if let Some(SettingAction::List(limit)) = self.action {
+            values.truncate(limit.max());
         }
         let mut table = Table::new("KEY|*VALUE|*MEANING");
         for (setting, value) in &values {

@@ -92,7 +92,7 @@ impl ListItem for ForumListing {
 }
 
 impl ListItem for ThreadListing {
-    const HEADINGS: &'static str = "ID|FORUM|STATE|FLAGS|REPLIES|LAST ACTIVITY|*AUTHOR|*TITLE";
+    const HEADINGS: &'static str = "ID|?FORUM|STATE|FLAGS|?REPLIES|LAST ACTIVITY|*AUTHOR|*TITLE";
 
     fn cells(&self) -> Vec<String> {
         let flags = match (self.pinned, self.locked) {

@@ -170,7 +170,9 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
         ("queued", delivery.created_at.to_string()),
         (
             "next attempt",
-            delivery.next_attempt(|time| time.to_string()),
+            delivery
+                .next_attempt(|time| time.to_string())
+                .replace("paused", "paused (endpoint disabled)"),
         ),
         ("attempts", delivery.attempts.to_string()),
     ]);
@@ -327,7 +329,7 @@ impl DeliveryListing {
 
     fn next_attempt(&self, format: impl Fn(Timestamp) -> String) -> String {
         match self.next_attempt_at {
-            Some(_) if self.paused => "paused (endpoint disabled)".into(),
+            Some(_) if self.paused => "paused".into(),
             Some(time) => format(time),
             None => "-".into(),
         }
@@ -335,7 +337,7 @@ impl DeliveryListing {
 }
 
 impl ListItem for DeliveryListing {
-    const HEADINGS: &'static str = "ID|STATE|*TOPIC|*ENDPOINT|CREATED|ATTEMPTS|*NEXT ATTEMPT";
+    const HEADINGS: &'static str = "ID|STATE|*TOPIC|?*ENDPOINT|CREATED|ATTEMPTS|NEXT";
 
     fn cells(&self) -> Vec<String> {
         vec![

@@ -418,7 +418,7 @@ impl TokenListing {
 }
 
 impl ListItem for TokenListing {
-    const HEADINGS: &'static str = "LOOKUP|STATE|*OWNER|CREATED|EXPIRES|LAST USED|*LABEL|*SCOPES";
+    const HEADINGS: &'static str = "LOOKUP|STATE|*OWNER|CREATED|EXPIRES|LAST USED|*LABEL|?*SCOPES";
 
     fn cells(&self) -> Vec<String> {
         let all = Surface::Full.scopes().map(|scope| scope.as_str());

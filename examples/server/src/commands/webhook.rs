@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp, UserId};
 use forum_api::runtime::{Clock, SystemClock};
@@ -75,7 +75,7 @@ enum EndpointAction {
         changes: Changes,
     },
     /// List all endpoints, with the answer to the last attempt
-    List(Limit),
+    List(ListArgs),
     /// Remove an endpoint and its deliveries
     Remove {
         #[command(flatten)]
@@ -108,6 +108,39 @@ enum EndpointAction {
     Enable(Id),
     /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Only endpoints in this state
+    #[arg(long, value_enum)]
+    state: Option<StateArg>,
+    /// Only endpoints whose URL, owner or topics contain this text
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    search: Option<String>,
+    #[command(flatten)]
+    limit: Limit,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StateArg {
+    /// The last attempt failed
+    Failing,
+}
+
+impl ListArgs {
+    fn matches(&self, endpoint: &EndpointListing) -> bool {
+        let topics = endpoint.topics.join(",");
+        let owner = endpoint.owner.as_deref().unwrap_or_default();
+        let search = self
+            .search
+            .as_deref()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let mut texts = [&endpoint.url, owner, &topics].into_iter();
+        (self.state.is_none() || endpoint.failing_since.is_some())
+            && texts.any(|text| text.to_ascii_lowercase().contains(&search))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -228,8 +261,10 @@ impl EndpointAction {
         let by = &audit::actor();
         let (id, changed) = match self {
             Self::Add(args) => return args.add(admin, board).await,
-            Self::List(limit) => {
-                return Output::list(listings(&database.webhooks(), board).await?, limit);
+            Self::List(args) => {
+                let mut found = listings(&database.webhooks(), board).await?;
+                found.retain(|endpoint| args.matches(endpoint));
+                return Output::list(found, args.limit);
             }
             Self::Update { id, changes } => {
                 let changed = admin.update(&id.id, changes.parse(board).await?, by).await;
@@ -500,7 +535,7 @@ impl EndpointListing {
 }
 
 impl ListItem for EndpointListing {
-    const HEADINGS: &'static str = "ID|STATE|FAILING SINCE|LAST ANSWER|*OWNER|*TOPICS|*URL";
+    const HEADINGS: &'static str = "ID|STATE|FAILING|?ANSWER|?*OWNER|?*TOPICS|*URL";
 
     fn cells(&self) -> Vec<String> {
         let status = |last: &LastDelivery| {
