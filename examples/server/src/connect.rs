@@ -256,10 +256,12 @@ fn named(url: &str, is_node: bool) -> String {
     if url.contains("application_name=") {
         return url.into();
     }
-    let application = match is_node {
-        true => node_name().replace(' ', "%20"),
-        false => "forum-server%20command".to_owned(),
+    let application = if is_node {
+        node_name()
+    } else {
+        "forum-server command".to_owned()
     };
+    let application = application.replace(' ', "%20");
     // A password can contain a question mark.
     let address = url.split_once('@').map_or(url, |(_, address)| address);
     let separator = if address.contains('?') { '&' } else { '?' };

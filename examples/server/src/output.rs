@@ -113,11 +113,12 @@ pub struct Limit {
 impl Limit {
     /// Returns the maximum number of items that are shown.
     pub fn max(self) -> usize {
-        self.max
-            .unwrap_or_else(|| match io::stdout().is_terminal() {
-                true => TERMINAL_LIMIT,
-                false => usize::MAX,
-            })
+        let default = if io::stdout().is_terminal() {
+            TERMINAL_LIMIT
+        } else {
+            usize::MAX
+        };
+        self.max.unwrap_or(default)
     }
 
     /// Returns whether a list needs no further items. At a terminal, all of them are counted.
@@ -259,9 +260,10 @@ impl Table {
         for row in &self.rows {
             for (index, cell) in row.iter().enumerate() {
                 let full = width(cell);
-                let min = match self.columns[index].is_long {
-                    true => shortest(cell).min(full),
-                    false => full,
+                let min = if self.columns[index].is_long {
+                    shortest(cell).min(full)
+                } else {
+                    full
                 };
                 widths[index] = widths[index].max(Some(full));
                 minima[index] = minima[index].max(Some(min));
