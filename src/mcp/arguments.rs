@@ -54,35 +54,8 @@ impl<'de> Visitor<'de> for ArgumentsVisitor {
 }
 
 /// A JSON string, borrowed if it has no escapes.
-pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(text.into()))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(text.to_owned().into()))
-            }
-
-            fn visit_string<E>(self, text: String) -> Result<Text<'de>, E> {
-                Ok(Text(text.into()))
-            }
-        }
-
-        deserializer.deserialize_str(TextVisitor)
-    }
-}
+#[derive(serde::Deserialize)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 impl Tool {
     /// Converts the head of the client's request and the arguments to the request of the tool's operation.
