@@ -96,10 +96,7 @@ fn conditions(filter: &DeliveryFilter) -> Statement {
 /// joins their last attempts in any order.
 ///
 /// The indexes are ordered by time within each state, so the statement merges one scan for each state.
-fn list_statement<E: SqlExecutor>(
-    filter: &DeliveryFilter,
-    states: &[DeliveryState],
-) -> Statement {
+fn list_statement<E: SqlExecutor>(filter: &DeliveryFilter, states: &[DeliveryState]) -> Statement {
     let conditions = conditions(filter);
     let scan = |state: &str| {
         format!(

@@ -50,8 +50,7 @@ const RETRY: &str = "
 const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
 const ADD_ATTEMPT: &str = include_str!("sql/add_attempt.sql");
 
-const DELETE_ATTEMPTS: &str =
-    "DELETE FROM forum_api_attempts WHERE delivery = ?1 AND number <= ?2";
+const DELETE_ATTEMPTS: &str = "DELETE FROM forum_api_attempts WHERE delivery = ?1 AND number <= ?2";
 
 const DELETE_ENDED: &str = "
     DELETE FROM forum_api_deliveries WHERE rowid IN (
