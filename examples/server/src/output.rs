@@ -13,7 +13,7 @@ use indicatif::HumanCount;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use serde_json::json;
-use unicode_normalization::char::is_combining_mark;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::options::count;
 
@@ -259,7 +259,7 @@ impl Table {
         let mut minima = widths.clone();
         for row in &self.rows {
             for (index, cell) in row.iter().enumerate() {
-                let full = width(cell);
+                let full = cell.width();
                 let min = if self.columns[index].is_long {
                     shortest(cell).min(full)
                 } else {
@@ -333,7 +333,7 @@ impl Table {
 /// Formats a text that is shortened to `max`, and the space after it.
 fn padded(text: &str, max: usize, format: impl Fn(&str) -> String) -> String {
     let shown = shortened(text, max);
-    let space = " ".repeat(max - width(&shown) + 2);
+    let space = " ".repeat(max - shown.width() + 2);
     format(&shown) + &space
 }
 
@@ -361,43 +361,21 @@ impl Display for Table {
 fn shortest(cell: &str) -> usize {
     let host = cell.split_once("://").map_or(0, |(scheme, rest)| {
         let host = rest.split(['/', ' ']).next().unwrap_or_default();
-        width(scheme) + 3 + width(host) + 1
+        scheme.width() + 3 + host.width() + 1
     });
     host.clamp(MIN_LONG_WIDTH, MAX_HOST_WIDTH)
 }
 
-/// Returns the number of cells of a terminal that a text takes.
-fn width(text: &str) -> usize {
-    text.chars().map(char_width).sum()
-}
-
-/// Returns 2 for East Asian letters and most emoji, 0 for marks that combine with the letter before, otherwise 1.
-fn char_width(letter: char) -> usize {
-    match letter {
-        '\u{1100}'..='\u{115f}'
-        | '\u{2e80}'..='\u{303e}'
-        | '\u{3041}'..='\u{a4cf}'
-        | '\u{ac00}'..='\u{d7a3}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{fe30}'..='\u{fe6f}'
-        | '\u{ff01}'..='\u{ff60}'
-        | '\u{ffe0}'..='\u{ffe6}'
-        | '\u{1f300}'..='\u{1faff}'
-        | '\u{20000}'..='\u{3fffd}' => 2,
-        _ if is_combining_mark(letter) => 0,
-        _ => 1,
-    }
-}
-
 /// Returns the beginning of a text that takes at most `max` cells of a terminal. It ends with `…` if there is more.
 fn shortened(text: &str, max: usize) -> String {
-    if width(text) <= max {
+    if text.width() <= max {
         return text.into();
     }
     let mut left = max.saturating_sub(1);
     let beginning = text.chars().take_while(|letter| {
-        let fits = char_width(*letter) <= left;
-        left = left.saturating_sub(char_width(*letter));
+        let width = letter.width().unwrap_or_default();
+        let fits = width <= left;
+        left = left.saturating_sub(width);
         fits
     });
     beginning.chain(['…']).collect()
@@ -476,7 +454,7 @@ mod tests {
             (1, 23, "whe_1  gone  "),
         ] {
             let text = anstream::adapter::strip_str(&table.format(max)).to_string();
-            let longest = text.lines().map(width).max();
+            let longest = text.lines().map(|line| line.width()).max();
             assert_eq!(longest, Some(expected), "{text}");
             let line = text.lines().nth(2).unwrap();
             assert!(line.contains(shown), "{text}");
