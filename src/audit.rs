@@ -292,8 +292,8 @@ impl AuditEntry {
         }
     }
 
-    /// Returns the parameters `$1` to `$10` of [`INSERT_SQL`](Self::INSERT_SQL) as text. `count` is the number of records that
-    /// the change affected.
+    /// Returns the parameters `$1` to `$10` of [`INSERT_SQL`](Self::INSERT_SQL) as text. `count` is the number of
+    /// records that the change affected.
     pub fn insert_parameters(&self, count: u64) -> [String; 10] {
         let Self {
             id,

@@ -321,7 +321,8 @@ impl VisibleForums {
 
     /// Returns the set of the forums for which `is_visible` returns `true`, for boards with too many forums to list the
     /// visible or the hidden ones on each request. An id that no forum has is treated as in
-    /// [`all_except`](Self::all_except). The library calls `is_visible` for each forum of a result, so it must be fast and must not block.
+    /// [`all_except`](Self::all_except). The library calls `is_visible` for each forum of a result, so it must be fast
+    /// and must not block.
     ///
     /// If the caller can see no forum, use [`none`](Self::none) instead: [`is_empty`](Self::is_empty) cannot call
     /// `is_visible` for all forums, and always returns `false` for a set that `from_fn` created.

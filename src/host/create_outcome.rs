@@ -1,7 +1,8 @@
 //! Results of commands that create a resource or find it.
 
-/// Result of a command that creates a resource, or finds the existing one: [`Board::subscribe`](super::Board::subscribe), or an
-/// [operation](crate::operation) of the host, for example a second vote for the same post.
+/// Result of a command that creates a resource, or finds the existing one:
+/// [`Board::subscribe`](super::Board::subscribe), or an [operation](crate::operation) of the host, for example a second
+/// vote for the same post.
 ///
 /// The operation is built with [`created`](crate::operation::OperationBuilder::created). `T` is its result without the
 /// outcome, such as [`InForum`](super::InForum).

@@ -256,8 +256,8 @@ impl PageContext {
         self.panel.webhook_admin.webhooks()
     }
 
-    /// Returns the id of the member whose name is in the field `owner`. Adds an error to the field if it is empty or no member
-    /// has this name.
+    /// Returns the id of the member whose name is in the field `owner`. Adds an error to the field if it is empty or no
+    /// member has this name.
     pub(super) async fn owner(&self, form: &mut Form) -> PanelResult<Option<UserId>> {
         let username = form.get("owner").trim();
         if username.is_empty() {

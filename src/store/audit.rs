@@ -78,7 +78,8 @@ pub trait AuditStore: Send + Sync + 'static {
     /// [`BackendError`](crate::host::BackendError) if the backend fails.
     async fn insert(&self, entry: &AuditEntry) -> BackendResult<()>;
 
-    /// Lists entries, newest first. Entries with the same time are in descending order of the bytes of their ids. Omits entries that cannot be decoded.
+    /// Lists entries, newest first. Entries with the same time are in descending order of the bytes of their ids. Omits
+    /// entries that cannot be decoded.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

@@ -107,8 +107,8 @@ impl Settlement {
         }
     }
 
-    /// Returns `Some(true)` if the endpoint accepted the delivery, `Some(false)` if the attempt failed or the secret cannot be
-    /// decrypted, and `None` if the delivery was withheld or is queued.
+    /// Returns `Some(true)` if the endpoint accepted the delivery, `Some(false)` if the attempt failed or the secret
+    /// cannot be decrypted, and `None` if the delivery was withheld or is queued.
     #[cfg(feature = "sqlite")]
     pub(crate) fn succeeded(&self) -> Option<bool> {
         match self.progress.state {

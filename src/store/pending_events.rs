@@ -36,8 +36,8 @@ pub trait PendingEventStore: Send + Sync + 'static {
     /// Removes the events with these ids. Ignores ids that are not stored.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the backend fails. The worker then copies the events again, which has no
-    /// effect, and repeats the call.
+    /// [`BackendError`](crate::host::BackendError) if the backend fails. The worker then copies the events again, which
+    /// has no effect, and repeats the call.
     async fn remove(&self, ids: &[EventId]) -> BackendResult<()>;
 }
 

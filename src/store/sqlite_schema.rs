@@ -1,8 +1,8 @@
 //! Schema and statements of the SQLite tables, for hosts whose SQLite driver is not compatible with `rusqlite`.
 //!
-//! The feature `sqlite` links the SQLite of `rusqlite`, and a program can contain only one version of `libsqlite3-sys`. A host
-//! whose driver fits no version of `rusqlite` that the feature accepts ([guide](crate::guide::stores#other-sqlite-drivers)) does
-//! not enable the feature. Instead it uses its own pool:
+//! The feature `sqlite` links the SQLite of `rusqlite`, and a program can contain only one version of `libsqlite3-sys`.
+//! A host whose driver fits no version of `rusqlite` that the feature accepts
+//! ([guide](crate::guide::stores#other-sqlite-drivers)) does not enable the feature. Instead it uses its own pool:
 //!
 //! - It implements [`TokenStore`](crate::store::TokenStore) and [`IdempotencyStore`](crate::store::IdempotencyStore)
 //!   with the statements of this module.
@@ -91,8 +91,8 @@ pub mod tokens {
     pub const REVOKE: &str = "
         UPDATE forum_api_tokens SET revoked_at = ?2 WHERE lookup = ?1 AND revoked_at IS NULL";
 
-    /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is `?2` minus
-    /// [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION).
+    /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is
+    /// `?2` minus [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION).
     pub const RECORD_USE: &str = "
         UPDATE forum_api_tokens SET last_used_at = ?2
         WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
@@ -180,21 +180,21 @@ pub mod idempotency {
 
     /// Returns the record of the key `?2` in the namespace `?1`.
     ///
-    /// The columns are `request` (the fingerprint), `began_at`, `ended`, `status`, `location`, `body`, `forum_id`, `thread_id`
-    /// and `post_id`, in this order. A row with `ended` = 0 is in progress. A row with `ended` = 1 and `status` null has
-    /// an unknown outcome.
+    /// The columns are `request` (the fingerprint), `began_at`, `ended`, `status`, `location`, `body`, `forum_id`,
+    /// `thread_id` and `post_id`, in this order. A row with `ended` = 0 is in progress. A row with `ended` = 1 and
+    /// `status` null has an unknown outcome.
     pub const FIND: &str = "
         SELECT request, began_at, ended, status, location, body, forum_id, thread_id, post_id
         FROM forum_api_idempotency_keys WHERE namespace = ?1 AND key = ?2";
 
-    /// Reserves the key `?2` in the namespace `?1` for the request with the fingerprint `?3`, at the time `?4`. Replaces an expired
-    /// record.
+    /// Reserves the key `?2` in the namespace `?1` for the request with the fingerprint `?3`, at the time `?4`.
+    /// Replaces an expired record.
     pub const RESERVE: &str = "
         REPLACE INTO forum_api_idempotency_keys (namespace, key, request, began_at)
         VALUES (?1, ?2, ?3, ?4)";
 
-    /// Records the result of the run that reserved the key `?2` in the namespace `?1` at the time `?3`. Changes no row if the key
-    /// was released or reserved again.
+    /// Records the result of the run that reserved the key `?2` in the namespace `?1` at the time `?3`. Changes no row
+    /// if the key was released or reserved again.
     ///
     /// The parameters `?4` to `?9` are status, location, body, forum, thread and post of the response; all are null for an
     /// unknown outcome.

@@ -16,10 +16,11 @@ pub struct WorkerHandle(Arc<WorkerContext>);
 pub struct WorkerHealth {
     /// Number of attempts in progress.
     pub in_flight: u32,
-    /// Time of the last successful iteration of the loop that fans out events, of the loop that claims deliveries, or of
-    /// the loop that copies pending events, whichever is earliest; `None` until each of them has completed an iteration. While the worker runs, a time that is
-    /// older than a few [`poll_interval`](super::WorkerSettings::poll_interval)s means that the store fails or does not
-    /// respond, or that the authorizer does not respond.
+    /// Time of the last successful iteration of the loop that fans out events, of the loop that claims deliveries, or
+    /// of the loop that copies pending events, whichever is earliest; `None` until each of them has completed an
+    /// iteration. While the worker runs, a time that is older than a few
+    /// [`poll_interval`](super::WorkerSettings::poll_interval)s means that the store fails or does not respond, or that
+    /// the authorizer does not respond.
     pub last_poll_at: Option<Timestamp>,
     /// Largest number of consecutive failed iterations of one of these loops.
     pub consecutive_failures: u32,

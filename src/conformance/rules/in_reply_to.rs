@@ -7,8 +7,8 @@ use super::*;
 board_rules! {
     mod in_reply_to;
 
-    /// A reply has the id of the post that it replies to, or null if it replies to the thread itself. The order of posts does not
-    /// change.
+    /// A reply has the id of the post that it replies to, or null if it replies to the thread itself. The order of
+    /// posts does not change.
     async fn a_reply_names_the_post_that_it_answers(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, first, reply, .. } = thread_with_reply(suite).await?;
         let plain = otto.reply(&reply.thread_id, "For all").await.expect_ok()?;

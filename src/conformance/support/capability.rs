@@ -160,8 +160,8 @@ capabilities! {
     /// Events. Without them no change writes to an outbox.
     Events: "events",
     /// A [`PendingEventStore`](crate::store::PendingEventStore), which
-    /// [`StoreFactory::create_pending_events`](crate::conformance::stores::StoreFactory::create_pending_events) creates. Without it the
-    /// board's transactions write to the outbox.
+    /// [`StoreFactory::create_pending_events`](crate::conformance::stores::StoreFactory::create_pending_events)
+    /// creates. Without it the board's transactions write to the outbox.
     PendingEvents: "pending events in the board's own database",
     /// The board reads the clock that [`BoardFactory::create`](super::BoardFactory::create) receives. Without it the suite
     /// skips rules that advance time.

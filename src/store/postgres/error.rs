@@ -52,8 +52,8 @@ impl PostgresError {
     }
 
     /// Returns the error of an operation that has no effect if it fails: a read, or a transaction whose `COMMIT` was
-    /// not sent. If the connection failed or a time limit ended the statement, the result has an [`OverloadedError`] as its source, so that the response is
-    /// a 503 with `retry-after` and the client repeats the request.
+    /// not sent. If the connection failed or a time limit ended the statement, the result has an [`OverloadedError`] as
+    /// its source, so that the response is a 503 with `retry-after` and the client repeats the request.
     #[must_use]
     pub fn without_effect(self) -> Self {
         match &self.0 {

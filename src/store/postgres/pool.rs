@@ -80,8 +80,8 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 /// writes is closed when a statement fails for that reason ([`close_if_lost`]).
 ///
 /// # TLS
-/// The parameters `sslmode` and `sslrootcert` of the address have the meanings of libpq, except that a failed TLS handshake is
-/// always an error:
+/// The parameters `sslmode` and `sslrootcert` of the address have the meanings of libpq, except that a failed TLS
+/// handshake is always an error:
 ///
 /// | `sslmode` | TLS | certificate |
 /// |---|---|---|

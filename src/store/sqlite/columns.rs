@@ -8,11 +8,11 @@ use rusqlite::{Error, Result, Row};
 use crate::store::sql::{self, ColumnError, ColumnResult, Columns};
 use crate::token::TokenRecord;
 
-/// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`, `revoked_at` and
-/// `last_used_at` of the table `forum_api_tokens`, which it finds by name.
+/// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`,
+/// `revoked_at` and `last_used_at` of the table `forum_api_tokens`, which it finds by name.
 ///
-/// [`Authorizer::load_token`](crate::host::Authorizer::load_token) calls it for the row of its query. No earlier column of the row may
-/// have one of these names.
+/// [`Authorizer::load_token`](crate::host::Authorizer::load_token) calls it for the row of its query. No earlier column
+/// of the row may have one of these names.
 ///
 /// # Errors
 /// [`rusqlite::Error`] if a column is missing or cannot be decoded.

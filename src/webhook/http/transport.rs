@@ -88,7 +88,8 @@ impl HttpTransport {
 
     /// Stores the response in `capture` as it arrives, so that a part of it remains after a timeout.
     ///
-    /// A receiver may close an idle connection at the moment of its reuse. The request is then sent again on a new connection.
+    /// A receiver may close an idle connection at the moment of its reuse. The request is then sent again on a new
+    /// connection.
     async fn attempt(
         &self,
         request: SignedRequest,

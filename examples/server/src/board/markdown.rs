@@ -99,7 +99,8 @@ fn events(source: &str) -> impl Iterator<Item = Event<'_>> {
     TextMergeStream::new(parser(source))
 }
 
-/// Turns HTML into text, lowers headings by two levels, and removes images and links with unsafe addresses, but not their texts.
+/// Turns HTML into text, lowers headings by two levels, and removes images and links with unsafe addresses, but not
+/// their texts.
 fn safe<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
     let mut are_safe = Vec::new();
     events

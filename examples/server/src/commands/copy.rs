@@ -36,7 +36,8 @@ pub struct CopyCommand {
     /// Also copy a board that is online, to test the copy: changes after its beginning are missing in the target
     #[arg(long)]
     online: bool,
-    /// File of the key that encrypts the webhook secrets of the board [default: the path of a SQLite --database followed by .key]
+    /// File of the key that encrypts the webhook secrets of the board [default: the path of a SQLite --database
+    /// followed by .key]
     #[arg(long, value_name = "PATH")]
     secret_key_file: Option<PathBuf>,
 }

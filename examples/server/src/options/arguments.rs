@@ -59,7 +59,8 @@ pub struct Common {
     pub database: String,
     /// TOML file with values for the options of `serve`
     ///
-    /// Other commands use the values of the options that they share with `serve`. Environment variables such as FORUM_TOKEN_BUDGET set the same options.
+    /// Other commands use the values of the options that they share with `serve`. Environment variables such as
+    /// FORUM_TOKEN_BUDGET set the same options.
     #[arg(short, long, global = true, display_order = 1002, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print one JSON value instead of text
@@ -85,7 +86,8 @@ pub struct ServeArgs {
     pub admin: AdminOptions,
     #[command(flatten)]
     pub drain: DrainOptions,
-    /// Time after SIGTERM in which requests are still served, /ready is 503 and each response closes its connection; a second signal ends it early
+    /// Time after SIGTERM in which requests are still served, /ready is 503 and each response closes its connection; a
+    /// second signal ends it early
     #[arg(help_heading = LISTENING, long, value_name = "SECONDS", default_value = "0", value_parser = delay)]
     pub drain_delay: Duration,
     /// Public URL of the server, without a path [default: http:// and the address of --listen]
@@ -93,10 +95,12 @@ pub struct ServeArgs {
     pub base_url: Option<String>,
     #[command(flatten)]
     pub connections: DatabaseOptions,
-    /// URL of a read replica of the Postgres of --database, with one host; repeatable; each gets as many connections as --database
+    /// URL of a read replica of the Postgres of --database, with one host; repeatable; each gets as many connections as
+    /// --database
     #[arg(help_heading = DATABASE, long, value_name = "URL")]
     pub database_replica: Vec<String>,
-    /// Create a new board without demo content: with groups and the administrator only; ignored if the database already contains a board
+    /// Create a new board without demo content: with groups and the administrator only; ignored if the database already
+    /// contains a board
     #[arg(help_heading = DATABASE, long)]
     pub empty: bool,
     /// Rate limit of each token, in units per window; an operation costs 1 to 10 units
@@ -108,22 +112,26 @@ pub struct ServeArgs {
     /// Length of the rate limit window in seconds
     #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "300", value_parser = number)]
     pub window: u32,
-    /// Redis URL for rate limits shared by several servers: redis://…, redis+sentinel://HOST,…/MASTER, redis+cluster://HOST,…, or rediss… with TLS; if Redis is unreachable, each server applies the limits on its own
+    /// Redis URL for rate limits shared by several servers: redis://…, redis+sentinel://HOST,…/MASTER,
+    /// redis+cluster://HOST,…, or rediss… with TLS; if Redis is unreachable, each server applies the limits on its own
     #[arg(help_heading = LIMITS, long, value_name = "URL")]
     pub redis: Option<String>,
     /// Time limit of a request to Redis
     #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "0.25", value_parser = seconds)]
     pub redis_timeout: Duration,
-    /// Maximum number of open connections, at most 1000000; further connections wait; the server lowers the number if it cannot open enough files
+    /// Maximum number of open connections, at most 1000000; further connections wait; the server lowers the number if
+    /// it cannot open enough files
     #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "10000", value_parser = count)]
     pub max_connections: usize,
-    /// Maximum number of open connections of one address, except of trusted proxies; further connections are closed; 0 is no limit
+    /// Maximum number of open connections of one address, except of trusted proxies; further connections are closed; 0
+    /// is no limit
     #[arg(help_heading = LIMITS, long, value_name = "N", default_value = "256", value_parser = whole::<0, 1_000_000, usize>)]
     pub max_connections_per_address: usize,
     /// Time limit of a request to the API
     #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub request_timeout: Duration,
-    /// Time limit for a client to send a request head, and to read the next part of a response; the limit for a whole response is this time plus its time at 16 KiB per second
+    /// Time limit for a client to send a request head, and to read the next part of a response; the limit for a whole
+    /// response is this time plus its time at 16 KiB per second
     #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub client_timeout: Duration,
     #[command(flatten)]
@@ -139,7 +147,8 @@ pub struct ServeArgs {
     /// Origin allowed to call the API from a browser, or * for any; repeatable
     #[arg(help_heading = SECURITY, long, value_name = "ORIGIN", value_parser = origin)]
     pub cors_origin: Vec<HeaderValue>,
-    /// Read the administrator's password for a new database from the first line of standard input (at least 8 characters) [default: generate and print one]
+    /// Read the administrator's password for a new database from the first line of standard input (at least 8
+    /// characters) [default: generate and print one]
     #[arg(help_heading = SECURITY, long)]
     pub admin_password_stdin: bool,
     /// Name of the board, on the start page, the sign-in page and the control panel
@@ -157,7 +166,8 @@ pub struct ServeArgs {
     /// Do not serve the API as tools for language models (Model Context Protocol)
     #[arg(help_heading = BOARD, long)]
     pub no_mcp: bool,
-    /// Where a member who is not an administrator gets a token, as a URL or as sentences in Markdown; the API document contains it
+    /// Where a member who is not an administrator gets a token, as a URL or as sentences in Markdown; the API document
+    /// contains it
     #[arg(help_heading = BOARD, long, value_name = "TEXT", default_value = "")]
     pub token_source: String,
     #[command(flatten)]
@@ -195,7 +205,8 @@ impl DatabaseOptions {
 /// Target of `copy`. It can be configured, because the URL can contain a password.
 #[derive(Debug, Args)]
 pub struct CopyTarget {
-    /// URL of the target: postgres://… names an empty database, sqlite:PATH a file that does not exist; FORUM_TO and the key "to" of the --config file set it as well, so that a password is not visible in the list of processes
+    /// URL of the target: postgres://… names an empty database, sqlite:PATH a file that does not exist; FORUM_TO and
+    /// the key "to" of the --config file set it as well, so that a password is not visible in the list of processes
     #[arg(long, value_name = "URL", value_parser = database)]
     pub to: String,
 }
@@ -204,7 +215,8 @@ pub struct CopyTarget {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = LISTENING)]
 pub struct AdminOptions {
-    /// Separate address and port for /metrics, /health and /ready; with it, `serve` does not serve /metrics on the --listen address
+    /// Separate address and port for /metrics, /health and /ready; with it, `serve` does not serve /metrics on the
+    /// --listen address
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     pub admin_listen: Option<SocketAddr>,
 }

@@ -18,9 +18,9 @@ use super::{DatabasePath, DatabaseSettings, SqliteError};
 /// connection caches 256 prepared statements: use [`prepare_cached`](rusqlite::Connection::prepare_cached). If a
 /// closure panics, its caller receives an error and other callers are not affected.
 ///
-/// The queues are bounded: an operation fails with [`OverloadedError`](crate::host::OverloadedError) if its queue is full. The
-/// response is then a 503 with `retry-after`. [`DatabaseSettings`] sets the bounds, the number of reader threads and the
-/// size of the page cache.
+/// The queues are bounded: an operation fails with [`OverloadedError`](crate::host::OverloadedError) if its queue is
+/// full. The response is then a 503 with `retry-after`. [`DatabaseSettings`] sets the bounds, the number of reader
+/// threads and the size of the page cache.
 ///
 /// Several processes can use the same file. A write waits up to 5 s for the writes of another process, and then fails
 /// with [`OverloadedError`](crate::host::OverloadedError). A thread copies the write-ahead log into the file. The
@@ -195,8 +195,8 @@ impl Database {
         threads
     }
 
-    /// Closes the database for all handles: rejects new operations, runs the queued ones, and returns when all connections are
-    /// closed.
+    /// Closes the database for all handles: rejects new operations, runs the queued ones, and returns when all
+    /// connections are closed.
     pub async fn close(self) {
         self.0.close().await;
     }

@@ -23,8 +23,8 @@ pub struct DatabaseSettings {
     pub readers: usize,
     /// Page cache of each connection, in KiB. Each reader thread and the writer have a connection. Default: 32,768 (32 MiB).
     pub cache_kib: u32,
-    /// Maximum number of waiting operations in each queue: short reads, ordinary reads, writes, and background writes. Further
-    /// operations fail with [`OverloadedError`](crate::host::OverloadedError). Default: 1,024.
+    /// Maximum number of waiting operations in each queue: short reads, ordinary reads, writes, and background writes.
+    /// Further operations fail with [`OverloadedError`](crate::host::OverloadedError). Default: 1,024.
     pub queue_capacity: usize,
 }
 

@@ -62,8 +62,8 @@ pub struct CopySettings {
 /// Copies the board in a SQLite file into a Postgres database, in one transaction.
 ///
 /// # Errors
-/// If the board is online, the target has tables, another copy writes it, a value cannot be stored, or a database fails. The target is then
-/// unchanged, unless the connection breaks during the commit.
+/// If the board is online, the target has tables, another copy writes it, a value cannot be stored, or a database
+/// fails. The target is then unchanged, unless the connection breaks during the commit.
 pub async fn to_postgres(
     source: &Path,
     target: &Pool,
