@@ -155,7 +155,8 @@ def check_text(board: Board, text: str) -> None:
         status, answer = board.api(method, path, body)
         _, result = board.tool(tool, json.dumps((body or {}) | arguments).encode())
         codes = [body.get("error", {}).get("code") for body in (answer, result)]
-        expect(codes[0] == codes[1] or codes == ["no_such_route", -32602], tool, text, answer, result)
+        # A tool has no route that a slash in a value could change.
+        expect(codes[0] == codes[1] or codes == ["no_such_route", "not_found"], tool, text, answer, result)
         expect(status == status_of(text, text) if body else status in (200, 400, 404), tool, text, answer)
         for created in (answer, result) if status == 201 else ():
             if tool == "createThread":
