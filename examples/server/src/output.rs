@@ -214,6 +214,19 @@ struct Column {
     is_optional: bool,
 }
 
+/// Width of a column that is shown.
+#[derive(Clone, Copy, Debug)]
+struct Width {
+    min: usize,
+    shown: usize,
+}
+
+/// Returns the width of a table whose columns have the widths that `of` selects.
+fn total(widths: &[Option<Width>], of: fn(Width) -> usize) -> usize {
+    let columns = widths.iter().flatten().map(|width| of(*width) + 2);
+    columns.sum::<usize>().saturating_sub(2)
+}
+
 /// Columns of text under headings. A column has the width of its longest cell. At a terminal, columns that can be long
 /// are shortened until the table fits, and optional columns are left out if this is not enough.
 ///
@@ -254,44 +267,25 @@ impl Table {
     /// Returns the width of each column in a table of at most `max` cells of the terminal, or `None` for a column that
     /// is left out.
     fn widths(&self, max: usize) -> Vec<Option<usize>> {
-        let titles = self.columns.iter().map(|column| column.title.len());
-        let mut widths: Vec<_> = titles.map(Some).collect();
-        let mut minima = widths.clone();
-        for row in &self.rows {
-            for (index, cell) in row.iter().enumerate() {
-                let full = cell.width();
-                let min = if self.columns[index].is_long {
-                    shortest(cell).min(full)
-                } else {
-                    full
-                };
-                widths[index] = widths[index].max(Some(full));
-                minima[index] = minima[index].max(Some(min));
+        let columns = self.columns.iter().enumerate();
+        let mut widths: Vec<_> = columns
+            .map(|(index, column)| Some(self.width_of(index, column)))
+            .collect();
+        while total(&widths, |width| width.min) > max {
+            let mut columns = widths.iter_mut().zip(&self.columns);
+            match columns.rfind(|(width, column)| column.is_optional && width.is_some()) {
+                Some((width, _)) => *width = None,
+                None => break,
             }
         }
-        let total = |widths: &[Option<usize>]| {
-            widths
-                .iter()
-                .flatten()
-                .map(|width| width + 2)
-                .sum::<usize>()
-                - 2
-        };
-        while total(&minima) > max {
-            let left_out = (0..minima.len())
-                .rfind(|index| self.columns[*index].is_optional && minima[*index].is_some());
-            let Some(left_out) = left_out else {
-                break;
-            };
-            (widths[left_out], minima[left_out]) = (None, None);
-        }
         for only_long in [true, false] {
-            while total(&widths) > max {
-                let columns = widths.iter_mut().zip(&minima).zip(&self.columns).skip(1);
-                let shortened = columns.filter_map(|((width, min), column)| {
-                    let min = if only_long { (*min)? } else { MIN_WIDTH };
+            while total(&widths, |width| width.shown) > max {
+                let columns = widths.iter_mut().zip(&self.columns).skip(1);
+                let shortened = columns.filter_map(|(width, column)| {
                     let width = width.as_mut()?;
-                    ((column.is_long || !only_long) && *width > min).then_some(width)
+                    let min = if only_long { width.min } else { MIN_WIDTH };
+                    let can_shrink = (column.is_long || !only_long) && width.shown > min;
+                    can_shrink.then_some(&mut width.shown)
                 });
                 match shortened.max() {
                     Some(widest) => *widest -= 1,
@@ -299,7 +293,27 @@ impl Table {
                 }
             }
         }
-        widths
+        let shown = widths.into_iter().map(|width| Some(width?.shown));
+        shown.collect()
+    }
+
+    fn width_of(&self, index: usize, column: &Column) -> Width {
+        let title = column.title.len();
+        let mut width = Width {
+            min: title,
+            shown: title,
+        };
+        for cell in self.rows.iter().filter_map(|row| row.get(index)) {
+            let full = cell.width();
+            let min = if column.is_long {
+                shortest(cell).min(full)
+            } else {
+                full
+            };
+            width.min = width.min.max(min);
+            width.shown = width.shown.max(full);
+        }
+        width
     }
 
     /// Formats the table with lines of at most this width.
@@ -446,7 +460,7 @@ mod tests {
             .map(Into::into),
         );
         for (max, expected, shown) in [
-            (usize::MAX, 670, &url[..]),
+            (usize::MAX, 670, url),
             (120, 120, "  panel  https://hooks.example/path/to…"),
             (60, 60, "  https://hooks.example…"),
             (50, 50, "  https://hooks.example…"),
