@@ -96,7 +96,7 @@ const fetchThreads = new fetched.ThreadsApi(configuration);
 const withFetch: Client = {
     owner: async () => (await new fetched.MeApi(configuration).getMe()).owner.username,
     posts: (threadId, after) => fetchThreads.listPosts({ threadId, limit: 3, ...(after && { after }) }),
-    reply: (threadId, body) => fetchThreads.createPost({ threadId, newPost: { body } }),
+    reply: (threadId, body) => fetchThreads.createPost({ threadId, postInput: { body } }),
     search: (q) => new fetched.SearchApi(configuration).search({ q, sort: "newest" }),
     unknownThread: (threadId) =>
         fetchThreads.getThread({ threadId }).then(

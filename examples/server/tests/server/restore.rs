@@ -106,8 +106,8 @@ fn a_link_in_the_place_of_a_file_of_the_server_is_not_followed() {
 fn ids_that_a_backup_lacks_are_not_assigned_again() {
     let directory = board("");
     let add = |title| -> i64 {
-        let added = directory.run(&["forum", "add", title], "");
-        added.stdout.trim().parse().unwrap()
+        let added = directory.run(&["forum", "add", title, "--json"], "");
+        added.json()["forumId"].as_str().unwrap().parse().unwrap()
     };
     let lost = add("Lost");
     assert_eq!(restore(&directory).status, 0);
