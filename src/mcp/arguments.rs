@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 
 use super::tool::{IDEMPOTENCY_KEY, Tool};
 use crate::model::{Expected, json_text};
-use crate::operation::{ApiError, ApiResult, InputError, InputErrorKind, InputResult, InputValue};
+use crate::operation::extract::error::InputErrorKind;
+use crate::operation::{ApiError, ApiResult, InputError, InputResult, InputValue};
 
 /// Characters to encode in a path segment or a query.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::message::{Meta, Params, RpcError};
 use crate::api::BoardDescription;
-use crate::api::openapi::this_board;
+use crate::api::openapi::info::this_board;
 
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 

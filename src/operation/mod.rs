@@ -41,7 +41,7 @@ pub(crate) use error::{ApiError, ApiResult, AuthFailure, MalformedRequest};
 pub(crate) use error_messages::{ErrorMessages, Language};
 pub use extra::ExtraOf;
 pub(crate) use extra::ExtraTypes;
-pub(crate) use extract::error::{InputError, InputErrorKind, InputResult};
+pub(crate) use extract::error::{InputError, InputResult};
 pub(crate) use extract::value::InputValue;
 pub use input::{Body, FieldError, FieldScope, Input, Json, Query};
 pub(crate) use input::{Decode, DecodeContext, InputSchema, Source, reject_query};

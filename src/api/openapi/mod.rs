@@ -2,7 +2,7 @@
 //! section 14).
 
 mod components;
-mod info;
+pub(crate) mod info;
 mod normalize;
 mod operation;
 mod responses;
@@ -12,7 +12,6 @@ mod webhooks;
 use serde_json::{Map, Value, json};
 
 use self::components::Components;
-pub(crate) use self::info::this_board;
 pub(crate) use self::schemas::strip_null;
 use super::ApiSettings;
 use crate::api::endpoints::{no_board, served_operations};
