@@ -30,7 +30,6 @@ use crate::http_util::{BodyError, ResponseBody, read_body};
 use crate::model::PAGE_BYTES;
 use crate::operation::extract::value::{has_half_pair, require_json};
 use crate::operation::{ApiError, ApiResponse, ApiResult, AuthFailure, CachePolicy};
-use crate::scope::Scope;
 
 /// Route of requests that call no tool, in logs and metrics.
 const ROUTE: &str = "mcp";
@@ -131,14 +130,14 @@ const USE_POST: &str = "This address serves the operations of the API as tools o
                         A client that only starts programs needs a bridge, for example mcp-remote.\n";
 
 /// Content of a message.
-enum Work {
+enum Work<'t> {
     /// The response is this status and body.
     Respond(StatusCode, Bytes),
     ListTools(Box<RawValue>, Era),
     /// A request to the API: its head and body, and the id of the message.
     Call(Box<(Parts, Bytes)>, Box<RawValue>, Era),
-    /// The error of an argument that no request can have, the scope of the tool, and whether the tool needs a token.
-    Refuse(Box<(ApiError, Scope, bool)>, Box<RawValue>, Era),
+    /// A call whose arguments cannot be sent to the API: the tool, the error, and the id of the message.
+    Refuse(&'t Tool, Box<ApiError>, Box<RawValue>, Era),
 }
 
 impl Server {
@@ -198,14 +197,13 @@ impl Server {
                 let caller = api.admit(context, token, None).await?;
                 Ok(response(StatusCode::OK, self.tools(&id, era, &caller)))
             }
-            Work::Refuse(refusal, id, era) => {
-                let (error, scope, needs_token) = *refusal;
+            Work::Refuse(tool, error, id, era) => {
                 *called = Some((id, era));
-                if token.is_none() && needs_token {
+                if token.is_none() && tool.needs_token {
                     return Err(AuthFailure::Absent.into());
                 }
-                api.admit(context, token, Some(scope)).await?;
-                Err(error)
+                api.admit(context, token, Some(tool.scope)).await?;
+                Err(*error)
             }
             Work::Call(request, id, era) => {
                 let (head, body) = *request;
@@ -250,7 +248,7 @@ impl Server {
     }
 
     /// Decodes a message.
-    fn work(&self, head: &Parts, body: Result<Bytes, BodyError>) -> Work {
+    fn work(&self, head: &Parts, body: Result<Bytes, BodyError>) -> Work<'_> {
         let refuse = |status, code, text: &'static str| {
             Work::Respond(status, RpcError::new(code, text).response(None))
         };
@@ -298,7 +296,7 @@ impl Server {
         id: &RawValue,
         method: &str,
         params_json: Option<&RawValue>,
-    ) -> Result<Work, (StatusCode, RpcError)> {
+    ) -> Result<Work<'_>, (StatusCode, RpcError)> {
         let invalid = |text: String| {
             (
                 StatusCode::OK,
@@ -371,7 +369,7 @@ impl Server {
         id: &RawValue,
         params: &Params<'_>,
         era: Era,
-    ) -> Result<Work, &'static str> {
+    ) -> Result<Work<'_>, &'static str> {
         let name = params.name.as_deref();
         let mut tools = self.tools.iter();
         let tool = tools
@@ -386,10 +384,7 @@ impl Server {
         let base_path = &self.api.0.settings.base_path;
         Ok(match tool.request(base_path, head.clone(), arguments) {
             Ok(request) => Work::Call(Box::new(request), id.to_owned(), era),
-            Err(error) => {
-                let refusal = Box::new((error, tool.scope, tool.needs_token));
-                Work::Refuse(refusal, id.to_owned(), era)
-            }
+            Err(error) => Work::Refuse(tool, Box::new(error), id.to_owned(), era),
         })
     }
 }
