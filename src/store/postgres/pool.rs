@@ -269,8 +269,8 @@ pub async fn check_writable(pool: &Pool) -> Result<(), PostgresError> {
     finish(client, changed)
 }
 
-/// Releases the connection of a statement, and returns the result. An error that does not end the connection rolls the
-/// statement back.
+/// Releases the connection of a statement, and returns the result. A statement has no effect if Postgres reports an error
+/// and keeps the connection.
 pub(super) fn finish<T>(client: Client, result: Result<T, Error>) -> Result<T, PostgresError> {
     result.map_err(|error| {
         let severity = error.as_db_error().and_then(DbError::parsed_severity);
