@@ -1,6 +1,5 @@
 //! Query plans on SQLite of the statements that the rules of stores run: their cost does not grow with the tables.
 
-use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use forum_api::async_trait;
@@ -8,7 +7,7 @@ use forum_api::conformance::FixtureResult;
 use forum_api::conformance::stores::{StoreFactory, run_all};
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{Stores, WebhookStores};
-use forum_test_support::statements::{assert_plans, take_statements};
+use forum_test_support::statements::{assert_plans, take_all_statements, take_statements};
 use forum_test_support::thread_log;
 
 /// Beginnings of scans of tables with few rows, of subqueries with few rows, and of indexes in the order of a list.
@@ -67,10 +66,7 @@ async fn statements_search_indexes() {
     let factory = RecordedFactory::default();
     let report = run_all(&factory).await;
     assert_eq!(report.failed().count(), 0);
-    let mut statements = BTreeSet::new();
-    for database in factory.0.into_inner().unwrap() {
-        statements.extend(take_statements(&database).await);
-    }
+    let mut statements = take_all_statements(factory.0.into_inner().unwrap()).await;
     // An operator's command removes old tokens.
     statements.retain(|statement| !statement.contains("DELETE FROM forum_api_tokens"));
     let database = Database::open(&DatabasePath::Memory).unwrap();

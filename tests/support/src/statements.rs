@@ -6,6 +6,15 @@ use forum_api::store::sqlite::{Database, SqliteError};
 
 use crate::thread_log;
 
+/// Takes the statements of these databases, as [`take_statements`] does.
+pub async fn take_all_statements(databases: Vec<Database>) -> BTreeSet<String> {
+    let mut statements = BTreeSet::new();
+    for database in databases {
+        statements.extend(take_statements(&database).await);
+    }
+    statements
+}
+
 /// Takes the statements that a database has run since [`thread_log::record`] or the last call, without transaction control
 /// and without statements that the search index runs on its own tables.
 pub async fn take_statements(database: &Database) -> BTreeSet<String> {

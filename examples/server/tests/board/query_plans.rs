@@ -1,14 +1,13 @@
 //! Query plans on SQLite of the statements that the conformance suite runs: the cost of a request does not grow with
 //! the content of the board.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use forum_api::async_trait;
 use forum_api::conformance::{BoardFactory, BoardFixture, FixtureResult, run_all};
 use forum_api::runtime::ManualClock;
 use forum_api::store::sqlite::Database;
-use forum_test_support::statements::{assert_plans, take_statements};
+use forum_test_support::statements::{assert_plans, take_all_statements, take_statements};
 use forum_test_support::thread_log;
 
 use crate::backend::{Backend, Storage};
@@ -62,10 +61,7 @@ async fn statements_search_indexes() {
     let factory = RecordedFactory::default();
     let report = run_all(&factory).await;
     assert_eq!(report.failed().count(), 0);
-    let mut statements = BTreeSet::new();
-    for database in factory.0.into_inner().unwrap() {
-        statements.extend(take_statements(&database).await);
-    }
+    let mut statements = take_all_statements(factory.0.into_inner().unwrap()).await;
     statements.retain(|statement| !SKIPPED.iter().any(|part| statement.contains(part)));
     statements.insert(sessions::SWEEP.into());
 
