@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use forum_api::host::{BoardError, BoardResult};
 use rustix::fs::OFlags;
+use serde::Serialize;
 
 use crate::options::node_name;
 use crate::own_files;
@@ -107,8 +108,17 @@ impl NodeLock {
     }
 }
 
-/// Returns version, process and address of the running servers and workers of a SQLite database.
-pub fn running_nodes(database: &str) -> Vec<[String; 3]> {
+/// A running server or worker.
+#[derive(Debug, Serialize)]
+pub struct Node {
+    pub version: String,
+    /// Host and process id.
+    pub process: String,
+    pub address: String,
+}
+
+/// Returns the running servers and workers of a SQLite database.
+pub fn running_nodes(database: &str) -> Vec<Node> {
     let path = sqlite_path(database).map(|path| format!("{path}.server"));
     let text = path.and_then(|path| fs::read_to_string(path).ok());
     let text = text.unwrap_or_default();
@@ -118,7 +128,11 @@ pub fn running_nodes(database: &str) -> Vec<[String; 3]> {
         .filter_map(|line| {
             let [version, process, _, address] =
                 line.split(' ').collect::<Vec<_>>().try_into().ok()?;
-            Some([version, process, address].map(str::to_owned))
+            Some(Node {
+                version: version.into(),
+                process: process.into(),
+                address: address.into(),
+            })
         });
     nodes.collect()
 }

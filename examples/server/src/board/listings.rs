@@ -4,6 +4,7 @@ use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserI
 use serde::Serialize;
 
 use super::db::{Connection, DbResult, Row, bind, stored};
+use crate::database_lock::Node;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -147,9 +148,8 @@ pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult
         .await
 }
 
-/// Lists the running servers and workers of a board in Postgres: version, host and process, and the address that
-/// Postgres sees.
-pub async fn nodes_of_postgres(connection: &Connection<'_>) -> DbResult<Vec<[String; 3]>> {
+/// Lists the running servers and workers of a board in Postgres, with the addresses that Postgres sees.
+pub async fn nodes_of_postgres(connection: &Connection<'_>) -> DbResult<Vec<Node>> {
     let list = "
         SELECT application_name AS name, coalesce(host(client_addr), 'local') AS address
         FROM pg_stat_activity
@@ -159,7 +159,11 @@ pub async fn nodes_of_postgres(connection: &Connection<'_>) -> DbResult<Vec<[Str
         .all(list, &[], |row| {
             let name: String = row.value("name")?;
             let (version, process) = name.split_once(' ').unwrap_or((&name, "-"));
-            Ok([version.into(), process.into(), row.value("address")?])
+            Ok(Node {
+                version: version.into(),
+                process: process.into(),
+                address: row.value("address")?,
+            })
         })
         .await
 }

@@ -14,7 +14,7 @@ use crate::board::db::BoardDatabase;
 use crate::board::listings::nodes_of_postgres;
 use crate::board::{ReferenceBoard, settings};
 use crate::connect;
-use crate::database_lock::{DatabaseLock, running_nodes};
+use crate::database_lock::{DatabaseLock, Node, running_nodes};
 use crate::keys::WebhookCipher;
 use crate::options::{NODE, without_password};
 use crate::output::{Output, Table, counted, labelled};
@@ -98,19 +98,19 @@ impl StatusCommand {
         if nodes.is_empty() {
             pairs.push(("nodes", "none".into()));
         }
-        for (index, [version, process, address]) in nodes.iter().enumerate() {
+        for (index, node) in nodes.iter().enumerate() {
             let label = if index == 0 { "nodes" } else { "" };
+            let Node {
+                version,
+                process,
+                address,
+            } = node;
             pairs.push((label, format!("{version} at {address}, process {process}")));
         }
         let mut text = labelled(&pairs);
         if !failing.is_empty() {
             text += &format!("\n{}", Table::of(&failing));
         }
-        let nodes = nodes
-            .iter()
-            .map(|[version, process, address]| {
-                json!({ "version": version, "process": process, "address": address })
-            });
         let failing = failing.iter().map(|endpoint| {
             json!({
                 "id": endpoint.id,
@@ -132,7 +132,7 @@ impl StatusCommand {
                 "disabledEndpoints": queue.disabled_endpoints,
             },
             "failingEndpoints": failing.collect::<Vec<_>>(),
-            "nodes": nodes.collect::<Vec<_>>(),
+            "nodes": nodes,
         });
         Output::new(text, json)
     }
@@ -154,8 +154,8 @@ async fn key(url: &str, option: Option<&Path>, database: &BoardDatabase) -> Boar
     })
 }
 
-/// Returns version, process and address of the running servers and workers.
-async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<[String; 3]>> {
+/// Returns the running servers and workers.
+async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<Node>> {
     if matches!(database, BoardDatabase::Sqlite(_)) {
         return Ok(running_nodes(url));
     }
