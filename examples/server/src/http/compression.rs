@@ -52,25 +52,26 @@ async fn compress_once(
     next: Next,
 ) -> axum::response::Response {
     let is_read = request.method() == Method::GET;
+    // Its headers are those of the responses of the API, which differ for each caller.
     let is_document = request.uri().path().ends_with("/openapi.json");
     let response = next.run(request).await;
     let headers = response.headers();
-    let never_changes = is_document
-        || headers
-            .get(CACHE_CONTROL)
-            .is_some_and(|it| it == "no-cache");
+    let is_public = headers
+        .get(CACHE_CONTROL)
+        .is_some_and(|value| value == "no-cache");
     let is_compressed = is_read && headers.contains_key(CONTENT_ENCODING);
+    let never_changes = is_document || is_public;
     let tag = headers.get(ETAG).filter(|_| is_compressed && never_changes);
     let Some(tag) = tag.cloned() else {
         return response;
     };
-    let bodies = || bodies.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = bodies().get(&tag).cloned();
+    let lock = || bodies.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = lock().get(&tag).cloned();
     let (head, body) = response.into_parts();
     let body = match known {
         Some(known) => known,
         None => match to_bytes(body, usize::MAX).await {
-            Ok(body) => bodies().entry(tag).or_insert(body).clone(),
+            Ok(body) => lock().entry(tag).or_insert(body).clone(),
             Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         },
     };
