@@ -26,7 +26,7 @@ const DEFAULT_WIDTH: usize = 80;
 /// Minimum width of a column that can be long.
 const MIN_LONG_WIDTH: usize = 8;
 
-/// Maximum width up to which a column is not shortened because it has a URL.
+/// Maximum of the width that a column keeps for the hosts of its URLs.
 const MAX_HOST_WIDTH: usize = 40;
 
 /// Minimum width of other columns. The first one is never shortened.
@@ -297,6 +297,7 @@ impl Table {
         shown.collect()
     }
 
+    /// Returns the minimum width of a column, and the width of its longest cell.
     fn width_of(&self, index: usize, column: &Column) -> Width {
         let title = column.title.len();
         let mut width = Width {
@@ -332,13 +333,14 @@ impl Table {
             }));
             text.push('\n');
         }
-        let left_out = shown().filter(|(width, _)| width.is_none());
-        let left_out: Vec<_> = left_out.map(|(_, column)| column.title).collect();
+        let left_out: Vec<_> = shown()
+            .filter(|(width, _)| width.is_none())
+            .map(|(_, column)| column.title)
+            .collect();
         if !left_out.is_empty() {
-            text += &format!(
-                "{}\n",
-                shortened(&format!("not shown: {}", left_out.join(", ")), max)
-            );
+            let note = format!("not shown: {}", left_out.join(", "));
+            text += &shortened(&note, max);
+            text.push('\n');
         }
         text
     }

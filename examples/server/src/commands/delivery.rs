@@ -170,9 +170,7 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
         ("queued", delivery.created_at.to_string()),
         (
             "next attempt",
-            delivery
-                .next_attempt(|time| time.to_string())
-                .replace("paused", "paused (endpoint disabled)"),
+            delivery.next_attempt("paused (endpoint disabled)", |time| time.to_string()),
         ),
         ("attempts", delivery.attempts.to_string()),
     ]);
@@ -327,9 +325,10 @@ impl DeliveryListing {
         }
     }
 
-    fn next_attempt(&self, format: impl Fn(Timestamp) -> String) -> String {
+    /// Returns the formatted time of the next attempt, or `paused` if the endpoint is disabled.
+    fn next_attempt(&self, paused: &str, format: impl Fn(Timestamp) -> String) -> String {
         match self.next_attempt_at {
-            Some(_) if self.paused => "paused".into(),
+            Some(_) if self.paused => paused.into(),
             Some(time) => format(time),
             None => "-".into(),
         }
@@ -347,7 +346,7 @@ impl ListItem for DeliveryListing {
             self.endpoint_id.to_string(),
             time(self.created_at),
             self.attempts.to_string(),
-            self.next_attempt(time),
+            self.next_attempt("paused", time),
         ]
     }
 }
