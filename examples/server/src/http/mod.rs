@@ -9,7 +9,6 @@ pub mod metrics;
 pub mod page;
 pub mod paths;
 pub mod readiness;
-mod recorder;
 mod request_body;
 pub mod router;
 pub mod slots;
