@@ -144,8 +144,8 @@ struct Token {
 impl Item for Token {
     fn read(row: &impl Columns) -> Self {
         Self {
-            scopes: row.text(4).into(),
-            has_owner: row.optional_number(9).is_some(),
+            scopes: row.text("scopes").into(),
+            has_owner: row.optional_number("member_id").is_some(),
         }
     }
 }
@@ -155,37 +155,37 @@ fn check(tokens: &[Token]) {
 }
 
 impl Columns for rusqlite::Row<'_> {
-    fn number(&self, column: usize) -> i64 {
+    fn number(&self, column: &str) -> i64 {
         self.get(column).unwrap()
     }
 
-    fn optional_number(&self, column: usize) -> Option<i64> {
+    fn optional_number(&self, column: &str) -> Option<i64> {
         self.get(column).unwrap()
     }
 
-    fn optional_text(&self, column: usize) -> Option<&str> {
+    fn optional_text(&self, column: &str) -> Option<&str> {
         self.get_ref(column).unwrap().as_str_or_null().unwrap()
     }
 
-    fn flag(&self, column: usize) -> bool {
+    fn flag(&self, column: &str) -> bool {
         self.get(column).unwrap()
     }
 }
 
 impl Columns for tokio_postgres::Row {
-    fn number(&self, column: usize) -> i64 {
+    fn number(&self, column: &str) -> i64 {
         self.get(column)
     }
 
-    fn optional_number(&self, column: usize) -> Option<i64> {
+    fn optional_number(&self, column: &str) -> Option<i64> {
         self.get(column)
     }
 
-    fn optional_text(&self, column: usize) -> Option<&str> {
+    fn optional_text(&self, column: &str) -> Option<&str> {
         self.get(column)
     }
 
-    fn flag(&self, column: usize) -> bool {
+    fn flag(&self, column: &str) -> bool {
         self.get(column)
     }
 }

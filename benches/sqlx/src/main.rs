@@ -63,7 +63,7 @@ impl Database for Site {
             ..Values::default()
         };
         let owner: Vec<Owner> = self.all("owner", &values).await;
-        assert!(owner[0].has_groups && owner[0].has_forum);
+        assert!(owner[0].has_groups);
         self.all(statement, &values).await
     }
 }
@@ -71,19 +71,19 @@ impl Database for Site {
 macro_rules! columns {
     ($row:ty) => {
         impl Columns for $row {
-            fn number(&self, column: usize) -> i64 {
+            fn number(&self, column: &str) -> i64 {
                 self.get_unchecked(column)
             }
 
-            fn optional_number(&self, column: usize) -> Option<i64> {
+            fn optional_number(&self, column: &str) -> Option<i64> {
                 self.get_unchecked(column)
             }
 
-            fn optional_text(&self, column: usize) -> Option<&str> {
+            fn optional_text(&self, column: &str) -> Option<&str> {
                 self.get_unchecked(column)
             }
 
-            fn flag(&self, column: usize) -> bool {
+            fn flag(&self, column: &str) -> bool {
                 self.get_unchecked(column)
             }
         }
@@ -102,23 +102,21 @@ struct Token {
 impl Item for Token {
     fn read(row: &impl Columns) -> Self {
         Self {
-            owner: row.text(0).parse().unwrap(),
-            scopes: row.text(1).into(),
+            owner: row.text("owner").parse().unwrap(),
+            scopes: row.text("scopes").into(),
         }
     }
 }
 
-/// The owner of a token in one forum.
+/// The owner of a token.
 struct Owner {
     has_groups: bool,
-    has_forum: bool,
 }
 
 impl Item for Owner {
     fn read(row: &impl Columns) -> Self {
         Self {
-            has_groups: row.optional_text(0).is_some(),
-            has_forum: row.optional_number(5).is_some(),
+            has_groups: row.optional_text("groups").is_some(),
         }
     }
 }

@@ -62,34 +62,34 @@ impl Values {
     }
 }
 
-/// A row with columns by index.
+/// A row with columns by name.
 pub trait Columns {
-    fn number(&self, column: usize) -> i64;
-    fn optional_number(&self, column: usize) -> Option<i64>;
-    fn optional_text(&self, column: usize) -> Option<&str>;
-    fn flag(&self, column: usize) -> bool;
+    fn number(&self, column: &str) -> i64;
+    fn optional_number(&self, column: &str) -> Option<i64>;
+    fn optional_text(&self, column: &str) -> Option<&str>;
+    fn flag(&self, column: &str) -> bool;
 
-    fn text(&self, column: usize) -> &str {
+    fn text(&self, column: &str) -> &str {
         self.optional_text(column).unwrap()
     }
 
-    fn id<T: From<i64>>(&self, column: usize) -> T {
+    fn id<T: From<i64>>(&self, column: &str) -> T {
         self.number(column).into()
     }
 
-    fn optional_id<T: From<i64>>(&self, column: usize) -> Option<T> {
+    fn optional_id<T: From<i64>>(&self, column: &str) -> Option<T> {
         self.optional_number(column).map(T::from)
     }
 
-    fn count<T: TryFrom<i64>>(&self, column: usize) -> T {
+    fn count<T: TryFrom<i64>>(&self, column: &str) -> T {
         T::try_from(self.number(column)).ok().unwrap()
     }
 
-    fn time(&self, column: usize) -> Timestamp {
+    fn time(&self, column: &str) -> Timestamp {
         Timestamp::from_millis(self.number(column))
     }
 
-    fn state(&self, column: usize) -> ContentState {
+    fn state(&self, column: &str) -> ContentState {
         match self.text(column) {
             "visible" => ContentState::Visible,
             "awaiting_approval" => ContentState::AwaitingApproval,
@@ -97,11 +97,10 @@ pub trait Columns {
         }
     }
 
-    /// Reads a member from three columns.
-    fn author(&self, column: usize) -> Option<Author> {
-        let user_id: UserId = self.optional_id(column)?;
-        let mut author = Author::new(user_id, self.text(column + 1));
-        author.avatar_url = self.optional_text(column + 2).map(Into::into);
+    fn author(&self, [id, name, avatar]: [&str; 3]) -> Option<Author> {
+        let user_id: UserId = self.optional_id(id)?;
+        let mut author = Author::new(user_id, self.text(name));
+        author.avatar_url = self.optional_text(avatar).map(Into::into);
         Some(author)
     }
 }
@@ -114,25 +113,25 @@ pub trait Item: Send + 'static {
 impl Item for Thread {
     fn read(row: &impl Columns) -> Self {
         let mut thread = Self::new(
-            row.id(0),
-            row.id(1),
-            row.text(2),
-            row.state(3),
-            row.id(4),
-            row.time(5),
+            row.id("thread_id"),
+            row.id("forum_id"),
+            row.text("title"),
+            row.state("thread_state"),
+            row.id("first_post_id"),
+            row.time("thread_created_at"),
         );
-        thread.author = row.author(6);
-        thread.last_activity_at = row.time(9);
-        thread.last_post = row.optional_id(10).map(|post_id| {
+        thread.author = row.author(["starter_id", "starter_name", "starter_avatar"]);
+        thread.last_activity_at = row.time("last_activity_at");
+        thread.last_post = row.optional_id("last_post_id").map(|post_id| {
             let mut last = LastPost::new(post_id, thread.last_activity_at);
-            last.author = row.author(11);
+            last.author = row.author(["last_author_id", "last_author_name", "last_author_avatar"]);
             last
         });
-        thread.reply_count = row.count(14);
-        thread.pinned = row.flag(15);
-        thread.locked = row.flag(16);
-        thread.poll_id = row.optional_id(17);
-        thread.version = row.number(18);
+        thread.reply_count = row.count("reply_count");
+        thread.pinned = row.flag("pinned");
+        thread.locked = row.flag("locked");
+        thread.poll_id = row.optional_id("poll_id");
+        thread.version = row.number("thread_version");
         thread
     }
 }
@@ -140,19 +139,19 @@ impl Item for Thread {
 impl Item for Post {
     fn read(row: &impl Columns) -> Self {
         let mut post = Self::new(
-            row.id(6),
-            row.id(7),
-            row.count(8),
-            row.state(9),
-            row.time(10),
+            row.id("post_id"),
+            row.id("post_thread_id"),
+            row.count("number"),
+            row.state("post_state"),
+            row.time("post_created_at"),
         );
-        post.author = row.author(11);
-        post.edited_at = row.optional_number(14).map(Timestamp::from_millis);
-        post.edited_by = row.author(15);
-        post.body = row.optional_text(18).map(Into::into);
-        post.body_html = row.optional_text(19).map(Into::into);
-        post.version = row.number(20);
-        post.in_reply_to = row.optional_id(21);
+        post.author = row.author(["author_id", "author_name", "author_avatar"]);
+        post.edited_at = row.optional_number("edited_at").map(Timestamp::from_millis);
+        post.edited_by = row.author(["editor_id", "editor_name", "editor_avatar"]);
+        post.body = row.optional_text("body").map(Into::into);
+        post.body_html = row.optional_text("body_html").map(Into::into);
+        post.version = row.number("post_version");
+        post.in_reply_to = row.optional_id("answered_id");
         post
     }
 }
