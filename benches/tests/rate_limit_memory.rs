@@ -1,4 +1,5 @@
-//! Memory of rate limits for a flood of addresses, in a process of its own.
+//! Memory of rate limits for a flood of addresses, in a process of its own, with the allocator of the C library. Writes a
+//! row of the table of results.
 
 use std::time::Duration;
 
@@ -6,6 +7,10 @@ use forum_api::model::Timestamp;
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use forum_api::store::RateLimitStore;
 use forum_api::store::memory::MemoryRateLimitStore;
+use forum_benches::measurements::{Goal, Row, Samples};
+
+/// Maximum memory of 1,000,000 budgets in megabytes.
+const MAX_MEGABYTES: f64 = 64.0;
 
 const WINDOW: Budget = Budget {
     units: 120,
@@ -28,13 +33,21 @@ async fn a_million_prefixes_have_separate_budgets_in_64_mb() {
     const SPENT: u32 = u32::MAX;
     let budgets = MemoryRateLimitStore::default();
     charge(&budgets, SPENT, 120, 0).await;
-    let before = resident_bytes();
+    let before = resident_megabytes();
 
     for number in 0..1_000_000 {
         let charge = charge(&budgets, number, 1, 1).await;
         assert_eq!(charge.remaining, 119, "prefix {number}");
     }
-    assert_grown_by_64_mb_at_most(before);
+    let grown = assert_bounded_growth(before);
+    Row {
+        what: "rate limits, 1,000,000 live prefixes, memory",
+        unit: "MB",
+        baseline: "none",
+        goal: Goal::AtMost(MAX_MEGABYTES),
+        cause: "",
+    }
+    .write(&Samples::from_iter([grown]));
     for number in (0..1_000_000).step_by(997) {
         let charge = charge(&budgets, number, 1, 299_999).await;
         assert_eq!(charge.remaining, 118, "prefix {number}");
@@ -45,17 +58,19 @@ async fn a_million_prefixes_have_separate_budgets_in_64_mb() {
     for number in 1_000_000..4_000_000 {
         charge(&budgets, number, 1, i64::from(number) / 4).await;
     }
-    assert_grown_by_64_mb_at_most(before);
+    assert_bounded_growth(before);
 }
 
-fn assert_grown_by_64_mb_at_most(before: usize) {
-    let grown = resident_bytes().saturating_sub(before);
-    assert!(grown <= 64_000_000, "{grown} bytes");
+/// Returns by how many megabytes the resident memory has grown.
+fn assert_bounded_growth(before: f64) -> f64 {
+    let grown = resident_megabytes() - before;
+    assert!(grown <= MAX_MEGABYTES, "{grown} MB");
+    grown
 }
 
 /// Returns the resident memory, for pages of 4 KiB.
-fn resident_bytes() -> usize {
+fn resident_megabytes() -> f64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
-    pages * 4096
+    let pages: f64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096.0 / 1e6
 }
