@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::ffi::c_int;
 use std::sync::{Arc, Weak};
 
-use rusqlite::{Connection, Statement};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::SqliteError;
@@ -13,54 +13,22 @@ use super::error::catch_panic;
 use super::job_queue::JobQueue;
 
 /// A read that waits for a thread.
-pub(super) type Read = Box<dyn FnOnce(&mut Reader<'_>) + Send>;
+pub(super) type Read = Box<dyn FnOnce(&Connection) + Send>;
 
-/// Connection of a reader thread, with the statements that begin and end a transaction. They are kept, because a look-up
-/// in the cache of statements takes longer than they do.
-pub(super) struct Reader<'a> {
-    connection: &'a Connection,
-    begin: Option<Statement<'a>>,
-    rollback: Option<Statement<'a>>,
-}
-
-impl<'a> Reader<'a> {
-    pub(super) const fn new(connection: &'a Connection) -> Self {
-        Self {
-            connection,
-            begin: None,
-            rollback: None,
-        }
+/// Runs all statements of `run` in one transaction, so that they read the same state of the database. `BEGIN` and
+/// `ROLLBACK` are not interruptible: an interruption could leave the transaction open.
+fn in_snapshot<T, E: From<SqliteError>>(
+    connection: &Connection,
+    run: impl FnOnce(&Connection) -> Result<T, E>,
+) -> Result<T, E> {
+    let execute = |sql| connection.execute_batch(sql).map_err(SqliteError::from);
+    execute("BEGIN")?;
+    let outcome = catch_panic(|| run(connection));
+    // An error can have ended the transaction.
+    if !connection.is_autocommit() {
+        execute("ROLLBACK")?;
     }
-
-    /// Runs all statements of `run` in one transaction, so that they read the same state of the database. `BEGIN` and
-    /// `ROLLBACK` are not interruptible: an interruption could leave the transaction open.
-    fn in_snapshot<T, E: From<SqliteError>>(
-        &mut self,
-        run: impl FnOnce(&Connection) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let connection = self.connection;
-        execute(connection, &mut self.begin, "BEGIN")?;
-        let outcome = catch_panic(|| run(connection));
-        // An error can have ended the transaction.
-        if !connection.is_autocommit() {
-            execute(connection, &mut self.rollback, "ROLLBACK")?;
-        }
-        outcome
-    }
-}
-
-/// Runs a statement, and prepares it first if necessary.
-fn execute<'a>(
-    connection: &'a Connection,
-    statement: &mut Option<Statement<'a>>,
-    sql: &str,
-) -> Result<(), SqliteError> {
-    let statement = match statement {
-        Some(statement) => statement,
-        None => statement.insert(connection.prepare(sql)?),
-    };
-    statement.execute([])?;
-    Ok(())
+    outcome
 }
 
 /// Creates a read that replies to its caller. It is skipped or interrupted if the caller no longer waits.
@@ -73,9 +41,9 @@ where
     T: Send + 'static,
     E: From<SqliteError> + Send + 'static,
 {
-    Box::new(move |reader| {
+    Box::new(move |connection| {
         if caller.is_waiting() {
-            let outcome = reader.in_snapshot(|connection| {
+            let outcome = in_snapshot(connection, |connection| {
                 let _interruptible = caller.enter();
                 run(connection)
             });
@@ -86,12 +54,11 @@ where
 
 /// Runs reads until the queue is closed and empty.
 pub(super) fn work(connection: &Connection, queue: &JobQueue<Read>) {
-    let mut reader = Reader::new(connection);
     let mut finished = None;
     while let Some((class, read)) = queue.next(finished) {
         // If the caller no longer waits, its result is dropped here, and dropping the result can panic.
         let read = catch_panic(|| {
-            read(&mut reader);
+            read(connection);
             Ok::<_, SqliteError>(())
         });
         drop(read);
@@ -169,7 +136,7 @@ mod tests {
             let one = connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0));
             Ok::<_, SqliteError>(one?)
         };
-        read(query, caller, reply)(&mut Reader::new(&connection));
+        read(query, caller, reply)(&connection);
         assert!(outcome.try_recv().unwrap().is_err());
         assert!(connection.is_autocommit());
     }
