@@ -27,6 +27,7 @@ use std::process::Command;
 use forum_benches::measurements::{
     Goal, ROUNDS, Row, Samples, backend_name, by_backend, is_selected, number,
 };
+use forum_test_support::client::send;
 use forum_test_support::program::{Server, ServerDirectory};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -80,7 +81,9 @@ fn main() {
     ] {
         if is_selected(part) {
             let path = |thread| format!("/api/v1/threads/{thread}{suffix}");
-            let load = Load::new(server.token("alice"), threads.iter().map(path).collect());
+            let paths: Vec<_> = threads.iter().map(path).collect();
+            let load = Load::new(server.token("alice"), &paths);
+            load.assert_same_content(&origins, &paths[0]);
             let what = format!("`GET /threads/{{id}}{suffix}`, {}", backend_name());
             measure(&what, &load, &origins, by_backend(goals.0, goals.1));
         }
@@ -150,11 +153,24 @@ struct Load {
 }
 
 impl Load {
-    fn new(token: String, paths: Vec<String>) -> Self {
+    fn new(token: String, paths: &[String]) -> Self {
         let directory = TempDir::new().unwrap();
         fs::write(directory.path().join("paths"), paths.join("\n")).unwrap();
         fs::write(directory.path().join("script.lua"), SCRIPT).unwrap();
         Self { directory, token }
+    }
+
+    /// Asserts that all servers return the same posts, or the same thread.
+    fn assert_same_content(&self, origins: &[String; 3], path: &str) {
+        let bearer = format!("Bearer {}", self.token);
+        let headers = [("authorization", &*bearer)];
+        let [api, handwritten, sqlx] = origins.each_ref().map(|origin| {
+            let mut content = send("GET", &format!("{origin}{path}"), &headers, "").json();
+            content["next"].take();
+            content
+        });
+        assert_eq!(api, handwritten);
+        assert_eq!(api, sqlx);
     }
 
     /// Runs `wrk`. Panics unless all requests succeed.

@@ -44,11 +44,16 @@ fn build() -> PathBuf {
         || folder.join("target"),
         |path| Path::new(&path).join("sqlx"),
     );
+    let (profile, programs) = if cfg!(debug_assertions) {
+        ("dev", "debug")
+    } else {
+        ("release", "release")
+    };
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--manifest-path"])
+        .args(["build", "--profile", profile, "--manifest-path"])
         .arg(folder.join("Cargo.toml"))
         .env("CARGO_TARGET_DIR", &target)
         .status();
     assert!(built.unwrap().success());
-    target.join("release/forum-benches-sqlx")
+    target.join(programs).join("forum-benches-sqlx")
 }

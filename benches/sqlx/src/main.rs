@@ -60,7 +60,7 @@ impl Database for Site {
         assert!(token[0].scopes.contains("posts:read"));
         let values = Values {
             member: Some(token[0].owner),
-            ..Values::default()
+            ..values
         };
         let owner: Vec<Owner> = self.all("owner", &values).await;
         assert!(owner[0].has_groups);
