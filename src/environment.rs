@@ -14,8 +14,8 @@ use crate::webhook::{EventKind, Topic, event_kinds};
 #[cfg(feature = "webhooks")]
 use crate::webhook::{PlaintextCipher, SecretCipher};
 
-/// Clock, random source, runtime, surface, scopes, topics, public origin, overlap of `since` and secret cipher of a
-/// board.
+/// Clock, random source, runtime, surface, scopes, topics, omitted operations, public origin, overlap of `since` and
+/// secret cipher of a board.
 ///
 /// Pass one value to the API, the control panel, the webhook administration and the worker, so that all of them use the
 /// same settings. [`Environment::default`] runs on tokio (feature `tokio`).

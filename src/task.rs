@@ -37,8 +37,8 @@ impl From<PanicError> for BackendError {
 
 /// Runs `future` and converts a panic to an error.
 ///
-/// Unwind safety: a panic can only leave the host's own state inconsistent, because the library holds no state across an
-/// await.
+/// Unwind safety: a panic can only leave the host's own state inconsistent, because values that the library holds across
+/// an await restore their state when they are dropped.
 pub(crate) async fn catch_panic<T, E: From<PanicError>>(
     future: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {

@@ -351,7 +351,6 @@ fn no_test_is_ignored() {
     }
 }
 
-/// A type is open to new fields or variants if it has the attribute, or is a struct with a private field.
 /// Returns `true` for `#[doc(hidden)]`.
 fn is_hidden(attribute: &Attribute) -> bool {
     attribute.path().is_ident("doc")
@@ -360,6 +359,7 @@ fn is_hidden(attribute: &Attribute) -> bool {
             .is_ok_and(|argument| argument == "hidden")
 }
 
+/// A type is open to new fields or variants if it has the attribute, or is a struct with a private field.
 #[test]
 fn the_guide_lists_every_exhaustive_type() {
     let mut exhaustive = BTreeSet::new();

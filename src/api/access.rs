@@ -1,5 +1,5 @@
-//! Steps 2, 4, 5, 6 and 8: authentication, scope check, access, online check and visibility check
-//! ([protocol](crate::guide::protocol), sections 2.3, 2.4 and 10).
+//! Steps 2, 4, 5 and 6: authentication, scope check, access and online check ([protocol](crate::guide::protocol),
+//! sections 2.3 and 2.4).
 
 use std::sync::{Arc, LazyLock};
 
@@ -58,7 +58,7 @@ pub(super) async fn find_token(
     Ok(Some(found))
 }
 
-/// Loads the token from the host, or else from the store. Returns the dummy record if both do not know it.
+/// Loads the token from the host, or else from the store. Returns the dummy record if neither knows it.
 async fn load(lookup: &Lookup, services: &Services) -> BackendResult<LoadedToken> {
     if let Some((record, access)) = services.host.authorizer.load_token(lookup).await? {
         let access = Some(access);

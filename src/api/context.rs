@@ -1,4 +1,4 @@
-//! The context of one request: its id, client, token budget and log lines.
+//! The context of one request: its id, client, charge and log lines.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,7 +106,7 @@ impl<'h> RequestContext<'h> {
         ((1..=64).contains(&text.len()) && text.bytes().all(is_plain)).then(|| mask_secrets(text))
     }
 
-    /// Returns the metadata of an authenticated request, for the host.
+    /// Returns the metadata of the request, for the host.
     pub(super) fn request_info(&self) -> RequestInfo {
         let user_agent = self.head.headers.get(USER_AGENT).cloned();
         let mut request = RequestInfo::new(self.received_at)

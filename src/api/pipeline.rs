@@ -103,8 +103,8 @@ impl ApiInner {
         }
     }
 
-    /// Runs the steps of a request. Panics are caught here, except in requests with side effects. Returns `None` after
-    /// the request timeout.
+    /// Runs the steps of a request. Catches panics, except in the last steps of a request with side effects, in which
+    /// [`Call`] catches them. Returns `None` after the request timeout.
     pub(crate) async fn run(
         &self,
         steps: impl Future<Output = ApiResult<ApiResponse>>,

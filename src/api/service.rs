@@ -89,18 +89,19 @@ impl ForumApi {
     }
 
     /// Adds to the [`UsageStore`](crate::store::UsageStore) the numbers of requests that the service counted since the
-    /// previous call of this method, by token and hour. The first call of this method in each hour also removes numbers that
+    /// previous call of this method, by token, operation and hour. The first call of this method in each hour also removes numbers that
     /// are older than 30 days.
     ///
     /// [`flush_usage_periodically`](Self::flush_usage_periodically) calls it once a minute. Call it again before the process
-    /// ends. Between two calls, the service counts the requests of at most 262,144 pairs of a token and an hour. Requests of
-    /// further pairs are not counted.
+    /// ends. Between two calls, the service counts the requests of at most 262,144 combinations of a token, an operation and
+    /// an hour. Requests of further combinations are not counted.
     ///
     /// If the future is dropped before it completes, the service keeps the numbers for the next call. Numbers that the
     /// store has already added are then counted twice.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call.
+    /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps numbers that were not stored for
+    /// the next call.
     pub async fn flush_usage(&self) -> BackendResult<()> {
         let counters = &self.0.usage;
         let store = &*self.0.services.stores.usage;

@@ -29,7 +29,7 @@ pub struct Stores {
     pub idempotency: Arc<dyn IdempotencyStore>,
     /// The audit log. Webhook stores in the same database write to the same log.
     pub audit: Arc<dyn AuditStore>,
-    /// Requests by token and hour.
+    /// Requests by token, operation and hour.
     pub usage: Arc<dyn UsageStore>,
 }
 

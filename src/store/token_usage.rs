@@ -1,4 +1,4 @@
-//! Numbers of requests by token and operation.
+//! Numbers of requests by hour, token and operation.
 
 use std::ops::AddAssign;
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! Stores in SQL databases.
+//! Stores in SQL databases, shared by SQLite and Postgres: [`SqlStore`] over a [`SqlExecutor`].
 //!
-//! A method that is one statement is implemented here, once for SQLite and Postgres. A [`SqlExecutor`] runs the
-//! statements, and implements the methods whose algorithms differ between the databases.
+//! A method that is one statement is implemented here. A [`SqlExecutor`] runs the statements, and implements the methods
+//! whose algorithms differ between the databases. Each backend implements `DeliveryStore`.
 
 mod audit;
 mod columns;

@@ -16,11 +16,11 @@ use super::texts::Texts;
 #[derive(Debug)]
 pub struct EventRecorder {
     pub now: Timestamp,
-    /// `None` for an operator.
+    /// `None` for an operator, and for a change that loads no actor.
     pub actor: Option<i64>,
-    /// The request that caused the command; `None` for an operator.
+    /// The request that caused the command; `None` like `actor`.
     pub request: Option<RequestInfo>,
-    /// `true` if a webhook endpoint is enabled. If `false`, events are not recorded.
+    /// `false` if no webhook endpoint is enabled: events are then not recorded. `true` if this is not known.
     pub has_endpoints: bool,
     recorded: Vec<Event>,
 }
@@ -36,7 +36,7 @@ impl EventRecorder {
         }
     }
 
-    /// Records an event that all callers who see the forum may receive.
+    /// Records an event, unless no webhook endpoint is enabled.
     pub fn record(&mut self, event: impl FnOnce(EventMeta) -> Event) -> BoardResult<()> {
         if self.has_endpoints {
             let mut meta = EventMeta::new(&OsRandom, self.now)?;

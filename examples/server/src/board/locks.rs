@@ -1,4 +1,4 @@
-//! Row locks of commands on Postgres, in the order that [`db`] describes. On SQLite a transaction excludes all
+//! Row locks of commands on Postgres, in the order that `db/postgres.rs` describes. On SQLite a transaction excludes all
 //! other writers, and these functions lock nothing.
 //!
 //! A statement that locks rows reads only the ids of these rows. If it has waited for a lock, it would return other columns

@@ -27,7 +27,7 @@
 //! Two transactions that keep this order do not wait for each other in a cycle. Three rare commands do not keep it:
 //! hiding or showing a thread locks the authors of its replies after the member of the command, starting a thread locks
 //! a forum before the events, and `generate` locks whole tables. Postgres ends one transaction of a cycle after
-//! `deadlock_timeout` (one second), and [`PostgresDatabase::write`] runs it again, up to [`ATTEMPTS`] times in total. A
+//! `deadlock_timeout` (one second), and [`PostgresDatabase::repeat`] runs it again, up to [`ATTEMPTS`] times in total. A
 //! command therefore has no effect outside of its transaction, and its inputs are cloned for each attempt. A failed
 //! commit is not repeated, because its outcome is unknown.
 //!
