@@ -88,7 +88,10 @@ where
     match Limited::new(body, limit).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLong),
-        Err(_) => Err(BodyError::Incomplete),
+        Err(error) => {
+            tracing::debug!(error, "request body incomplete");
+            Err(BodyError::Incomplete)
+        }
     }
 }
 

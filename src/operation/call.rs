@@ -262,7 +262,7 @@ impl<F: Signature> Execution<F> {
                 Begin::Replay(stored) => {
                     let shown = &stored.resource;
                     checks::require_replay_visible(board, caller, resource, shown).await?;
-                    return Ok(stored.into());
+                    return stored.try_into();
                 }
             }
         }

@@ -95,8 +95,8 @@ pub(crate) async fn begin(
     Err(ApiError::Idempotency(conflict))
 }
 
-/// Records the outcome of a request that holds a reservation. A failure is logged, and repeated in the background, so
-/// that a key is released when the database returns.
+/// Records the outcome of a request that holds a reservation. If the store fails, logs the failure, and repeats the call
+/// in the background for five minutes, so that a key is released when the database returns.
 pub(crate) async fn complete(
     services: &Services,
     reservation: Reservation,
@@ -112,6 +112,7 @@ pub(crate) async fn complete(
     tracing::error!(error = %ErrorChain(&error), request_id, "failed to record idempotency outcome");
     let runtime = &services.environment.runtime;
     let sleeper = Arc::clone(runtime);
+    let request_id = request_id.to_owned();
     let repeat = async move {
         for _ in 0..MAX_REPEATS {
             sleeper.sleep(REPEAT_INTERVAL).await;
@@ -120,6 +121,7 @@ pub(crate) async fn complete(
                 return;
             }
         }
+        tracing::error!(request_id, "idempotency outcome not recorded");
     };
     drop(runtime.spawn(Box::pin(repeat)));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 
-use super::error::ApiError;
+use super::error::{ApiError, ApiResult};
 use super::error_messages::ErrorMessages;
 use crate::model::ErrorBody;
 use crate::scope::Scope;
@@ -61,15 +61,17 @@ impl From<&ApiResponse> for StoredResponse {
     }
 }
 
-impl From<StoredResponse> for ApiResponse {
-    fn from(stored: StoredResponse) -> Self {
-        Self {
-            status: StatusCode::from_u16(stored.status).unwrap_or_default(),
+impl TryFrom<StoredResponse> for ApiResponse {
+    type Error = ApiError;
+
+    fn try_from(stored: StoredResponse) -> ApiResult<Self> {
+        Ok(Self {
+            status: StatusCode::from_u16(stored.status).map_err(ApiError::internal)?,
             shown: stored.resource,
             location: stored.location,
             body: stored.body,
             replayed: true,
             ..Self::default()
-        }
+        })
     }
 }

@@ -107,7 +107,10 @@ impl Lookups {
         tokio::spawn(async move {
             let permit = Arc::clone(&lookups.threads).acquire_owned().await;
             _ = spawn_blocking(move || {
-                let result = look_up(&name).map_err(|error| error.kind());
+                let result = look_up(&name).map_err(|error| {
+                    tracing::debug!(name, %error, "look-up failed");
+                    error.kind()
+                });
                 lookups.lock().remove(&name);
                 sender.send_replace(Some(result));
                 drop(permit);

@@ -206,7 +206,10 @@ pub(super) fn serialize(
     let body = try_serialize(meta, topic, example, Data::Whole(data))
         .or_else(|| truncated(Truncated::from_data(data)))
         .or_else(|| truncated(Truncated::from_data(&())));
-    body.unwrap_or_default()
+    body.unwrap_or_else(|| {
+        tracing::error!(topic = topic.as_str(), "event cannot be serialized");
+        String::new()
+    })
 }
 
 /// Returns `None` for a body that is too large or cannot be serialized, for example because of a time outside of RFC 3339.
