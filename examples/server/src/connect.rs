@@ -206,7 +206,8 @@ impl DatabaseUrl {
     }
 
     /// Checks the key of webhook secrets against the one that an existing database has recorded, before any migration.
-    /// Passes when the schema is too old to record a key.
+    /// Passes if the recorded key cannot be read, for example because the schema is too old to record one:
+    /// `WebhookAdmin::check_key` checks the key again after the migration.
     ///
     /// # Errors
     /// If the database cannot be opened, or has recorded another key.
