@@ -58,8 +58,8 @@ struct Server {
 }
 
 impl Server {
-    /// Binds the listeners, opens or creates the board, and starts the worker. Everything that can fail is checked before
-    /// a database is created. Prints the greeting.
+    /// Binds the listeners, opens or creates the board, and starts the worker. Checks options, keys and connections before
+    /// it creates a database. Prints the banner last.
     async fn build(common: &Common, options: &ServeArgs) -> BoardResult<Self> {
         let metrics = Metrics::install()?;
         let shutdown =
@@ -78,7 +78,8 @@ impl Server {
         if is_board {
             url.check_key(&cipher).await?;
         }
-        let (database, mut board) = url.open(options.language.into()).await?;
+        let (database, board) = url.open(options.language.into()).await?;
+        let mut board = board.with_replicas(replicas).await?;
         if !is_board {
             cipher = cipher.create_if_missing(&common.database)?;
         }
@@ -103,7 +104,6 @@ impl Server {
         cipher.warn_about_plaintext(&common.database);
         keys::warn_about_weakness(&common.database, &options.webhooks);
         let Listener { listener, address } = listener;
-        board = board.with_replicas(replicas).await?;
         let server_lock = register(&common.database, address, options.redis.is_some());
         let retries = &options.retries;
         let start = || webhooks::start(&database, &board, &environment, allowed, retries);
