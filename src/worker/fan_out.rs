@@ -86,7 +86,7 @@ impl EndpointFilter {
 
     fn recipients(&self, event: &Event) -> FanOut {
         let recipients = self.endpoints.iter().filter(|endpoint| {
-            subscribes_to(endpoint, event) && self.may_receive(&endpoint.owner, event)
+            subscribes_to(endpoint, event) && self.needs_delivery(&endpoint.owner, event)
         });
         FanOut {
             event_id: event.id.clone(),
@@ -96,7 +96,7 @@ impl EndpointFilter {
 
     /// Returns `true` if a delivery to an endpoint of `owner` is to be queued. If the owner's access could not be
     /// loaded, returns `true`, so that other endpoints do not wait: the access is loaded again before each attempt.
-    fn may_receive(&self, owner: &UserId, event: &Event) -> bool {
+    fn needs_delivery(&self, owner: &UserId, event: &Event) -> bool {
         match self.access.get(owner) {
             None => true,
             Some(None) => false,
