@@ -70,6 +70,7 @@ store_rules! {
     async fn a_window_ends_exactly_after_its_length(fixture: &StoreFixture) -> TestResult {
         expect_charges(fixture, &[
             (0, 0, true, 120, 300_000),
+            (0, 121, false, 120, 300_000),
             (7, 120, true, 0, 300_007),
             (300_006, 1, false, 0, 300_007),
             (300_007, 1, true, 119, 600_007),
