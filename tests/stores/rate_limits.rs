@@ -1,15 +1,11 @@
 //! Rate limits: the arithmetic of windows, and the bounds of the store in memory.
 
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use forum_api::model::Timestamp;
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use forum_api::store::RateLimitStore;
 use forum_api::store::memory::MemoryRateLimitStore;
-use tokio::runtime::Builder;
 
 use crate::fixture::{at, lookup};
 
@@ -83,32 +79,6 @@ fn a_charge_from_before_the_start_of_a_window_joins_it() {
         let (_, charge) = BUDGET.charge(first, 1, at(now));
         let actual = (charge.charged_at, charge.remaining, charge.resets_at);
         assert_eq!(actual, (at(charged_at), remaining, at(ends_at)), "{now}");
-    }
-}
-
-/// Each charge reads a clock that advances with every reading.
-#[test]
-fn threads_share_one_window_in_any_order_of_their_charges() {
-    let store = MemoryRateLimitStore::default();
-    let clock = AtomicI64::new(0);
-    for number in 0..200 {
-        let start = Barrier::new(4);
-        let charge = || {
-            let runtime = Builder::new_current_thread().build().unwrap();
-            start.wait();
-            let allowed = (0..40).filter(|_| {
-                let now = at(clock.fetch_add(1, Ordering::Relaxed));
-                runtime
-                    .block_on(charge(&store, prefix(number), 1, now))
-                    .allowed
-            });
-            allowed.count()
-        };
-        let allowed: usize = thread::scope(|scope| {
-            let threads = [(); 4].map(|()| scope.spawn(charge));
-            threads.map(|thread| thread.join().unwrap()).iter().sum()
-        });
-        assert_eq!(allowed, 120, "window {number}");
     }
 }
 

@@ -16,7 +16,8 @@ store_rules! {
 
     /// Concurrent charges allow exactly the units of the budget.
     async fn concurrent_charges_allow_exactly_the_budget(fixture: &StoreFixture) -> TestResult {
-        for key in keys()? {
+        let prefixes = (2..30).map(RateLimitKey::Prefix);
+        for key in keys()?.into_iter().chain(prefixes) {
             let charges = (0..64).map(|_| {
                 let budgets = fixture.stores.rate_limits.clone();
                 async move {
