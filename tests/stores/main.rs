@@ -12,6 +12,5 @@ mod postgres;
 mod query_plans;
 mod rate_limits;
 mod redis;
-mod restart;
 mod sql;
 mod sql_fixture;

@@ -1,14 +1,14 @@
-//! Guarantees of the tables of both SQL backends: rows that cannot be decoded, constraints, and cascading deletions.
+//! Guarantees of the tables of both SQL backends: rows that cannot be decoded, constraints, and deletions.
 
 use forum_api::store::sqlite::rusqlite::Connection;
-use forum_api::store::{QueueStats, Settlement, WebhookStores};
+use forum_api::store::{QueueStats, Settlement, Stores, WebhookStores};
 use forum_api::test_util::{attempt_record, audit_entry};
 use forum_test_support::postgres::run_with_postgres;
 use forum_test_support::thread_log;
 
 use crate::fixture::{
-    DELIVERED, LEASE, add, at, claim, claim_all, endpoint, event, hold_write, path, queue,
-    temp_database,
+    DELIVERED, LEASE, add, at, claim, claim_all, endpoint, event, hold_write, keyed_request, path,
+    queue, temp_database,
 };
 use crate::sql_fixture::Sql;
 
@@ -232,4 +232,19 @@ async fn an_empty_claim_does_not_write() {
     let batch = claim_all(&webhooks, at(-1)).await;
     drop(another_process);
     assert_eq!((batch.deliveries, batch.next_due_at), (vec![], Some(at(0))));
+}
+
+#[tokio::test]
+async fn expired_keys_are_deleted() {
+    let (directory, database) = temp_database();
+    let keys = Stores::in_sqlite(&database).idempotency;
+    for number in 0..23 {
+        let now = if number < 20 { 0 } else { 86_400_000 };
+        let request = keyed_request(&number.to_string());
+        keys.begin(&request, at(now)).await.unwrap();
+    }
+    let connection = Connection::open(path(&directory)).unwrap();
+    let count = "SELECT count(*) FROM forum_api_idempotency_keys";
+    let rows: u32 = connection.query_row(count, [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 3);
 }
