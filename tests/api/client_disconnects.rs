@@ -2,7 +2,6 @@
 
 use forum_api::test_util::TestResponse;
 use forum_test_support::endless_body::EndlessBody;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::server::{settings, short_timeout};
 use crate::support::*;
@@ -138,22 +137,6 @@ async fn an_endless_body_is_a_400_and_executes_nothing() {
         "body: expected a complete body before the request timeout"
     );
     assert!(body.was_polled() && server.board.calls().is_empty());
-}
-
-#[tokio::test]
-async fn an_incomplete_body_over_a_socket_is_a_400() {
-    let server = with_short_timeout().await;
-    let alice = server.token("alice").await;
-    let mut socket = server.socket().await;
-    let head = format!(
-        "POST /api/v1/threads/open-1/posts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {alice}\r\n\
-         content-type: application/json\r\ncontent-length: 10\r\n\r\n{{"
-    );
-    socket.write_all(head.as_bytes()).await.unwrap();
-    let mut status = [0; 12];
-    socket.read_exact(&mut status).await.unwrap();
-    assert_eq!(&status, b"HTTP/1.1 400");
-    assert_eq!(server.send(&reply().bearer(&alice)).await.status, 201);
 }
 
 #[tokio::test]

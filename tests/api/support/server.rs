@@ -245,11 +245,6 @@ impl Server {
     pub(crate) async fn connection(&self) -> Connection {
         connect(self.address.unwrap()).await
     }
-
-    /// Opens a socket.
-    pub(crate) async fn socket(&self) -> TcpStream {
-        TcpStream::connect(self.address.unwrap()).await.unwrap()
-    }
 }
 
 pub(crate) type Connection = hyper::client::conn::http1::SendRequest<Full<Bytes>>;
