@@ -1,6 +1,6 @@
-//! Signing in and out over HTTP, sessions, and the control panel behind them.
+//! Signing in and out over HTTP, and sessions.
 
-use crate::client::{Response, get, send};
+use crate::client::{Response, send};
 use crate::program::Server;
 
 /// The media type of a form.
@@ -44,79 +44,22 @@ fn sign_out(server: &Server, cookie: &str, headers: &[(&str, &str)]) -> Response
 const FOREIGN: (&str, &str) = ("origin", "https://evil.example");
 
 #[test]
-fn an_administrator_signs_in_issues_a_token_and_signs_out() {
+fn a_form_of_another_site_neither_begins_nor_ends_a_session() {
     let server = Server::new(&[]);
-    let sent = get(&server.url("/panel/webhooks"));
-    let to = sent.header("location").unwrap();
-    assert_eq!(
-        (sent.status, to),
-        (303, "/sign-in?back=%2Fpanel%2Fwebhooks")
-    );
-    let form_page = get(&server.url(to));
-    assert!(form_page.status == 200 && form_page.body.contains("value=\"/panel/webhooks\""));
-    let policy = form_page.header("content-security-policy").unwrap();
-    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
-    assert!(form_page.body.contains("<title>Sign in · Forum</title>"));
-
-    let entered = sign_in(&server, "ADMIN", server.password());
-    assert_eq!(entered.status_and("location"), (303, Some("/panel/usage")));
-    let attributes = entered.header("set-cookie").unwrap();
-    let expected = "; HttpOnly; SameSite=Lax; Path=/";
-    assert!(attributes.ends_with(expected), "{attributes}");
-    let session = cookie(&entered);
-    let tokens = page(&server, &session, "/panel/tokens");
-    assert!(tokens.status == 200 && tokens.body.contains("first steps"));
-    let style = get(&server.url("/panel/style.css"));
-    let css = Some("text/css; charset=utf-8");
-    assert_eq!(style.header("content-type"), css);
-
-    let new = page(&server, &session, "/panel/tokens/new").body;
-    let [csrf, nonce] = ["csrf", "once"].map(|name| hidden_field(&new, name));
-    let fields = "owner=bob&label=x&scopes=members%3Aread&expires_in_days=1";
-    let form = format!(
-        "csrf={csrf}&once={nonce}&{fields}&password={}",
-        server.password()
-    );
-    let headers = [("cookie", session.as_str()), FORM];
-    let issued = send("POST", &server.url("/panel/tokens/new"), &headers, &form);
-    let at = issued.body.find("forum_pat_").unwrap();
-    let token = &issued.body[at..at + 76];
-    assert_eq!(server.get(token, "/me").json()["owner"]["username"], "bob");
-
+    let foreign = sign_in_with(&server, &[FOREIGN], "ADMIN", server.password());
+    assert_eq!(foreign.status_and("set-cookie"), (403, None));
+    assert_eq!(sign_in(&server, "%ff", "x").status, 400);
+    let session = cookie(&sign_in(&server, "ADMIN", server.password()));
     assert_eq!(sign_out(&server, &session, &[FOREIGN]).status, 403);
     // Another host of the same domain can add a cookie of this name.
     let cookies = format!("forum_session={}; {session}", "x".repeat(43));
     assert_eq!(page(&server, &cookies, "/panel/tokens").status, 200);
     let signed_out = sign_out(&server, &cookies, &[]);
     assert_eq!(signed_out.header("location"), Some("/sign-in"));
-    let ended = page(&server, &session, "/panel/tokens");
-    assert_eq!(ended.status, 303);
-
-    let says_so = |page: Response| page.body.contains("Your session has ended.");
-    assert!(!says_so(form_page));
-    let sign_in_page = ended.header("location").unwrap();
-    let with_cookie = page(&server, &session, sign_in_page);
-    assert!(says_so(with_cookie), "the browser kept the cookie");
-    let ended = send("POST", &server.url("/panel/tokens/new"), &[FORM], &form);
-    let sign_in_page = ended.header("location").unwrap();
-    let expected = "/sign-in?back=%2Fpanel%2Ftokens%2Fnew&ended=1";
-    assert_eq!(sign_in_page, expected);
-    let form = get(&server.url(sign_in_page));
-    assert!(form.body.contains("value=\"/panel/tokens/new\"") && says_so(form));
-}
-
-#[test]
-fn a_refused_sign_in_shows_the_form_again() {
-    let server = Server::new(&[]);
-    for (name, password) in [("admin", "wrong"), ("ghost", "x"), ("alice", ""), ("", "")] {
-        let refused = sign_in(&server, name, password);
-        assert_eq!(refused.status_and("set-cookie"), (401, None), "{name}");
-        assert!(refused.body.contains(&format!("value=\"{name}\"")));
-        assert!(!refused.body.contains("value=\"wrong\""));
+    for (cookies, has_ended) in [(&*session, true), ("", false)] {
+        let form = page(&server, cookies, "/sign-in").body;
+        assert_eq!(form.contains("Your session has ended."), has_ended);
     }
-    let foreign = sign_in_with(&server, &[FOREIGN], "admin", server.password());
-    assert_eq!((foreign.status, foreign.header("set-cookie")), (403, None));
-    assert_eq!(sign_in(&server, "%ff", "x").status, 400);
 }
 
 #[test]
