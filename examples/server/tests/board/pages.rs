@@ -1,5 +1,7 @@
 //! Pages end early where their texts are long.
 
+use forum_api::mcp::McpServer;
+use http::Request;
 use serde_json::{Value, json};
 
 use crate::board::db::bind;
@@ -59,6 +61,20 @@ async fn a_page_ends_once_its_texts_exceed_a_mebibyte() {
         assert_eq!(numbers, Vec::from_iter(1..=30), "{form}");
         assert_eq!(pages.len(), expected, "{form}");
     }
+    // A result of a tool contains each text twice: a page ends after half of the texts.
+    let (_, first) = demo.get("guest", &format!("{posts}?limit=100")).await;
+    let thread = posts.split('/').nth(2);
+    let tool = json!({ "name": "listPosts", "arguments": { "threadId": thread, "limit": 100 } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool });
+    let request = Request::post("/mcp")
+        .header("content-type", "application/json")
+        .body(call.to_string())
+        .unwrap();
+    let server = McpServer::new(&demo.api.api()).unwrap();
+    let called = server.respond(request).await.into_body().into_bytes();
+    let called: Value = serde_json::from_slice(&called).unwrap();
+    let of_tool = text_sizes(&called["result"]["structuredContent"]);
+    assert_eq!((text_sizes(&first).len(), of_tool.len()), (12, 7));
 }
 
 /// A control character has six bytes in JSON.

@@ -6,11 +6,10 @@ use std::time::{Duration, UNIX_EPOCH};
 use forum_test_support::free_port;
 use http::HeaderName;
 use rusqlite::Connection;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::client::{Response, get, send};
 use crate::deliveries::{add_endpoint, endpoint_id};
-use crate::faults::call_tool;
 use crate::program::{Server, ServerDirectory};
 use crate::receiver::Receiver;
 
@@ -234,31 +233,6 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     let closed = Server::new(&[]);
     let options = request_from("OPTIONS", closed.api_url("/forums"), origins[0]);
     assert_eq!(options.error_code(), "no_such_route");
-}
-
-#[test]
-fn pages_over_mcp_have_half_of_the_texts() {
-    let server = Server::new(&[]);
-    server.run_ok("setting post.interval_seconds 0");
-    let token = server.token("alice");
-    // 20,000 bytes in the source and 80,000 in HTML.
-    let body = "<".repeat(20_000);
-    let thread = json!({ "title": "Long", "body": body });
-    let thread = server.post(&token, "/forums/2/threads", &thread).json()["threadId"].clone();
-    let posts = format!("/threads/{}/posts", thread.as_str().unwrap());
-    for _ in 0..12 {
-        let reply = server.post(&token, &posts, &json!({ "body": body }));
-        assert_eq!(reply.status, 201);
-    }
-    let page = server.get(&token, &posts).json();
-    let answer = call_tool(&server, &token, "listPosts", json!({ "threadId": thread }));
-    let result = &answer.json()["result"];
-    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!(text, result["structuredContent"]);
-    for (page, posts) in [(&page, 11), (&text, 6)] {
-        assert_eq!(page["items"].as_array().unwrap().len(), posts);
-        assert!(page["next"].is_string());
-    }
 }
 
 #[test]
