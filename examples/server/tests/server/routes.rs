@@ -147,27 +147,25 @@ fn the_name_and_the_accent_colour_of_the_board_are_on_each_page() {
 
 #[test]
 fn options_change_rate_limits_proxies_and_language() {
-    let options = "--guest-budget 3 --token-budget 70 --window 60 --trusted-proxies 127.0.0.1,10.0.0.0/8 \
-                   --language de";
-    let server = Server::new(&options.split_whitespace().collect::<Vec<_>>());
+    let options =
+        "--guest-budget 1 --window 60 --trusted-proxies 127.0.0.1,10.0.0.0/8 --language de";
+    let server = Server::new(&Vec::from_iter(options.split(' ')));
     let token = server.token("alice");
-    let me = server.get(&token, "/me");
-    assert_eq!(me.header("x-ratelimit-limit"), Some("70"));
-    let posted = server.post(&token, "/unknown", &json!({})).json();
-    assert_eq!(posted["error"]["message"], "Unbekannter Endpunkt.");
-    let posted = server.post(&token, "/forums/2/threads", &json!({})).json();
-    let message = "title: Ein Titel ist erforderlich.";
-    assert_eq!(posted["error"]["message"], message);
+    for (path, message) in [
+        ("/unknown", "Unbekannter Endpunkt."),
+        ("/forums/2/threads", "title: Ein Titel ist erforderlich."),
+    ] {
+        let posted = server.post(&token, path, &json!({})).json();
+        assert_eq!(posted["error"]["message"], message);
+    }
     let from = |address| {
         let headers = [("x-forwarded-for", address)];
         send("GET", &server.api_url("/forums"), &headers, "")
     };
-    let same = ["203.0.113.1", "203.0.113.2", "203.0.113.99"].map(|address| from(address).status);
-    assert_eq!(same, [200; 3]);
-    let refused = from("203.0.113.1");
-    assert_eq!(refused.status_and("x-ratelimit-limit"), (429, Some("3")));
-    let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
-    assert!((1..=60).contains(&wait));
+    assert_eq!(from("203.0.113.1").status, 200);
+    let refused = from("203.0.113.99");
+    assert_eq!(refused.status_and("x-ratelimit-limit"), (429, Some("1")));
+    assert!((1..=60).contains(&refused.header_number("retry-after").unwrap()));
     assert_eq!(from("198.51.100.1, 10.1.2.3").status, 200);
 }
 
