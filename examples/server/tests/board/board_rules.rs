@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::demo::Demo;
 
 /// Changes of another process. Member 1 is the administrator, member 3 is alice.
-const CHANGES: [&str; 9] = [
+const CHANGES: [&str; 10] = [
     "INSERT INTO forum (parent_id, position, title, description) VALUES (2, 9, 'New', '')",
     "UPDATE forum SET read_groups = 'staff' WHERE title = 'New'",
     "UPDATE forum SET start_groups = 'staff', reply_groups = 'staff' WHERE id = 2",
@@ -17,6 +17,7 @@ const CHANGES: [&str; 9] = [
     "UPDATE forum_moderator SET forum_id = 2 WHERE member_id = 3",
     "DELETE FROM forum_moderator WHERE member_id = 3",
     "DELETE FROM forum WHERE title = 'New'",
+    "UPDATE member SET groups = 'members,staff' WHERE id = 3",
 ];
 
 #[tokio::test]
