@@ -55,26 +55,6 @@ fn the_printed_document_is_the_served_one() {
 }
 
 #[test]
-fn the_document_states_the_limits_at_the_start_and_the_source_of_tokens() {
-    let (directory, _) = ServerDirectory::with_demo_board();
-    for change in ["thread.title_max 77", "post.interval_seconds 0"] {
-        let changed = directory.run_line(&format!("setting set {change}"), "");
-        assert_eq!(changed.status, 0, "{changed:?}");
-    }
-    let server = Server::start(directory, &["--token-source", "https://board.example/ask"]);
-    let document = get(&server.api_url("/openapi.json")).json();
-    let scheme = document["components"]["securitySchemes"]["bearerAuth"].to_string();
-    assert!(scheme.contains("get a token at <https://board.example/ask>."));
-    let introduction = document["info"]["description"].as_str().unwrap();
-    let (_, chapter) = introduction.split_once("## This board\n").unwrap();
-    let (chapter, _) = chapter.split_once("\n## ").unwrap();
-    assert!(chapter.contains("Markdown") && chapter.contains("at most 77 characters"));
-    assert!(chapter.contains("at most 20000") && !chapter.contains("seconds"));
-    let title = &document["components"]["schemas"]["ThreadInput"]["properties"]["title"];
-    assert_eq!(title["maxLength"], 77);
-}
-
-#[test]
 fn output_that_cannot_be_written_is_an_error() {
     let (directory, _) = ServerDirectory::with_demo_board();
     let command = shell_line(&directory, "token list");

@@ -101,13 +101,37 @@ fn an_existing_board_is_served_unchanged() {
     let token = first.token("alice");
     let reply = json!({ "body": "I stay." });
     assert_eq!(first.post(&token, "/threads/1/posts", &reply).status, 201);
-    let options = ["--admin-password-stdin", "--empty"];
+    for setting in ["thread.title_max 77", "post.interval_seconds 0"] {
+        first.run_ok(&format!("setting {setting}"));
+    }
+    let source = "https://board.example/ask";
+    let options = [
+        "--admin-password-stdin",
+        "--empty",
+        "--token-source",
+        source,
+    ];
     let second = Server::start_with(first.stop(), &options, &[], "ignored\n");
     for key in ["password", "token"] {
         assert_eq!(second.startup[key], Value::Null);
     }
     let posts = second.get(&token, "/threads/1/posts?limit=100");
     assert!(posts.body.contains("I stay."), "{posts:?}");
+    let document = get(&second.api_url("/openapi.json")).json();
+    let title = &document["components"]["schemas"]["ThreadInput"]["properties"]["title"];
+    assert_eq!(title["maxLength"], 77);
+    let scheme = document["components"]["securitySchemes"]["bearerAuth"].to_string();
+    assert!(scheme.contains(&format!("get a token at <{source}>.")));
+    let introduction = document["info"]["description"].as_str().unwrap();
+    let (_, chapter) = introduction.split_once("## This board\n").unwrap();
+    let is_stated = [
+        "Markdown",
+        "at most 77 ",
+        "at most 20000 ",
+        "between two posts",
+    ]
+    .map(|part| chapter.contains(part));
+    assert_eq!(is_stated, [true, true, true, false], "{chapter}");
     let (_, log) = second.stop_with_log();
     assert!(log.contains("WARN") && log.contains("--admin-password-stdin ignored"));
 }
