@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::copy::wait_until;
 use crate::faults::call_tool;
 use crate::log::lines;
-use crate::program::{Server, ServerDirectory, signal, start, wait};
+use crate::program::{Server, ServerDirectory};
 use crate::receiver::Receiver;
 
 pub const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
@@ -108,23 +108,6 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     server.run_ok(&format!("webhook disable {id}"));
     server.run_ok(&retry);
     assert_eq!(wait_for_state(&server, &delivery, "queued")["attempts"], 0);
-}
-
-#[test]
-fn a_worker_sends_the_deliveries_of_a_server_without_worker() {
-    let server = Server::new(&["--no-worker"]);
-    let receiver = Receiver::new();
-    add_endpoint(&server, &receiver, "");
-    reply(&server, &server.token("alice"), "Who brings this?");
-    let waiting = server.run_ok("delivery list --json").json();
-    assert_eq!(waiting, json!([]), "no process fans events out");
-    let arguments = server
-        .directory
-        .arguments(&[ALLOW_PRIVATE, "--json", "worker"]);
-    let worker = start(server.directory.path(), &arguments, &[]);
-    assert_eq!(receiver.next().header("x-forum-event"), "post.created");
-    signal(&worker, "TERM");
-    assert_eq!(wait(worker).json(), json!({ "ok": true }));
 }
 
 #[test]

@@ -11,8 +11,10 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use crate::client::{Response, get, read_response, split_url};
+use crate::deliveries::{ALLOW_PRIVATE, add_endpoint, reply};
 use crate::log::lines;
 use crate::program::{Server, ServerDirectory, signal, start, wait, wait_for_line};
+use crate::receiver::Receiver;
 
 #[test]
 fn a_backup_of_a_running_server_can_be_served() {
@@ -147,12 +149,25 @@ fn a_connection_without_a_request_is_served_when_the_server_stops() {
 }
 
 #[test]
-fn a_worker_has_health_and_metrics() {
-    let (directory, _) = ServerDirectory::with_demo_board();
+fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
+    let server = Server::new(&["--no-worker"]);
+    let receiver = Receiver::new();
+    add_endpoint(&server, &receiver, "");
+    reply(&server, &server.token("alice"), "Who brings this?");
+    let waiting = server.run_ok("delivery list --json").json();
+    assert_eq!(waiting, json!([]), "no process fans events out");
+    let directory = &server.directory;
     let operator = format!("127.0.0.1:{}", free_port());
-    let arguments = directory.arguments(&["worker", "--admin-listen", &operator]);
-    let mut child = start(directory.path(), &arguments, &[]);
+    let options = [
+        ALLOW_PRIVATE,
+        "--json",
+        "worker",
+        "--admin-listen",
+        &operator,
+    ];
+    let mut child = start(directory.path(), &directory.arguments(&options), &[]);
     let log = wait_for_line(child.stderr.take().unwrap(), "webhook worker started");
+    assert_eq!(receiver.next().header("x-forum-event"), "post.created");
     for path in ["/health", "/ready"] {
         let status = get(&format!("http://{operator}{path}")).status;
         assert_eq!(status, 200, "{path}");
@@ -166,7 +181,11 @@ fn a_worker_has_health_and_metrics() {
     let ended = wait(child);
     health().assert_error("is not ready: Connection refused");
     let log = log.join().unwrap();
-    assert_eq!(ended.status, 0, "{log}");
+    assert_eq!(
+        (ended.status, ended.json()),
+        (0, json!({ "ok": true })),
+        "{log}"
+    );
     for line in ["stopping signal=\"SIGTERM\"", "webhook worker stopped"] {
         assert!(log.contains(line), "{line}: {log}");
     }
