@@ -49,6 +49,8 @@ async fn every_authentication_failure_is_the_same_401_and_only_the_log_names_its
             assert_eq!(comparable_parts(&response), expected, "{headers:?} {row:?}");
             let log = log::of(&response);
             assert!(log.contains(&format!("reason={reason}")), "{log}");
+            let public = format!("token=\"{}\"", lookup(&revoked));
+            assert_eq!(log.contains(&public), reason == "Revoked", "{log}");
         }
     }
     assert!(server.board.calls().is_empty());

@@ -58,26 +58,6 @@ fn each_request_is_a_line_with_every_field() {
 }
 
 #[test]
-fn the_line_of_a_refused_token_names_the_token_and_the_client() {
-    let server = Server::new(&["--log", "json", "--trusted-proxies", "127.0.0.1"]);
-    let token = server.token("alice");
-    let lookup = &token["forum_pat_".len()..][..16];
-    server.run_ok(&format!("token revoke {lookup}"));
-    let from = [("x-forwarded-for", "203.0.113.9")];
-    let me = server.send_with(&from, "GET", &token, "/me", "");
-    assert_eq!(me.status, 401);
-    let (_, log) = server.stop_with_log();
-    let lines = lines(&log);
-    let refused = lines
-        .iter()
-        .find(|line| line["fields"]["message"] == "unauthenticated")
-        .unwrap();
-    assert_eq!(refused["fields"]["reason"], "Revoked");
-    let span = &refused["span"];
-    assert_eq!([&span["token"], &span["client"]], [lookup, "203.0.113.9"]);
-}
-
-#[test]
 fn an_unread_log_does_not_block_the_server() {
     let (directory, demo) = ServerDirectory::with_demo_board();
     let words: Vec<_> = "--json --log json --listen 127.0.0.1:0 --token-budget 9999"
