@@ -94,7 +94,7 @@ impl LockTarget {
             Self::Recipients(message) => {
                 let parameters = bind! {
                     ":member": member, ":named": recipients::distinct(&message.to),
-                    ":key": RECIPIENTS_MAX.key, ":default": i64::from(RECIPIENTS_MAX.default),
+                    ":key": RECIPIENTS_MAX.key, ":default": RECIPIENTS_MAX.default,
                 };
                 return lock(tx, RECIPIENTS, parameters).await;
             }

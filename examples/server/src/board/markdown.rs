@@ -28,12 +28,12 @@ const MAX_CELLS: usize = 10_000;
 pub struct BodyHtml {
     /// `None` if the body is too long to be rendered.
     html: Option<String>,
-    max_length: u32,
+    max_length: i64,
 }
 
 impl BodyHtml {
     /// Renders a body of at most `max_length` characters.
-    pub async fn render(body: &str, max_length: u32) -> BoardResult<Self> {
+    pub async fn render(body: &str, max_length: i64) -> BoardResult<Self> {
         let is_short = body.chars().nth(max_length as usize).is_none();
         let html = match is_short.then(|| body.to_owned()) {
             Some(body) => Some(

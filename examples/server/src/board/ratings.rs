@@ -101,15 +101,17 @@ fn checked_comment<'a>(
     let max = settings.of(&MAX_POINTS);
     let denial = match rate.points {
         0 => Some(texts.points_zero.into()),
-        ..0 if !settings.of(&ALLOW_NEGATIVE) => Some(texts.negative_points.into()),
-        points if points.unsigned_abs() > max.into() => Some(fill(texts.too_many_points, max)),
+        ..0 if settings.of(&ALLOW_NEGATIVE) == 0 => Some(texts.negative_points.into()),
+        points if points.unsigned_abs() > max.unsigned_abs() => {
+            Some(fill(texts.too_many_points, max))
+        }
         _ => None,
     };
     if let Some(text) = denial {
         return Err(BoardError::validation("points", text));
     }
     let comment = rate.comment.trim();
-    if settings.of(&ALLOW_EMPTY_COMMENT) && is_blank(comment) {
+    if settings.of(&ALLOW_EMPTY_COMMENT) == 1 && is_blank(comment) {
         return Ok("");
     }
     let (missing, too_long) = (texts.comment_missing, texts.comment_too_long);
@@ -193,7 +195,7 @@ async fn load_limits(
     let parameters = bind! {
         ":rater": rater, ":member": member, ":post": post, ":since": since, ":until": until,
         ":now": now, ":day_ago": day_ago, ":key": RATINGS_PER_DAY.key,
-        ":default": i64::from(RATINGS_PER_DAY.default),
+        ":default": RATINGS_PER_DAY.default,
     };
     tx.one(&QUERY, parameters, |row| {
         let settings = SettingValues::read(row)?;

@@ -15,7 +15,7 @@ pub const HOUR: Duration = Duration::from_secs(60 * 60);
 /// Time in which ratings are counted.
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub fn check_title<'a>(text: &'a str, most: u32, texts: &Texts) -> BoardResult<&'a str> {
+pub fn check_title<'a>(text: &'a str, most: i64, texts: &Texts) -> BoardResult<&'a str> {
     check_single_line(
         "title",
         text,
@@ -29,7 +29,7 @@ pub fn check_title<'a>(text: &'a str, most: u32, texts: &Texts) -> BoardResult<&
 pub fn check_single_line<'a>(
     field: &'static str,
     text: &'a str,
-    most: u32,
+    most: i64,
     (missing, too_long): (&str, &str),
     texts: &Texts,
 ) -> BoardResult<&'a str> {
@@ -40,11 +40,11 @@ pub fn check_single_line<'a>(
         .ok_or_else(|| BoardError::validation(field, texts.not_single_line))
 }
 
-pub fn check_body(text: &str, most: u32, texts: &Texts) -> BoardResult<()> {
+pub fn check_body(text: &str, most: i64, texts: &Texts) -> BoardResult<()> {
     check_text("body", text, most, texts.body_missing, texts.body_too_long)
 }
 
-pub fn check_reason(text: &str, most: u32, texts: &Texts) -> BoardResult<()> {
+pub fn check_reason(text: &str, most: i64, texts: &Texts) -> BoardResult<()> {
     check_length("reason", text, most, texts.reason_too_long)
 }
 
@@ -52,7 +52,7 @@ pub fn check_reason(text: &str, most: u32, texts: &Texts) -> BoardResult<()> {
 pub fn check_text(
     field: &'static str,
     text: &str,
-    most: u32,
+    most: i64,
     missing: &str,
     too_long: &str,
 ) -> BoardResult<()> {
@@ -62,8 +62,8 @@ pub fn check_text(
     check_length(field, text, most, too_long)
 }
 
-fn check_length(field: &'static str, text: &str, most: u32, too_long: &str) -> BoardResult<()> {
-    let fits = text.chars().count() <= most as usize;
+fn check_length(field: &'static str, text: &str, most: i64, too_long: &str) -> BoardResult<()> {
+    let fits = text.chars().count() as i64 <= most;
     fits.then_some(())
         .ok_or_else(|| BoardError::validation(field, fill(too_long, most)))
 }
@@ -72,12 +72,12 @@ fn check_length(field: &'static str, text: &str, most: u32, too_long: &str) -> B
 pub fn check_interval(
     last: Option<Timestamp>,
     now: Timestamp,
-    interval: u32,
+    interval: i64,
     groups: Groups,
     texts: &Texts,
 ) -> BoardResult<()> {
     let waited = last.is_none_or(|last| {
-        now.saturating_duration_since(last) >= Duration::from_secs(interval.into())
+        now.saturating_duration_since(last) >= Duration::from_secs(interval.unsigned_abs())
     });
     let is_allowed = waited || groups.are_staff();
     is_allowed
@@ -90,7 +90,7 @@ pub fn check_interval(
 pub fn check_frequency(
     oldest: Option<Timestamp>,
     now: Timestamp,
-    most: u32,
+    most: i64,
     span: Duration,
     too_many: &str,
 ) -> BoardResult<()> {

@@ -1,87 +1,100 @@
 //! The board's settings. Each is a row of the table `setting`; a change takes effect at once.
 
 use std::collections::HashMap;
-use std::fmt::{Debug, Display};
-use std::str::FromStr;
 use std::time::Duration;
 
+use forum_api::BoardDescription;
 use forum_api::model::Timestamp;
-use forum_api::{BoardDescription, async_trait};
 use serde_json::Value;
 
 use super::db::{Connection, DbResult, Row, Transaction, bind};
-use super::edit_rules::EditWindow;
 
-/// A setting of the board.
+/// A setting of the board. Its value is a number.
 #[derive(Debug)]
-pub struct Setting<T> {
+pub struct Setting {
     pub key: &'static str,
-    pub default: T,
-    min: T,
+    kind: Kind,
+    pub default: i64,
+    min: i64,
     /// The largest value for which all commands work on SQLite and on Postgres.
-    pub max: T,
-    description: &'static str,
+    pub max: i64,
+    /// The meaning of the setting, with its unit.
+    pub description: &'static str,
 }
 
-/// Largest length of a text in characters. The body of a request has at most 1 MiB.
-const MAX_LENGTH: u32 = 1_000_000;
-/// Largest interval in seconds: a year.
-const MAX_SECONDS: u32 = 31_536_000;
-/// Largest limit of a number per hour, per day or per inbox.
-const MAX_LIMIT: u32 = 1_000_000_000;
-/// Largest number of items that one command writes or reads at once.
-const MAX_ITEMS: u32 = 1_000;
+/// Texts of a setting's values.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Number,
+    /// 0 is `false`, and 1 is `true`.
+    Flag,
+    /// A number, or [`UNLIMITED`].
+    Minutes,
+}
 
-/// Declares settings: the type, the key, the default, the range of the values, and the description.
+/// Value that is larger than each number, with the text `unlimited`.
+pub const UNLIMITED: i64 = i64::MAX;
+
+/// Largest length of a text in characters. The body of a request has at most 1 MiB.
+const MAX_LENGTH: i64 = 1_000_000;
+/// Largest interval in seconds: a year.
+const MAX_SECONDS: i64 = 31_536_000;
+/// Largest limit of a number per hour, per day or per inbox.
+const MAX_LIMIT: i64 = 1_000_000_000;
+/// Largest number of items that one command writes or reads at once.
+const MAX_ITEMS: i64 = 1_000;
+
+/// Declares settings: the kind, the key, the default, the range of the values, and the description.
 macro_rules! settings {
-    ($($name:ident: $type:ty = $key:literal, $default:expr, $min:expr, $max:expr; $description:literal)+) => {
-        $(pub const $name: Setting<$type> = Setting {
+    ($($name:ident: $kind:ident = $key:literal, $default:expr, $min:expr, $max:expr; $description:literal)+) => {
+        $(pub const $name: Setting = Setting {
             key: $key,
+            kind: Kind::$kind,
             default: $default,
             min: $min,
             max: $max,
             description: $description,
         };)+
 
-        const ALL: &[&dyn AnySetting] = &[$(&$name),+];
+        const ALL: &[&Setting] = &[$(&$name),+];
     };
 }
 
 settings! {
-    TITLE_MAX: u32 = "thread.title_max", 120, 1, MAX_LENGTH;
+    TITLE_MAX: Number = "thread.title_max", 120, 1, MAX_LENGTH;
         "Maximum length of thread titles, message subjects, poll questions, poll options and edit reasons, in characters"
-    BODY_MAX: u32 = "post.body_max", 20_000, 1, MAX_LENGTH;
+    BODY_MAX: Number = "post.body_max", 20_000, 1, MAX_LENGTH;
         "Maximum length of posts, messages and rating comments, in characters"
-    POST_INTERVAL: u32 = "post.interval_seconds", 15, 0, MAX_SECONDS;
+    POST_INTERVAL: Number = "post.interval_seconds", 15, 0, MAX_SECONDS;
         "Minimum time between two posts of a member who is not staff, in seconds; 0 for no minimum"
-    POSTS_PER_HOUR: u32 = "post.per_hour", 60, 1, MAX_LIMIT;
+    POSTS_PER_HOUR: Number = "post.per_hour", 60, 1, MAX_LIMIT;
         "Maximum number of posts of a member per hour"
-    EDITS_PER_HOUR: u32 = "post.edits_per_hour", 60, 1, MAX_LIMIT;
+    EDITS_PER_HOUR: Number = "post.edits_per_hour", 60, 1, MAX_LIMIT;
         "Maximum number of edits of posts and polls per hour by a member who is not staff"
-    EDIT_WINDOW: EditWindow = "post.edit_window_minutes", EditWindow::Minutes(30), EditWindow::Minutes(0), EditWindow::Unlimited;
+    EDIT_WINDOW: Minutes = "post.edit_window_minutes", 30, 0, UNLIMITED;
         "Time in which an author may edit and delete a post, in minutes, or unlimited; 0 forbids both"
-    RECIPIENTS_MAX: u32 = "message.recipients_max", 5, 1, MAX_ITEMS;
+    RECIPIENTS_MAX: Number = "message.recipients_max", 5, 1, MAX_ITEMS;
         "Maximum number of recipients of a message"
-    MESSAGES_PER_HOUR: u32 = "message.per_hour", 20, 1, MAX_LIMIT;
+    MESSAGES_PER_HOUR: Number = "message.per_hour", 20, 1, MAX_LIMIT;
         "Maximum number of messages of a member per hour"
-    INBOX_QUOTA: u32 = "message.inbox_quota", 100, 1, MAX_LIMIT;
+    INBOX_QUOTA: Number = "message.inbox_quota", 100, 1, MAX_LIMIT;
         "Maximum number of unread messages in an inbox, not counting receipts"
-    ALLOW_NEGATIVE: bool = "reputation.allow_negative", false, false, true;
+    ALLOW_NEGATIVE: Flag = "reputation.allow_negative", 0, 0, 1;
         "true allows ratings with negative points"
-    ALLOW_EMPTY_COMMENT: bool = "reputation.allow_empty_comment", false, false, true;
+    ALLOW_EMPTY_COMMENT: Flag = "reputation.allow_empty_comment", 0, 0, 1;
         "true allows ratings without a comment"
-    MAX_POINTS: u32 = "reputation.max_points", 5, 1, 1_000_000;
+    MAX_POINTS: Number = "reputation.max_points", 5, 1, 1_000_000;
         "Maximum absolute value of the points of a rating"
-    RATINGS_PER_DAY: u32 = "reputation.per_day", 10, 1, MAX_LIMIT;
+    RATINGS_PER_DAY: Number = "reputation.per_day", 10, 1, MAX_LIMIT;
         "Maximum number of ratings by a member per day"
-    OPTIONS_MAX: u32 = "poll.options_max", 20, 2, MAX_ITEMS;
+    OPTIONS_MAX: Number = "poll.options_max", 20, 2, MAX_ITEMS;
         "Maximum number of options of a poll"
-    MAX_RANKED_MATCHES: u32 = "search.max_ranked_matches", 1_000, 1, 10 * MAX_ITEMS;
+    MAX_RANKED_MATCHES: Number = "search.max_ranked_matches", 1_000, 1, 10 * MAX_ITEMS;
         "Number of the newest matches that a search ranks by relevance"
 }
 
-impl<T: SettingType> Setting<T> {
-    pub async fn get(&self, connection: &Connection<'_>) -> DbResult<T> {
+impl Setting {
+    pub async fn get(&self, connection: &Connection<'_>) -> DbResult<i64> {
         let find = "SELECT value FROM setting WHERE key = ?1";
         let read = |row: &Row<'_>| Ok(self.read(row.text("value")?));
         let value = connection.first(find, bind![self.key], read).await?;
@@ -89,10 +102,60 @@ impl<T: SettingType> Setting<T> {
     }
 
     /// Parses a stored value. Returns the default if the value is missing or invalid.
-    pub fn read(&self, stored: Option<&str>) -> T {
+    pub fn read(&self, stored: Option<&str>) -> i64 {
         stored
-            .and_then(|value| value.parse().ok())
+            .and_then(|text| self.parse(text))
             .unwrap_or(self.default)
+    }
+
+    fn parse(&self, text: &str) -> Option<i64> {
+        match (self.kind, text) {
+            (Kind::Flag, "false") => Some(0),
+            (Kind::Flag, "true") => Some(1),
+            (Kind::Flag, _) => None,
+            (Kind::Minutes, "unlimited") => Some(UNLIMITED),
+            _ => text.parse::<u32>().ok().map(i64::from),
+        }
+    }
+
+    /// Returns a value as JSON: a number, a boolean or a text.
+    pub fn json(&self, value: i64) -> Value {
+        match (self.kind, value) {
+            (Kind::Flag, _) => (value != 0).into(),
+            (Kind::Minutes, UNLIMITED) => "unlimited".into(),
+            _ => value.into(),
+        }
+    }
+
+    /// Returns a value as it is stored and shown.
+    pub fn text(&self, value: i64) -> String {
+        match self.json(value) {
+            Value::String(word) => word,
+            value => value.to_string(),
+        }
+    }
+
+    /// Describes the valid values.
+    pub fn rule(&self) -> String {
+        let (min, max) = (self.min, self.max);
+        match self.kind {
+            Kind::Number => format!("a whole number from {min} to {max}"),
+            Kind::Flag => "true or false".into(),
+            Kind::Minutes => format!("a whole number from {min} to {}, or unlimited", u32::MAX),
+        }
+    }
+
+    /// Sets a value. Returns `None` for an invalid one, and `Some(false)` if the setting has this value already.
+    pub async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<bool>> {
+        let unsigned = (!text.starts_with('+')).then_some(text);
+        let value = unsigned
+            .and_then(|text| self.parse(text))
+            .filter(|value| (self.min..=self.max).contains(value));
+        match value {
+            Some(value) if value == self.get(tx).await? => Ok(Some(false)),
+            Some(value) => put(tx, self.key, &self.text(value)).await.map(Some),
+            None => Ok(None),
+        }
     }
 }
 
@@ -120,7 +183,7 @@ impl SettingValues {
         Ok(Self(stored.collect()))
     }
 
-    pub fn of<T: SettingType>(&self, setting: &Setting<T>) -> T {
+    pub fn of(&self, setting: &Setting) -> i64 {
         setting.read(self.0.get(setting.key).map(String::as_str))
     }
 
@@ -129,104 +192,31 @@ impl SettingValues {
         let interval = self.of(&POST_INTERVAL);
         let mut board = BoardDescription::default();
         board.markup = "Markdown (CommonMark without HTML)".into();
-        board.title_max = Some(self.of(&TITLE_MAX));
-        board.body_max = Some(self.of(&BODY_MAX));
-        board.post_interval = (interval > 0).then(|| Duration::from_secs(interval.into()));
+        board.title_max = u32::try_from(self.of(&TITLE_MAX)).ok();
+        board.body_max = u32::try_from(self.of(&BODY_MAX)).ok();
+        board.post_interval = (interval > 0).then(|| Duration::from_secs(interval.unsigned_abs()));
         board.notes = "The operators of the board can change these limits.".into();
         board
     }
 }
 
-/// Type of a setting's value.
-pub trait SettingType:
-    Copy + Debug + Display + FromStr + Into<Value> + PartialOrd + Send + Sync
-{
-    /// Describes the values from `min` to `max`.
-    fn rule(min: Self, max: Self) -> String;
-}
-
-impl SettingType for u32 {
-    fn rule(min: Self, max: Self) -> String {
-        format!("a whole number from {min} to {max}")
-    }
-}
-
-impl SettingType for bool {
-    fn rule(_: Self, _: Self) -> String {
-        "true or false".into()
-    }
-}
-
-impl SettingType for EditWindow {
-    fn rule(min: Self, max: Self) -> String {
-        format!("a whole number from {min} to {}, or {max}", u32::MAX)
-    }
-}
-
-/// A setting of any type.
-#[async_trait]
-pub trait AnySetting: Sync {
-    fn key(&self) -> &'static str;
-
-    /// Describes the setting with its unit.
-    fn description(&self) -> &'static str;
-
-    fn rule(&self) -> String;
-
-    async fn value(&self, connection: &Connection<'_>) -> DbResult<Value>;
-
-    /// Sets a value. Returns `None` for an invalid one, and `Some(false)` if the setting has this value already.
-    async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<bool>>;
-}
-
-#[async_trait]
-impl<T: SettingType> AnySetting for Setting<T> {
-    fn key(&self) -> &'static str {
-        self.key
-    }
-
-    fn description(&self) -> &'static str {
-        self.description
-    }
-
-    fn rule(&self) -> String {
-        T::rule(self.min, self.max)
-    }
-
-    async fn value(&self, connection: &Connection<'_>) -> DbResult<Value> {
-        self.get(connection).await.map(T::into)
-    }
-
-    async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<bool>> {
-        let unsigned = (!text.starts_with('+')).then_some(text);
-        let value = unsigned
-            .and_then(|text| text.parse().ok())
-            .filter(|value: &T| (self.min..=self.max).contains(value));
-        match value {
-            Some(value) if value == self.get(tx).await? => Ok(Some(false)),
-            Some(value) => put(tx, self.key, &value.to_string()).await.map(Some),
-            None => Ok(None),
-        }
-    }
-}
-
 /// Returns all settings with their values.
-pub async fn all(connection: &Connection<'_>) -> DbResult<Vec<(&'static dyn AnySetting, Value)>> {
+pub async fn all(connection: &Connection<'_>) -> DbResult<Vec<(&'static Setting, i64)>> {
     let mut values = Vec::new();
     for setting in ALL.iter().copied() {
-        values.push((setting, setting.value(connection).await?));
+        values.push((setting, setting.get(connection).await?));
     }
     Ok(values)
 }
 
 /// Returns the keys of all settings, separated by commas.
 pub fn keys() -> String {
-    let keys: Vec<_> = ALL.iter().map(|setting| setting.key()).collect();
+    let keys: Vec<_> = ALL.iter().map(|setting| setting.key).collect();
     keys.join(", ")
 }
 
-pub fn named(key: &str) -> Option<&'static dyn AnySetting> {
-    ALL.iter().copied().find(|setting| setting.key() == key)
+pub fn named(key: &str) -> Option<&'static Setting> {
+    ALL.iter().copied().find(|setting| setting.key == key)
 }
 
 /// Takes the board offline, with the time at which it is expected to be online again, or online. Returns `false` if the
@@ -263,4 +253,23 @@ async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> DbResult<bool> {
         INSERT INTO setting (key, value) VALUES (?1, ?2)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE setting.value <> excluded.value";
     Ok(tx.execute(put, bind![key, value]).await? > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EDIT_WINDOW;
+
+    #[test]
+    fn an_edit_window_is_parsed_from_its_text() {
+        for text in ["0", "30", "4294967295", "unlimited"] {
+            let value = EDIT_WINDOW.parse(text);
+            assert_eq!(
+                value.map(|value| EDIT_WINDOW.text(value)).as_deref(),
+                Some(text)
+            );
+        }
+        for text in ["", "-1", "1.5", "Unlimited", " unlimited", "never"] {
+            assert_eq!(EDIT_WINDOW.parse(text), None, "{text:?}");
+        }
+    }
 }

@@ -406,27 +406,23 @@ impl SettingCommand {
                 Box::pin(async move { Ok(settings::all(connection).await?) })
             })
             .await?;
-        let shown = |value: &Value| match value {
-            Value::String(word) => word.clone(),
-            value => value.to_string(),
-        };
         if let Some(SettingAction::Get { key }) = self.action {
             let mut values = values.into_iter();
-            let found = values.find(|(known, _)| known.key() == key);
-            let (_, value) = found.ok_or_else(|| unknown_setting(&key))?;
-            return Output::new(shown(&value), json!({ key: value }));
+            let found = values.find(|(known, _)| known.key == key);
+            let (setting, value) = found.ok_or_else(|| unknown_setting(&key))?;
+            return Output::new(setting.text(value), json!({ key: setting.json(value) }));
         }
         if let Some(SettingAction::List(limit)) = self.action {
             values.truncate(limit.max());
         }
         let mut table = Table::new("KEY|*VALUE|*MEANING");
         for (setting, value) in &values {
-            let meaning = setting.description();
-            table.row([setting.key().into(), shown(value), meaning.into()]);
+            let meaning = setting.description;
+            table.row([setting.key.into(), setting.text(*value), meaning.into()]);
         }
         let values = values.into_iter();
         let object: BTreeMap<&str, Value> = values
-            .map(|(setting, value)| (setting.key(), value))
+            .map(|(setting, value)| (setting.key, setting.json(value)))
             .collect();
         Output::new(table, object)
     }

@@ -6,7 +6,7 @@ use crate::board::generate::ContentSize;
 use crate::board::settings;
 use crate::demo::{Demo, body};
 
-const LARGEST: [(&str, u32); 11] = [
+const LARGEST: [(&str, i64); 11] = [
     ("thread.title_max", 1_000_000),
     ("post.body_max", 1_000_000),
     ("post.interval_seconds", 31_536_000),

@@ -158,7 +158,7 @@ pub struct ActorRow {
     /// True if a webhook endpoint is enabled.
     pub has_endpoints: bool,
     /// Maximum length of a body in characters.
-    pub body_max: u32,
+    pub body_max: i64,
     /// The version of the rules that hold for the actor.
     pub rules_version: i64,
 }

@@ -74,7 +74,7 @@ pub fn distinct(to: &[UserRef]) -> String {
 }
 
 /// Returns the names in `to` without duplicates.
-fn named(to: &[UserRef], most: u32, texts: &Texts) -> BoardResult<Value> {
+fn named(to: &[UserRef], most: i64, texts: &Texts) -> BoardResult<Value> {
     let names = names(to, most);
     match names.len() {
         0 => Err(BoardError::validation("to", texts.no_recipients)),
@@ -84,7 +84,7 @@ fn named(to: &[UserRef], most: u32, texts: &Texts) -> BoardResult<Value> {
 }
 
 /// Returns the names in `to` without duplicates, and at most one name more than [`most_names`].
-fn names(to: &[UserRef], most: u32) -> Vec<Value> {
+fn names(to: &[UserRef], most: i64) -> Vec<Value> {
     let mut seen = HashSet::new();
     let names = to.iter().map(name).filter(|name| seen.insert(name.clone()));
     names.take(most_names(most) + 1).collect()
@@ -92,7 +92,7 @@ fn names(to: &[UserRef], most: u32) -> Vec<Value> {
 
 /// Returns the maximum number of names for `most` recipients. It is twice as large, because each recipient can be named
 /// by id and by username.
-const fn most_names(most: u32) -> usize {
+const fn most_names(most: i64) -> usize {
     2 * most as usize
 }
 
@@ -116,18 +116,18 @@ fn recipient(row: &Row<'_>) -> db::DbResult<Option<Recipient>> {
     }))
 }
 
-fn too_many(most: u32, texts: &Texts) -> BoardError {
+fn too_many(most: i64, texts: &Texts) -> BoardError {
     BoardError::validation("to", fill(texts.too_many_recipients, most))
 }
 
 impl Recipient {
     /// Returns the member. Fails if the member ignores the sender, or if the inbox has reached its quota.
-    fn check_accepts(self, quota: u32, texts: &Texts) -> BoardResult<Author> {
+    fn check_accepts(self, quota: i64, texts: &Texts) -> BoardResult<Author> {
         let name = &self.author.username;
         if self.ignores_sender {
             return Err(BoardError::forbidden(fill(texts.sender_ignored, name)));
         }
-        if self.inbox_used >= i64::from(quota) {
+        if self.inbox_used >= quota {
             return Err(BoardError::validation("to", fill(texts.inbox_full, name)));
         }
         Ok(self.author)

@@ -91,7 +91,7 @@ async fn load_limits(
     });
     let parameters = bind! {
         ":sender": sender, ":now": now, ":since": now.saturating_sub(rules::HOUR),
-        ":key": MESSAGES_PER_HOUR.key, ":default": i64::from(MESSAGES_PER_HOUR.default),
+        ":key": MESSAGES_PER_HOUR.key, ":default": MESSAGES_PER_HOUR.default,
     };
     connection
         .one(&QUERY, parameters, |row| {

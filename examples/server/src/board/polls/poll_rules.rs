@@ -36,9 +36,9 @@ pub struct PollChoice<'a> {
 /// Maximum sizes of a poll.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    pub text: u32,
+    pub text: i64,
     /// Maximum number of options.
-    pub options: u32,
+    pub options: i64,
 }
 
 pub fn new<'a>(
@@ -132,7 +132,7 @@ fn choices<'a>(
     if choices.len() < 2 {
         return Err(BoardError::validation("options", texts.too_few_options));
     }
-    if choices.len() > limits.options as usize {
+    if choices.len() as i64 > limits.options {
         let many = fill(texts.too_many_options, limits.options);
         return Err(BoardError::validation("options", many));
     }

@@ -20,7 +20,7 @@ use crate::board::access::actor::Actor;
 use crate::board::access::permissions::ForumPermissions;
 use crate::board::access::visibility::{Visibility, is_visible, sees_post, sees_thread};
 use crate::board::db::{self, Connection, Row, Transaction, bind, stored};
-use crate::board::edit_rules::{EditWindow, PostChange, PostFacts};
+use crate::board::edit_rules::{PostChange, PostFacts};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
 use crate::board::settings::{
@@ -199,7 +199,7 @@ fn size_in_json(text: &str) -> usize {
 pub fn post_for(
     scope: &EventScope,
     actor: &Actor,
-    window: EditWindow,
+    window: i64,
     now: Timestamp,
 ) -> BoardResult<Post> {
     let post = scope.post.clone().ok_or(BoardError::PathNotFound)?;
@@ -210,14 +210,14 @@ struct PostView {
     forum: i64,
     locked: bool,
     first: Option<PostId>,
-    window: EditWindow,
+    window: i64,
     access: ForumPermissions,
     member: Option<UserId>,
     now: Timestamp,
 }
 
 impl PostView {
-    fn of(thread: &Thread, actor: &Actor, window: EditWindow, now: Timestamp) -> BoardResult<Self> {
+    fn of(thread: &Thread, actor: &Actor, window: i64, now: Timestamp) -> BoardResult<Self> {
         let forum = thread.forum_id.to_i64()?;
         Ok(Self {
             forum,

@@ -318,13 +318,13 @@ pub struct TimesParams {
 }
 
 impl TimesParams {
-    pub fn new(member: Option<i64>, limit: &Setting<u32>, now: Timestamp) -> Self {
+    pub fn new(member: Option<i64>, limit: &Setting, now: Timestamp) -> Self {
         Self {
             member,
             since: now.saturating_sub(rules::HOUR),
             until: now.saturating_add(CLOCK_TOLERANCE),
             key: limit.key,
-            default: limit.default.into(),
+            default: limit.default,
         }
     }
 

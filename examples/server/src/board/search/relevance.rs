@@ -22,7 +22,7 @@ pub async fn page(
     filter: &MatchCondition,
     search: &List<SearchFilter>,
 ) -> BoardResult<Page<Match>> {
-    let max_matches = MAX_RANKED_MATCHES.get(connection).await?.into();
+    let max_matches = MAX_RANKED_MATCHES.get(connection).await?;
     let (after, posts, rows): (Option<ScoreAndPost>, _, _) = match search.after_ints()? {
         None => (None, filter.posts.clone(), max_matches),
         // Reads more matches, because posts may have been restored since the first page.
