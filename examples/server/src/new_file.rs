@@ -6,12 +6,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use forum_api::runtime::{OsRandom, RandomSource};
+use tempfile::TempPath;
 
 /// A file with mode 0600 and a temporary name. It is removed on drop, unless it was published.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
-    partial: PathBuf,
+    partial: TempPath,
     file: File,
 }
 
@@ -37,10 +38,9 @@ impl NewFile {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let file = options.open(&partial)?;
-        let path = path.into();
         Ok(Self {
-            path,
-            partial,
+            path: path.into(),
+            partial: TempPath::try_from_path(partial)?,
             file,
         })
     }
@@ -61,29 +61,12 @@ impl NewFile {
     /// [`ErrorKind::AlreadyExists`] if the name exists; the existing file is kept.
     pub fn publish(self) -> io::Result<()> {
         self.file.sync_all()?;
-        match fs::hard_link(&self.partial, &self.path) {
-            // The file system has no hard links.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::PermissionDenied | ErrorKind::Unsupported
-                ) && !self.path.try_exists()? =>
-            {
-                fs::rename(&self.partial, &self.path)?;
-            }
-            linked => linked?,
-        }
+        self.partial.persist_noclobber(&self.path)?;
         let directory = self
             .path
             .parent()
             .filter(|directory| !directory.as_os_str().is_empty());
         File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        drop(fs::remove_file(&self.partial));
     }
 }
 
