@@ -6,14 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use forum_api::audit::AuditEntry;
-use forum_api::host::{BoardError, BoardResult, OrInternal};
+use forum_api::host::{BackendError, BoardError, BoardResult, OrInternal};
 use forum_api::model::UserId;
 use forum_api::store::ErasedMember;
 use rusqlite::{Connection, OpenFlags};
 use tokio::task::spawn_blocking;
 
 use super::ReferenceBoard;
-use super::db::{BoardDatabase, DbError, DbResult, Transaction, bind};
+use super::db::{BoardDatabase, DbResult, Transaction, bind};
 use super::{accounts, locks};
 
 /// Time for which the cleaning of a SQLite file waits for other programs.
@@ -172,7 +172,7 @@ fn rewrite(path: &Path) -> DbResult<()> {
     while connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))? {
         if began.elapsed() > BUSY_TIMEOUT {
             let reason = "another program, such as litestream, reads the database; stop it";
-            return Err(DbError::Invalid(reason));
+            return Err(BackendError::new(reason));
         }
         thread::sleep(CHECKPOINT_INTERVAL);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendError, BoardError, BoardResult};
 use forum_api::model::{Author, ForumId, NewRating, PostId, Rating, Timestamp, UserRef, is_blank};
 use forum_api::webhook::{Event, ForumSummary};
 
@@ -48,7 +48,7 @@ pub async fn rate(
         ":comment": comment, ":at": now,
     };
     let id = tx.execute_all(&INSERT, parameters).await?;
-    let id = id.ok_or(db::DbError::Invalid("the rating has no id"))?;
+    let id = id.ok_or_else(|| BackendError::new("the rating has no id"))?;
     let reputation = rated.reputation + rate.points;
     let mut rating = Rating::new(id.into(), member.into(), rate.points, reputation, now);
     let forum = post.map(|post| post.forum);

@@ -18,12 +18,12 @@ use std::path::Path;
 
 use deadpool_postgres::Pool;
 use forum_api::audit::AuditEntry;
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendError, BoardError, BoardResult};
 use forum_api::store::postgres::check_pooler;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, spawn_blocking};
 
-use crate::board::db::{DbError, DbResult};
+use crate::board::db::DbResult;
 pub use progress::{Progress, Step};
 pub use row::Checksum;
 use tables::Table;
@@ -235,7 +235,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 fn joined<T>(result: Result<DbResult<T>, JoinError>) -> DbResult<T> {
-    result.map_err(|_| DbError::Invalid("a thread of the copy failed"))?
+    result.map_err(|_| BackendError::new("a thread of the copy failed"))?
 }
 
 /// Names the failed part of the copy in its error.
@@ -243,7 +243,7 @@ trait During<T> {
     fn during(self, part: impl Display) -> BoardResult<T>;
 }
 
-impl<T, E: Into<DbError>> During<T> for Result<T, E> {
+impl<T, E: Into<BackendError>> During<T> for Result<T, E> {
     fn during(self, part: impl Display) -> BoardResult<T> {
         self.map_err(|error| BoardError::internal(format!("{part}: {}", error.into())))
     }

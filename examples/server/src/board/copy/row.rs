@@ -5,11 +5,12 @@ use std::fmt;
 use std::mem;
 
 use bytes::BytesMut;
+use forum_api::host::BackendError;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use sha2::{Digest, Sha256};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use crate::board::db::{DbError, DbResult};
+use crate::board::db::DbResult;
 
 /// Size in bytes from which a batch is complete.
 const BATCH_SIZE: usize = 256 * 1024;
@@ -37,11 +38,11 @@ impl Value {
             (ValueRef::Text(_), &Type::TEXT) => {
                 let text = value
                     .as_str()
-                    .map_err(|_| DbError::Invalid("a text is not valid UTF-8"))?;
+                    .map_err(|_| BackendError::new("a text is not valid UTF-8"))?;
                 Ok(Self::Text(text.into()))
             }
             (ValueRef::Blob(bytes), &Type::BYTEA) => Ok(Self::Bytes(bytes.into())),
-            _ => Err(DbError::Invalid(
+            _ => Err(BackendError::new(
                 "a value does not have the type of its column",
             )),
         }

@@ -5,14 +5,14 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use forum_api::host::BoardResult;
+use forum_api::host::{BackendError, BoardResult};
 use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
 
-use super::named_params::{Bound, MISMATCH};
+use super::named_params::{Bound, mismatch};
 use super::postgres_transaction::Postgres;
 use super::row::SqliteRow;
-use super::{DbError, DbResult, Row};
+use super::{DbResult, Row};
 
 /// Future of a query or a command.
 pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = BoardResult<T>> + Send + 'a>>;
@@ -115,7 +115,7 @@ impl<'a> Connection<'a> {
         read: impl FnMut(&Row<'_>) -> DbResult<T> + Send,
     ) -> DbResult<T> {
         let first = self.first(sql, parameters, read).await?;
-        first.ok_or(DbError::Invalid("the query returned no row"))
+        first.ok_or_else(|| BackendError::new("the query returned no row"))
     }
 
     pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<bool> {
@@ -134,7 +134,7 @@ impl<'a> Connection<'a> {
             .as_ref()
             .is_some_and(|spent| spent.swap(true, Ordering::Relaxed))
         {
-            return Err(DbError::Invalid(
+            return Err(BackendError::new(
                 "a read of several statements needs a snapshot",
             ));
         }
@@ -211,7 +211,7 @@ impl<'a> Transaction<'a> {
                         }
                     }
                     if bound < statement.parameter_count() {
-                        return Err(MISMATCH);
+                        return Err(mismatch());
                     }
                     let mut rows = statement.raw_query();
                     while let Some(row) = rows.next()? {
@@ -219,7 +219,7 @@ impl<'a> Transaction<'a> {
                     }
                 }
                 if used.contains(&false) {
-                    Err(MISMATCH)
+                    Err(mismatch())
                 } else {
                     Ok(id)
                 }
@@ -264,7 +264,7 @@ impl<'a> Deref for Transaction<'a> {
 
 fn bind_all(statement: &mut rusqlite::Statement<'_>, parameters: &[Bound<'_>]) -> DbResult<()> {
     if parameters.len() != statement.parameter_count() {
-        return Err(MISMATCH);
+        return Err(mismatch());
     }
     for (name, value) in parameters {
         let index = statement

@@ -4,15 +4,14 @@ use std::path::Path;
 use std::task::{Context, Poll, Waker};
 
 use deadpool_postgres::Pool;
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendError, BoardError, BoardResult};
 use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 
 use super::postgres::{BACKGROUND, PostgresDatabase, WITHOUT_TIMEOUT};
 use super::postgres_transaction::Failure;
 use super::{
-    Change, Connection, DbError, DbResult, LogPosition, Query, Statements, Transaction,
-    TransactionFuture,
+    Change, Connection, DbResult, LogPosition, Query, Statements, Transaction, TransactionFuture,
 };
 
 /// Free space in bytes below which a disk counts as full.
@@ -275,7 +274,7 @@ fn check_free_space(connection: &rusqlite::Connection) -> DbResult<()> {
         .and_then(|path| rustix::fs::statvfs(path).ok())
         .filter(|disk| disk.f_blocks > 0);
     match disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)) {
-        Some(free) if free < MIN_FREE_SPACE => Err(DbError::Invalid("the disk is full")),
+        Some(free) if free < MIN_FREE_SPACE => Err(BackendError::new("the disk is full")),
         _ => Ok(()),
     }
 }

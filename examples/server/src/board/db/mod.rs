@@ -6,7 +6,6 @@
 
 mod connection;
 mod database;
-mod error;
 mod named_params;
 mod postgres;
 mod postgres_read;
@@ -16,7 +15,7 @@ mod row;
 
 pub use connection::{Change, Connection, Driver, Query, Transaction, TransactionFuture};
 pub use database::{BoardDatabase, holds_board};
-pub use error::{DbError, DbResult};
+pub use forum_api::host::BackendResult as DbResult;
 pub use named_params::{Bound, Param, bind, json, named_params};
 pub use postgres_read::Statements;
 pub use postgres_transaction::Postgres;

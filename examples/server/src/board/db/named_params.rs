@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+use forum_api::host::BackendError;
 use serde::Serialize;
 use tokio_postgres::types;
 
-use super::{DbError, DbResult};
+use super::DbResult;
 
 /// A value that both databases accept as a parameter.
 pub trait Param: rusqlite::ToSql + types::ToSql + Sync {}
@@ -38,10 +39,12 @@ pub use bind;
 
 /// Formats a list as JSON.
 pub fn json<T: Serialize>(list: &[T]) -> DbResult<String> {
-    serde_json::to_string(list).map_err(|_| DbError::Invalid("a list cannot be written as JSON"))
+    serde_json::to_string(list).map_err(|_| BackendError::new("a list cannot be written as JSON"))
 }
 
-pub(super) const MISMATCH: DbError = DbError::Invalid("the parameters do not match the statement");
+pub(super) fn mismatch() -> BackendError {
+    BackendError::new("the parameters do not match the statement")
+}
 
 /// A statement for Postgres.
 #[derive(Debug)]

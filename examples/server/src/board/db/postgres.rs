@@ -68,7 +68,7 @@ use tokio_postgres::error::SqlState;
 use super::postgres_read::{Statements, limits, share};
 use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, TransactionKind};
 use super::replicas::Replicas;
-use super::{Change, Connection, DbError, Query, Transaction};
+use super::{Change, Connection, Query, Transaction};
 
 /// Maximum number of attempts of a transaction that ends with a deadlock or a serialization failure. The failure of the
 /// last attempt is returned.
@@ -138,13 +138,13 @@ impl PostgresDatabase {
         statements: Statements,
         query: impl Query<T>,
     ) -> host::BoardResult<T> {
-        let client = self.pool.get().await.map_err(DbError::from)?;
+        let client = self.pool.get().await?;
         statements.run(&client, query).await
     }
 
     /// Runs a query of several statements, after waiting for one of the connections for searches.
     pub(super) async fn search<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
-        let closed = |_| DbError::Invalid("searches are closed");
+        let closed = |_| BackendError::new("searches are closed");
         let _permit = self.searches.acquire().await.map_err(closed)?;
         self.read(Statements::Several, query).await
     }
@@ -153,7 +153,7 @@ impl PostgresDatabase {
     pub(super) async fn write<T>(&self, change: impl Change<T> + Clone) -> host::BoardResult<T> {
         let overloaded = |_| BackendError::new(OverloadedError::new(RETRY_AFTER));
         let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
-        let closed = |_| DbError::Invalid("writes are closed");
+        let closed = |_| BackendError::new("writes are closed");
         let _permit = permit.map_err(overloaded)?.map_err(closed)?;
         self.repeat(COMMAND, change).await
     }
@@ -188,7 +188,7 @@ impl PostgresDatabase {
         change: impl Change<T>,
         failure: &Failure,
     ) -> host::BoardResult<T> {
-        let client = self.pool.get().await.map_err(DbError::from)?;
+        let client = self.pool.get().await?;
         let run = async {
             let tx = PostgresTransaction::begin(&client, kind, failure).await?;
             let connection = Connection::postgres(Postgres::Transaction(&tx));

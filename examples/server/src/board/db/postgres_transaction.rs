@@ -5,14 +5,15 @@ use std::pin::pin;
 use std::sync::OnceLock;
 
 use deadpool_postgres::Client;
+use forum_api::host::BackendError;
 use forum_api::store::postgres::{self, PostgresError};
 use futures_util::{FutureExt as _, TryStreamExt as _};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
-use super::named_params::{Bound, MISMATCH, NamedParams, named_params};
-use super::{DbError, DbResult};
+use super::DbResult;
+use super::named_params::{Bound, NamedParams, mismatch, named_params};
 
 /// A connection to Postgres, inside or outside of a transaction.
 #[derive(Clone, Copy, Debug)]
@@ -213,7 +214,7 @@ impl Postgres<'_> {
     fn transaction(&self) -> DbResult<&PostgresTransaction<'_>> {
         match self {
             Self::Transaction(transaction) => Ok(transaction),
-            Self::Connection(_) => Err(DbError::Invalid("a statement needs a transaction")),
+            Self::Connection(_) => Err(BackendError::new("a statement needs a transaction")),
         }
     }
 }
@@ -233,5 +234,5 @@ fn values<'a>(
         .map(value)
         .collect::<Option<Vec<_>>>()
         .filter(|values| values.len() == parameters.len())
-        .ok_or(MISMATCH)
+        .ok_or_else(mismatch)
 }

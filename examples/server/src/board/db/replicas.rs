@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendError, BoardError, BoardResult};
 use forum_api::store::postgres;
 use metrics::counter;
 use tokio::sync::Semaphore;
@@ -33,7 +33,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::types::PgLsn;
 
 use super::postgres_read::{Statements, share};
-use super::{DbError, DbResult, Query};
+use super::{DbResult, Query};
 
 /// Time that a request waits for a connection to a replica and for the position.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(5);
@@ -77,7 +77,7 @@ pub struct LogPosition {
 }
 
 impl FromStr for LogPosition {
-    type Err = DbError;
+    type Err = BackendError;
 
     fn from_str(text: &str) -> DbResult<Self> {
         let parse = || {
@@ -86,7 +86,7 @@ impl FromStr for LogPosition {
             let lsn = lsn.parse().ok()?;
             Some(Self { timeline, lsn })
         };
-        parse().ok_or(DbError::Invalid("a position of the log is invalid"))
+        parse().ok_or_else(|| BackendError::new("a position of the log is invalid"))
     }
 }
 
@@ -310,13 +310,13 @@ impl Replica {
     async fn check(&self) -> BoardResult<()> {
         let Ok(database) = timeout(CHECK_TIMEOUT, identify(&self.pool)).await else {
             self.pool.retain(|_, _| false);
-            return Err(DbError::Invalid("the replica does not respond").into());
+            return Err(BackendError::new("the replica does not respond").into());
         };
         let (identifier, is_in_recovery) = database?;
         if identifier != self.identifier || !is_in_recovery {
             let reason =
                 "the server is not a replica of the database, or the URL names another database";
-            return Err(DbError::Invalid(reason).into());
+            return Err(BackendError::new(reason).into());
         }
         Ok(())
     }

@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::str::FromStr;
 
+use forum_api::host::BackendError;
 use forum_api::model::{Author, ContentState};
 use forum_api::store::{postgres, sqlite};
 use forum_api::token::TokenRecord;
 use rusqlite::types::FromSql;
 use tokio_postgres::types;
 
-use super::{DbError, DbResult};
+use super::DbResult;
 
 /// A row of either database.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ impl<'a> Row<'a> {
     /// Reads a list of numbers of Postgres.
     pub fn numbers(&self, name: &str) -> DbResult<Vec<i64>> {
         match self {
-            Self::Sqlite(..) => Err(DbError::Invalid("SQLite has no lists")),
+            Self::Sqlite(..) => Err(BackendError::new("SQLite has no lists")),
             Self::Postgres(row) => Ok(row.try_get(name)?),
         }
     }
@@ -87,7 +88,7 @@ impl<'a> Row<'a> {
     pub fn parsed<T: FromStr>(&self, name: &str) -> DbResult<Option<T>> {
         let parse = |text: &str| {
             text.parse()
-                .map_err(|_| DbError::Invalid("a text is invalid"))
+                .map_err(|_| BackendError::new("a text is invalid"))
         };
         self.text(name)?.map(parse).transpose()
     }
@@ -103,12 +104,12 @@ impl<'a> Row<'a> {
 
     pub fn count<T: TryFrom<i64>>(&self, name: &str) -> DbResult<T> {
         let count: i64 = self.value(name)?;
-        T::try_from(count).map_err(|_| DbError::Invalid("a count is out of range"))
+        T::try_from(count).map_err(|_| BackendError::new("a count is out of range"))
     }
 
     pub fn state(&self, name: &str) -> DbResult<ContentState> {
         self.maybe_state(name)?
-            .ok_or(DbError::Invalid("a state is null"))
+            .ok_or_else(|| BackendError::new("a state is null"))
     }
 
     pub fn maybe_state(&self, name: &str) -> DbResult<Option<ContentState>> {
@@ -133,7 +134,7 @@ fn state(text: &str) -> DbResult<ContentState> {
         ContentState::Deleted,
     ];
     let state = states.into_iter().find(|state| stored(*state) == text);
-    state.ok_or(DbError::Invalid("a state is unknown"))
+    state.ok_or_else(|| BackendError::new("a state is unknown"))
 }
 
 /// Returns the text that the database stores for a state.

@@ -1,5 +1,6 @@
 //! Stores messages: one text, and a copy of it for each party.
 
+use forum_api::host::BackendError;
 use forum_api::model::{Folder, Timestamp};
 
 use crate::board::db::{self, Transaction, bind, json};
@@ -36,7 +37,7 @@ pub async fn deliver(
         ":sender": (!is_receipt).then_some(message.sender),
     };
     let copy = tx.execute_all(&[COUNT, COPIES], parameters).await?;
-    copy.ok_or(db::DbError::Invalid("the copy has no id"))
+    copy.ok_or_else(|| BackendError::new("the copy has no id"))
 }
 
 const COUNT: &str = "

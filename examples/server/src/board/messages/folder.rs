@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendError, BoardError, BoardResult};
 use forum_api::model::{
     Author, Folder, List, Message, MessageFilter, MessageSummary, Page, PageKey, Timestamp,
 };
@@ -120,7 +120,7 @@ fn summary(row: &Row<'_>) -> db::DbResult<MessageSummary> {
 /// Parses a list of members.
 fn authors(list: &str) -> db::DbResult<Vec<Author>> {
     let members: Vec<(i64, String, Option<String>)> = serde_json::from_str(list)
-        .map_err(|_| db::DbError::Invalid("the recipients of a message are malformed"))?;
+        .map_err(|_| BackendError::new("the recipients of a message are malformed"))?;
     let authors = members.into_iter().map(|(id, username, avatar_url)| {
         let mut author = Author::new(id.into(), username);
         author.avatar_url = avatar_url;

@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendError, BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::actor::Actor;
-use crate::board::db::{Bound, DbError, DbResult, Row, Transaction, bind, stored};
+use crate::board::db::{Bound, DbResult, Row, Transaction, bind, stored};
 use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, Setting, SettingValues};
 use crate::board::texts::Texts;
 use crate::board::{locks, rules, search, subscriptions};
@@ -132,7 +132,7 @@ impl PostSlot {
 
     pub fn number(&self) -> DbResult<u64> {
         let number = u64::try_from(self.number);
-        number.map_err(|_| DbError::Invalid("a number is negative"))
+        number.map_err(|_| BackendError::new("a number is negative"))
     }
 }
 
