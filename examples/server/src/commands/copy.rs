@@ -1,20 +1,17 @@
 //! Command `copy`.
 
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
 use deadpool_postgres::Pool;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::store::sqlite::DatabasePath;
 use forum_api::webhook::{KeyId, KeyMismatchError};
-use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 
 use super::{check_no_log, refused};
 use crate::audit;
-use crate::board::copy::{self, CopiedBoard, CopiedTable, CopySettings, Progress, Step};
+use crate::board::copy::{self, CopiedBoard, CopiedTable, CopySettings, Progress};
 use crate::connect::{self, DatabaseUrl};
 use crate::database_lock::DatabaseLock;
 use crate::keys::{self, WebhookCipher};
@@ -24,9 +21,6 @@ use crate::output::{self, Output, Table};
 
 /// Suffix of the file of a SQLite target until the copy is complete.
 const PARTIAL: &str = ".copying";
-
-/// Interval at which the progress bar is drawn during a step without progress.
-const TICK: Duration = Duration::from_millis(200);
 
 /// Copies the board into an empty database of the other kind.
 #[derive(Debug, Args)]
@@ -59,7 +53,7 @@ impl CopyCommand {
             allow_online: self.online,
             entry: entry.with_details(format_args!("to {}", without_password(&self.target.to))),
         };
-        let progress = TerminalProgress::new();
+        let progress = Progress::begin("Reading the catalogs");
         let (copied, key) = match direction {
             Direction::ToPostgres(source, target) => {
                 let copied = copy::to_postgres(&source, &target, &settings, &progress).await?;
@@ -70,7 +64,7 @@ impl CopyCommand {
                     .await?
             }
         };
-        progress.0.finish_and_clear();
+        progress.finish();
         if !copied.was_offline {
             output::warn(
                 "the board was online: changes after the beginning of the copy are missing in the copy",
@@ -100,7 +94,7 @@ impl CopyCommand {
         source: &Pool,
         target: &Path,
         settings: &CopySettings,
-        progress: &TerminalProgress,
+        progress: &Progress,
         key: Option<WebhookKey>,
     ) -> BoardResult<(CopiedBoard, Option<String>)> {
         let shown = target.display();
@@ -232,49 +226,5 @@ impl WebhookKey {
                  --secret-key-file."
             )
         }
-    }
-}
-
-/// Template of the progress of a step that counts its rows.
-const ROWS: &str = "{msg:9} {bar:40} {human_pos} of {human_len} rows, {rate} rows/s, {eta} left";
-
-/// Template of the progress of another step.
-const WITHOUT_ROWS: &str = "{msg}: {elapsed}";
-
-fn style(template: &str) -> ProgressStyle {
-    let style =
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    style.with_key("rate", |state: &ProgressState, text: &mut dyn Write| {
-        write!(text, "{}", HumanCount(state.per_sec() as u64)).ok();
-    })
-}
-
-/// Progress bar on a terminal.
-struct TerminalProgress(ProgressBar);
-
-impl TerminalProgress {
-    fn new() -> Self {
-        let bar = ProgressBar::new(0).with_style(style(WITHOUT_ROWS));
-        bar.set_message("Reading the catalogs");
-        bar.enable_steady_tick(TICK);
-        Self(bar)
-    }
-}
-
-impl Progress for TerminalProgress {
-    fn begin(&self, step: Step, rows: u64) {
-        let (message, template) = match step {
-            Step::Copying => ("Copying", ROWS),
-            Step::Indexing => ("Building the indexes", WITHOUT_ROWS),
-            Step::Comparing => ("Comparing", ROWS),
-        };
-        self.0.reset();
-        self.0.set_length(rows);
-        self.0.set_message(message);
-        self.0.set_style(style(template));
-    }
-
-    fn advance(&self, rows: u64) {
-        self.0.inc(rows);
     }
 }

@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, spawn_blocking};
 
 use crate::board::db::DbResult;
-pub use progress::{Progress, Step};
+pub use progress::Progress;
 pub use row::Checksum;
 use tables::Table;
 
@@ -68,7 +68,7 @@ pub async fn to_postgres(
     source: &Path,
     target: &Pool,
     settings: &CopySettings,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> BoardResult<CopiedBoard> {
     let path = source.to_owned();
     let opened = blocking(move || sqlite::open_source(&path)).await;
@@ -87,7 +87,7 @@ pub async fn to_postgres(
     let rows = sqlite::count(&source, &tables).during(SOURCE)?;
     let indexes = postgres::drop_indexes(&tx).await.during(TARGET)?;
 
-    progress.begin(Step::Copying, rows);
+    progress.begin_step("Copying", Some(rows));
     let mut copied = Vec::with_capacity(tables.len());
     for table in &tables {
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES);
@@ -110,11 +110,11 @@ pub async fn to_postgres(
         copied.push(checksum);
     }
 
-    progress.begin(Step::Indexing, rows);
+    progress.begin_step("Building the indexes", None);
     let built = postgres::build_indexes(&tx, &indexes).await;
     built.during(INDEXES)?;
 
-    progress.begin(Step::Comparing, rows);
+    progress.begin_step("Comparing", Some(rows));
     let mut compared = Vec::with_capacity(tables.len());
     for (table, expected) in tables.into_iter().zip(copied) {
         let found = postgres::checksum(&tx, &table, progress)
@@ -139,7 +139,7 @@ pub async fn to_sqlite(
     source: &Pool,
     target: &Path,
     settings: &CopySettings,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> BoardResult<CopiedBoard> {
     let mut client = source.get().await.during(SOURCE)?;
     let begun = postgres::begin_source(&mut client).await;
@@ -153,7 +153,7 @@ pub async fn to_sqlite(
     let tables = tables::pair(names, columns)?;
     let rows = postgres::count(&tx, &tables).await.during(SOURCE)?;
 
-    progress.begin(Step::Copying, rows);
+    progress.begin_step("Copying", Some(rows));
     let mut copied = Vec::with_capacity(tables.len());
     for table in &tables {
         let last_id = postgres::last_id(&tx, table).await.during(copying(table))?;
@@ -169,11 +169,11 @@ pub async fn to_sqlite(
         copied.push(read.during(copying(table))?);
     }
 
-    progress.begin(Step::Indexing, rows);
+    progress.begin_step("Building the indexes", None);
     let built = blocking(move || sqlite::build_indexes(&target, &indexes).map(|()| target)).await;
     target = built.during(INDEXES)?;
 
-    progress.begin(Step::Comparing, rows);
+    progress.begin_step("Comparing", Some(rows));
     let mut compared = Vec::with_capacity(tables.len());
     for (table, expected) in tables.into_iter().zip(copied) {
         let read = blocking({

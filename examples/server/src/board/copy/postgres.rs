@@ -207,7 +207,7 @@ pub async fn read_batches(
     tx: &Transaction<'_>,
     table: &Table,
     sender: mpsc::Sender<Vec<Row>>,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> DbResult<Checksum> {
     let mut rows = pin!(rows(tx, table).await?);
     let mut batches = Batches::default();
@@ -228,7 +228,7 @@ pub async fn read_batches(
 pub async fn checksum(
     tx: &Transaction<'_>,
     table: &Table,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> DbResult<Checksum> {
     let mut rows = pin!(rows(tx, table).await?);
     let mut checksum = Checksum::default();
@@ -244,7 +244,7 @@ pub async fn write(
     tx: &Transaction<'_>,
     table: &Table,
     mut batches: mpsc::Receiver<Vec<Row>>,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> DbResult<()> {
     let name = table.quoted_name();
     let columns = table.column_list();
