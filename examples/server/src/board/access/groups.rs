@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use forum_api::host::{self, BoardError};
+use forum_api::host::{BoardError, BoardResult};
 
 /// A group of the board. All callers are in [`Guests`](Self::Guests), so members may read what guests may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Groups {
     }
 
     /// Parses a set of at least one group.
-    pub fn named(text: &str) -> host::BoardResult<Self> {
+    pub fn named(text: &str) -> BoardResult<Self> {
         let groups: Self = text.parse()?;
         let none = || BoardError::validation("groups", "expected at least one group");
         (groups != Self::default())
@@ -97,38 +97,22 @@ impl fmt::Display for Groups {
     }
 }
 
-/// Error of a name that no group has.
-#[derive(Debug)]
-pub struct UnknownGroupError(String);
-
-impl fmt::Display for UnknownGroupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = Group::ALL.map(Group::name).join(", ");
-        write!(f, "unknown group {:?}; expected one of {all}", self.0)
-    }
-}
-
-impl std::error::Error for UnknownGroupError {}
-
-impl From<UnknownGroupError> for BoardError {
-    fn from(unknown: UnknownGroupError) -> Self {
-        Self::validation("groups", unknown.to_string())
-    }
-}
-
 impl FromStr for Groups {
-    type Err = UnknownGroupError;
+    type Err = BoardError;
 
-    fn from_str(text: &str) -> Result<Self, UnknownGroupError> {
+    fn from_str(text: &str) -> BoardResult<Self> {
         let mut names = text
             .split(',')
             .map(str::trim)
             .filter(|name| !name.is_empty());
         names.try_fold(Self::default(), |groups, name| {
+            let unknown = || {
+                let all = Group::ALL.map(Group::name).join(", ");
+                let reason = format!("unknown group {name:?}; expected one of {all}");
+                BoardError::validation("groups", reason)
+            };
             let group = Group::ALL.into_iter().find(|group| group.name() == name);
-            group
-                .map(|group| groups.with(group))
-                .ok_or_else(|| UnknownGroupError(name.into()))
+            Ok(groups.with(group.ok_or_else(unknown)?))
         })
     }
 }
