@@ -89,42 +89,31 @@ pub async fn load(connection: &Connection<'_>, actor: &Actor, thread: i64) -> Bo
     thread?.ok_or(BoardError::PathNotFound)
 }
 
-/// Rows that a new thread depends on.
-struct StartContext {
-    forum_title: String,
-    author: Option<Author>,
-    settings: SettingValues,
-    times: PostTimes,
-}
-
-impl StartContext {
-    async fn load(
-        tx: &Transaction<'_>,
-        forum: i64,
-        member: Option<i64>,
-        now: Timestamp,
-    ) -> BoardResult<Self> {
-        static QUERY: LazyLock<String> = LazyLock::new(|| {
-            format!(
-                "SELECT {}, {}, times.*
-                FROM forum LEFT JOIN member AS actor ON actor.id = :member CROSS JOIN ({TIMES}) AS times
-                WHERE forum.id = :forum",
-                EventScope::COLUMNS,
-                SettingValues::COLUMN,
-            )
-        });
-        let times = TimesParams::new(member, &POSTS_PER_HOUR, now);
-        tx.first(&QUERY, &times.with(bind! { ":forum": forum }), |row| {
-            Ok(Self {
-                forum_title: row.value("forum_title")?,
-                author: row.author(["actor_id", "actor_name", "actor_avatar"])?,
-                settings: SettingValues::read(row)?,
-                times: PostTimes::read(row)?,
-            })
-        })
-        .await?
-        .ok_or(BoardError::PathNotFound)
-    }
+/// Loads the title of the forum, the author of a new thread, the settings and the times.
+async fn load_for_start(
+    tx: &Transaction<'_>,
+    forum: i64,
+    member: Option<i64>,
+    now: Timestamp,
+) -> BoardResult<(String, Option<Author>, SettingValues, PostTimes)> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT {}, {}, times.*
+            FROM forum LEFT JOIN member AS actor ON actor.id = :member CROSS JOIN ({TIMES}) AS times
+            WHERE forum.id = :forum",
+            EventScope::COLUMNS,
+            SettingValues::COLUMN,
+        )
+    });
+    let times = TimesParams::new(member, &POSTS_PER_HOUR, now);
+    tx.first(&QUERY, &times.with(bind! { ":forum": forum }), |row| {
+        let forum_title = row.value("forum_title")?;
+        let author = row.author(["actor_id", "actor_name", "actor_avatar"])?;
+        let settings = SettingValues::read(row)?;
+        Ok((forum_title, author, settings, PostTimes::read(row)?))
+    })
+    .await?
+    .ok_or(BoardError::PathNotFound)
 }
 
 /// Starts a thread, with its poll.
@@ -136,15 +125,15 @@ pub async fn start(
 ) -> BoardResult<Thread> {
     let access = actor.access(forum);
     rules::check_start(access, texts)?;
-    let context = StartContext::load(tx, forum, actor.member, events.now).await?;
-    let settings = &context.settings;
+    let (forum_title, author, settings, times) =
+        load_for_start(tx, forum, actor.member, events.now).await?;
     let title = rules::check_title(&new.title, settings.of(&TITLE_MAX), texts)?;
     rules::check_body(&new.body, settings.of(&BODY_MAX), texts)?;
     let poll = match &new.poll {
-        Some(poll) => Some(polls::draft(settings, poll, events.now, texts)?),
+        Some(poll) => Some(polls::draft(&settings, poll, events.now, texts)?),
         None => None,
     };
-    context.times.check(actor, settings, events.now, texts)?;
+    times.check(actor, &settings, events.now, texts)?;
     let first = PostInsert {
         author: actor.member,
         body: &new.body,
@@ -160,7 +149,7 @@ pub async fn start(
         Some(poll) => Some(polls::add(tx, slot.thread, poll).await?),
         None => None,
     };
-    let post = posts::new_post(&slot, context.author.clone(), first)?;
+    let post = posts::new_post(&slot, author.clone(), first)?;
     let mut thread = Thread::new(
         slot.thread.into(),
         forum.into(),
@@ -169,7 +158,7 @@ pub async fn start(
         slot.post.into(),
         post.created_at,
     );
-    thread.author = context.author.clone();
+    thread.author = author.clone();
     thread.last_post = Some(LastPost::from(&post));
     thread.poll_id = poll.map(PollId::from);
     let started = thread_for(thread.clone(), actor);
@@ -177,8 +166,8 @@ pub async fn start(
         events.now = post.created_at;
         let scope = EventScope {
             thread,
-            forum_title: context.forum_title,
-            actor: context.author,
+            forum_title,
+            actor: author,
             post: Some(PublicPost::new(post, None)),
         };
         scope.record(events, STARTED)?;

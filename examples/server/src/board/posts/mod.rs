@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    Author, ContentState, ForumId, List, NewPost, Page, PageKey, PageLimit, Post, PostFilter,
-    PostId, PostUpdate, Thread, Timestamp, UserId,
+    Author, ContentState, ForumId, List, NewPost, Page, PageKey, Post, PostFilter, PostId,
+    PostUpdate, Thread, Timestamp, UserId,
 };
 
 use crate::board::access::actor::Actor;
@@ -100,7 +100,16 @@ pub async fn list(
         ":source": list.filter.body.has_source(), ":html": list.filter.body.has_html(),
         ":rows": list.limit.plus_one(), ":edit_window": EDIT_WINDOW.key,
     };
-    let mut page = PageReader::new(actor, list, now);
+    let mut page = PageReader {
+        actor,
+        list,
+        now,
+        view: None,
+        sees_from: false,
+        posts: Vec::with_capacity(list.limit.get()),
+        size: 0,
+        has_more: false,
+    };
     connection
         .each_row(connection.on(&PAGE), &visibility.with(parameters), |row| {
             page.read(row)
@@ -112,9 +121,7 @@ pub async fn list(
 /// A page of posts whose rows are being read.
 struct PageReader<'a> {
     actor: &'a Actor,
-    limit: PageLimit,
-    /// Size of the texts of a page in bytes after which the page ends.
-    max_bytes: usize,
+    list: &'a List<PostFilter>,
     now: Timestamp,
     /// The thread; `None` before the first row.
     view: Option<PostView>,
@@ -126,23 +133,9 @@ struct PageReader<'a> {
     has_more: bool,
 }
 
-impl<'a> PageReader<'a> {
-    fn new(actor: &'a Actor, list: &List<PostFilter>, now: Timestamp) -> Self {
-        Self {
-            actor,
-            limit: list.limit,
-            max_bytes: list.max_bytes,
-            now,
-            view: None,
-            sees_from: false,
-            posts: Vec::with_capacity(list.limit.get()),
-            size: 0,
-            has_more: false,
-        }
-    }
-
+impl PageReader<'_> {
     fn read(&mut self, row: &Row<'_>) -> db::DbResult<ControlFlow<()>> {
-        if self.posts.len() == self.limit.get() || self.size > self.max_bytes {
+        if self.posts.len() == self.list.limit.get() || self.size > self.list.max_bytes {
             self.has_more = true;
             return Ok(Break(()));
         }
@@ -277,51 +270,38 @@ impl PostView {
 /// An id that no post has, because ids begin at 1.
 const NO_POST: i64 = 0;
 
-/// Rows that a reply depends on, read under the locks.
-#[derive(Debug)]
-struct ReplyContext {
-    settings: SettingValues,
-    scope: EventScope,
-    slot: PostSlot,
-    times: PostTimes,
-}
-
-impl ReplyContext {
-    /// Loads the thread, the place of the reply, the settings and the times.
-    async fn load(
-        tx: &Transaction<'_>,
-        thread: i64,
-        member: Option<i64>,
-        now: Timestamp,
-    ) -> BoardResult<Self> {
-        static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
-            PostSlot::POST_ID.map(|post_id| {
-                format!(
-                    "SELECT {}, {}, {post_id}, {}, {}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
-                    WHERE thread.id = :thread",
-                    thread_row::COLUMNS,
-                    EventScope::COLUMNS,
-                    PostSlot::COLUMNS,
-                    SettingValues::COLUMN,
-                    thread_row::JOINS,
-                    EventScope::JOINS,
-                )
-            })
-        });
-        let times = TimesParams::new(member, &POSTS_PER_HOUR, now);
-        let parameters = times.with(bind! { ":thread": thread, ":actor": member });
-        locks::forum_of_conflict(tx, None, Some(thread)).await?;
-        tx.first(tx.on(&QUERIES), &parameters, |row| {
-            Ok(Self {
-                scope: EventScope::read(row)?,
-                slot: PostSlot::read(row)?,
-                settings: SettingValues::read(row)?,
-                times: PostTimes::read(row)?,
-            })
+/// Loads the thread, the place of the reply, the settings and the times under the locks.
+async fn load_for_reply(
+    tx: &Transaction<'_>,
+    thread: i64,
+    member: Option<i64>,
+    now: Timestamp,
+) -> BoardResult<(EventScope, PostSlot, SettingValues, PostTimes)> {
+    static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
+        PostSlot::POST_ID.map(|post_id| {
+            format!(
+                "SELECT {}, {}, {post_id}, {}, {}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
+                WHERE thread.id = :thread",
+                thread_row::COLUMNS,
+                EventScope::COLUMNS,
+                PostSlot::COLUMNS,
+                SettingValues::COLUMN,
+                thread_row::JOINS,
+                EventScope::JOINS,
+            )
         })
-        .await?
-        .ok_or(BoardError::PathNotFound)
-    }
+    });
+    let times = TimesParams::new(member, &POSTS_PER_HOUR, now);
+    let parameters = times.with(bind! { ":thread": thread, ":actor": member });
+    locks::forum_of_conflict(tx, None, Some(thread)).await?;
+    tx.first(tx.on(&QUERIES), &parameters, |row| {
+        let scope = EventScope::read(row)?;
+        let slot = PostSlot::read(row)?;
+        let settings = SettingValues::read(row)?;
+        Ok((scope, slot, settings, PostTimes::read(row)?))
+    })
+    .await?
+    .ok_or(BoardError::PathNotFound)
 }
 
 /// Writes a reply. It is later than all posts of its thread, even if a clock was ahead.
@@ -332,12 +312,7 @@ pub async fn reply(
     html: BodyHtml,
 ) -> BoardResult<InForum<Post>> {
     let now = events.now;
-    let ReplyContext {
-        settings,
-        mut scope,
-        slot,
-        times,
-    } = ReplyContext::load(tx, thread, actor.member, now).await?;
+    let (mut scope, slot, settings, times) = load_for_reply(tx, thread, actor.member, now).await?;
     let thread = &scope.thread;
     let view = PostView::of(thread, actor, settings.of(&EDIT_WINDOW), now)?;
     let author = thread.author.as_ref().map(|author| &author.user_id);
@@ -453,7 +428,7 @@ impl ChangedPost {
             .filter(|found| found.item.is_visible_to(actor))
             .ok_or(BoardError::PathNotFound)?;
         let window = found.settings.of(&EDIT_WINDOW);
-        let access = actor.access(found.item.at.forum);
+        let access = actor.access(found.item.forum);
         let facts = found.item.facts(actor.member);
         match edit_rules::check(access, facts, change, window, now) {
             Some((refusal, text)) => Err(refusal(text(texts).into())),
@@ -476,7 +451,7 @@ pub async fn edit(
         settings,
         oldest_edit,
     } = ChangedPost::load(tx, actor, at, PostChange::Edit, events.now, texts).await?;
-    let forum = ForumId::from(item.at.forum);
+    let forum = ForumId::from(item.forum);
     let window = settings.of(&EDIT_WINDOW);
     rules::check_version(edit.expected_version, item.version, texts)?;
     if edit.title.is_some() && !item.first {
@@ -511,7 +486,7 @@ pub async fn edit(
     let title_words = title.map(search::fold_words);
     let mut changes = vec![EDIT];
     let of_post = bind! {
-        ":post": item.at.post, ":state": stored(state), ":body": body,
+        ":post": item.post, ":state": stored(state), ":body": body,
         ":html": html, ":words": body_words,
         ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };
@@ -519,12 +494,12 @@ pub async fn edit(
     if title.is_some() || item.first && state != item.state {
         changes.push(EDIT_THREAD);
         parameters.extend_from_slice(bind! {
-            ":thread": item.at.thread, ":title": title, ":title_words": title_words,
+            ":thread": item.thread, ":title": title, ":title_words": title_words,
         });
     }
     edit_limit::check(actor, oldest_edit, &settings, events.now, texts)?;
     edit_limit::run_counted(tx, actor, events.now, changes, parameters).await?;
-    item.count_state(tx, state, actor.access(item.at.forum).counts)
+    item.count_state(tx, state, actor.access(item.forum).counts)
         .await?;
     if let Some(title) = title {
         scope.thread.title = title.into();
@@ -565,6 +540,6 @@ const EDIT_THREAD: &str = "
 pub async fn delete((tx, events, actor, texts): Command<'_>, at: (i64, i64)) -> BoardResult<()> {
     let ChangedPost { mut item, .. } =
         ChangedPost::load(tx, actor, at, PostChange::Delete, events.now, texts).await?;
-    let on_profiles = actor.access(item.at.forum).counts;
+    let on_profiles = actor.access(item.forum).counts;
     item.delete(tx, events, on_profiles).await
 }

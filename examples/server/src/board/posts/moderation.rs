@@ -119,7 +119,7 @@ async fn delete_locked(
     if item.state == ContentState::Deleted {
         return Ok(false);
     }
-    item.delete(tx, events, rules.counts(item.at.forum)).await?;
+    item.delete(tx, events, rules.counts(item.forum)).await?;
     Ok(true)
 }
 
@@ -131,12 +131,12 @@ async fn lock_and_load(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> 
 }
 
 async fn set_state(tx: &Transaction<'_>, item: &mut PostRow, to: ContentState) -> DbResult<()> {
-    let on_profiles = BoardRules::load(tx).await?.counts(item.at.forum);
+    let on_profiles = BoardRules::load(tx).await?.counts(item.forum);
     item.set_state(tx, to, on_profiles).await
 }
 
 fn check_state(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {
-    let conflict = || BoardError::conflict(format!("post {} is not {name}", item.at.post));
+    let conflict = || BoardError::conflict(format!("post {} is not {name}", item.post));
     (item.state == state).then_some(()).ok_or_else(conflict)
 }
 
@@ -144,19 +144,6 @@ fn check_state(item: &PostRow, state: ContentState, name: &str) -> BoardResult<(
 pub enum ThreadFlag {
     Locked,
     Pinned,
-}
-
-impl ThreadFlag {
-    const fn update(self) -> &'static str {
-        match self {
-            Self::Locked => {
-                "UPDATE thread SET locked = ?2, version = version + 1 WHERE id = ?1 AND locked <> ?2"
-            }
-            Self::Pinned => {
-                "UPDATE thread SET pinned = ?2, version = version + 1 WHERE id = ?1 AND pinned <> ?2"
-            }
-        }
-    }
 }
 
 /// Sets or removes a flag of a thread. Its version changes with the flag. Returns `false` if the flag is set or removed
@@ -167,7 +154,15 @@ pub async fn set_flag(
     flag: ThreadFlag,
     on: bool,
 ) -> BoardResult<bool> {
-    let changed = tx.execute(flag.update(), bind![thread, on]).await? > 0;
+    let update = match flag {
+        ThreadFlag::Locked => {
+            "UPDATE thread SET locked = ?2, version = version + 1 WHERE id = ?1 AND locked <> ?2"
+        }
+        ThreadFlag::Pinned => {
+            "UPDATE thread SET pinned = ?2, version = version + 1 WHERE id = ?1 AND pinned <> ?2"
+        }
+    };
+    let changed = tx.execute(update, bind![thread, on]).await? > 0;
     let exists = changed
         || tx
             .any("SELECT 1 FROM thread WHERE id = ?1", bind![thread])

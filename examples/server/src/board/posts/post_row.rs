@@ -14,15 +14,10 @@ use crate::board::edit_rules::PostFacts;
 use crate::board::events::EventRecorder;
 
 #[derive(Clone, Copy, Debug)]
-pub struct PostLocation {
+pub struct PostRow {
     pub forum: i64,
     pub thread: i64,
     pub post: i64,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct PostRow {
-    pub at: PostLocation,
     /// `true` for the first post of a thread. A thread has the state of its first post.
     pub first: bool,
     pub state: ContentState,
@@ -59,11 +54,9 @@ impl PostRow {
 
     pub fn read(row: &Row<'_>) -> DbResult<Self> {
         Ok(Self {
-            at: PostLocation {
-                forum: row.value("forum_id")?,
-                thread: row.value("thread_id")?,
-                post: row.value("post_id")?,
-            },
+            forum: row.value("forum_id")?,
+            thread: row.value("thread_id")?,
+            post: row.value("post_id")?,
             first: row.value("is_first")?,
             state: row.state("post_state")?,
             state_before: row.maybe_state("state_before")?,
@@ -80,7 +73,7 @@ impl PostRow {
 
     /// Returns whether `actor` sees the post.
     pub fn is_visible_to(&self, actor: &Actor) -> bool {
-        let access = actor.access(self.at.forum);
+        let access = actor.access(self.forum);
         let is_own = |author: Option<i64>| author.is_some() && author == actor.member;
         is_visible(access, self.thread_state, is_own(self.thread_author))
             && is_visible(access, self.state, is_own(self.author))
@@ -117,16 +110,16 @@ impl PostRow {
             (STARTED, REPLIED)
         };
         self.record(tx, events, recorded).await?;
-        let thread = self.first.then_some(self.at.thread);
-        let parameters = bind! { ":post": self.at.post, ":thread": thread };
+        let thread = self.first.then_some(self.thread);
+        let parameters = bind! { ":post": self.post, ":thread": thread };
         let mut published: Vec<i64> = tx.all(PUBLISH, parameters, |row| row.value("id")).await?;
         if !events.has_endpoints {
             return Ok(());
         }
-        published.retain(|post| *post != self.at.post);
+        published.retain(|post| *post != self.post);
         published.sort_unstable();
         for post in published {
-            let scope = EventScope::load(tx, self.at.thread, Some(post), events.actor).await?;
+            let scope = EventScope::load(tx, self.thread, Some(post), events.actor).await?;
             scope.record(events, REPLIED)?;
         }
         Ok(())
@@ -143,7 +136,7 @@ impl PostRow {
             return Ok(());
         }
         let kinds = if self.first { thread } else { reply };
-        let scope = EventScope::load(tx, self.at.thread, Some(self.at.post), events.actor).await?;
+        let scope = EventScope::load(tx, self.thread, Some(self.post), events.actor).await?;
         scope.record(events, kinds)
     }
 
@@ -161,8 +154,7 @@ impl PostRow {
             WHERE id = :post";
         let thread = "
             UPDATE thread SET state = :to, version = version + 1 WHERE id = :thread AND first_post_id = :post";
-        let parameters =
-            bind! { ":post": self.at.post, ":thread": self.at.thread, ":to": stored(to) };
+        let parameters = bind! { ":post": self.post, ":thread": self.thread, ":to": stored(to) };
         tx.execute_all(&[post, thread], parameters).await?;
         self.count_state(tx, to, on_profiles).await
     }
@@ -201,8 +193,8 @@ impl PostRow {
             return Ok(());
         }
         let counted = CounterDelta {
-            forum: self.at.forum,
-            thread: self.at.thread,
+            forum: self.forum,
+            thread: self.thread,
             author: self.author,
             by,
             on_profiles,

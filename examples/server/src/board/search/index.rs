@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-use crate::board::db::{self, Connection, Driver, Transaction, bind};
+use crate::board::db::{self, Driver, Transaction, bind};
 
 /// A word of a text.
 #[derive(Debug)]
@@ -158,7 +158,8 @@ pub async fn index_in_bulk(
     tx: &Transaction<'_>,
     write: impl Future<Output = BoardResult<()>> + Send,
 ) -> BoardResult<()> {
-    let last = last_post(tx).await?;
+    let find_last = "SELECT coalesce(max(id), 0) AS last FROM post";
+    let last: i64 = tx.one(find_last, &[], |row| row.value("last")).await?;
     set_index_triggers(tx, false).await?;
     let written = write.await;
     let restored = set_index_triggers(tx, true).await;
@@ -190,11 +191,6 @@ async fn set_index_triggers(tx: &Transaction<'_>, enabled: bool) -> db::DbResult
 pub async fn update_statistics(tx: &Transaction<'_>) -> db::DbResult<()> {
     let update = "SELECT gin_clean_pending_list('post_text_by_word'); ANALYZE";
     tx.execute_batch(tx.dialect("", update)).await
-}
-
-async fn last_post(connection: &Connection<'_>) -> db::DbResult<i64> {
-    let find = "SELECT coalesce(max(id), 0) AS last FROM post";
-    connection.one(find, &[], |row| row.value("last")).await
 }
 
 #[cfg(test)]
