@@ -103,7 +103,7 @@ async fn members(fixture: &BenchFixture) -> Vec<UserId> {
         .write(move |tx, events| {
             Box::pin(async move {
                 for (key, value) in [("post.interval_seconds", "0"), ("post.per_hour", "1000000")] {
-                    settings::named(key).unwrap().set(tx, value).await?;
+                    settings::find(key).unwrap().set(tx, value).await?;
                 }
                 let mut writers = Vec::new();
                 for number in 0..WRITERS {

@@ -31,7 +31,7 @@ pub enum DatabaseUrl {
 ///
 /// # Errors
 /// If the database has no board, or its schema is newer than the program.
-pub async fn migrated(
+pub async fn open_migrated(
     url: &str,
     options: &DatabaseOptions,
 ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
@@ -45,8 +45,8 @@ pub async fn migrated(
 ///
 /// # Errors
 /// If the database has no board, or its schema is not that of the program.
-pub async fn current(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
-    let (database, board) = unmigrated(url).await?;
+pub async fn open_current(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
+    let (database, board) = open_unmigrated(url).await?;
     must_be_current(&database, &board).await?;
     Ok((database, board))
 }
@@ -55,7 +55,7 @@ pub async fn current(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard)> 
 ///
 /// # Errors
 /// If the database has no board.
-pub async fn unmigrated(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
+pub async fn open_unmigrated(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
     let parsed = DatabaseUrl::of_board(url, &DatabaseOptions::COMMAND).await?;
     let database = parsed.open_unmigrated()?;
     Ok((database.clone(), board(database, Language::English)))
@@ -66,7 +66,7 @@ pub async fn unmigrated(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard
 /// # Errors
 /// If the database has no board, or its schema is newer than the program, or a migration fails.
 pub async fn migrate(url: &str) -> BoardResult<Vec<String>> {
-    let (database, board) = unmigrated(url).await?;
+    let (database, board) = open_unmigrated(url).await?;
     let mut applied = board.pending_migrations().await?;
     database.migrate_library().await?;
     board.migrate().await?;
@@ -115,7 +115,7 @@ impl DatabaseUrl {
                 Ok(Self::Sqlite(file, settings()))
             }
             Some(("postgres" | "postgresql", _)) => {
-                let url = named(url, options.is_node);
+                let url = with_application_name(url, options.is_node);
                 let pool = postgres::connect(&url, options.postgres_connections)?;
                 Ok(Self::Postgres(pool))
             }
@@ -253,7 +253,7 @@ impl DatabaseUrl {
 }
 
 /// Adds the name that Postgres shows for the connections to its URL, unless the URL has one.
-fn named(url: &str, is_node: bool) -> String {
+fn with_application_name(url: &str, is_node: bool) -> String {
     if url.contains("application_name=") {
         return url.into();
     }

@@ -201,7 +201,7 @@ impl Server {
         let router = self.router.build();
         let requests = connections::serve(self.listener, router, self.limits, shutdown);
         let deliveries = async {
-            shutdown.clone().requested().await;
+            shutdown.clone().wait_for_stop().await;
             if let Some(worker) = self.worker {
                 webhooks::stop(&worker, shutdown).await;
             }

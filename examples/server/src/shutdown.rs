@@ -11,7 +11,7 @@ use tokio::time::timeout;
 enum Phase {
     Running,
     /// A signal arrived, and the drain delay has not ended.
-    Draining,
+    Delayed,
     Stopping,
 }
 
@@ -35,7 +35,7 @@ impl Shutdown {
         tokio::spawn(async move {
             let signal = next(&mut terminate, &mut interrupt).await;
             tracing::info!(signal, "stopping");
-            sender.send_replace(Phase::Draining);
+            sender.send_replace(Phase::Delayed);
             // The delay ends early at the second signal.
             let _ = timeout(drain_delay, next(&mut terminate, &mut interrupt)).await;
             sender.send_replace(Phase::Stopping);
@@ -47,12 +47,12 @@ impl Shutdown {
     }
 
     /// Returns whether the process was asked to stop. It may still accept connections.
-    pub fn is_draining(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         *self.phase.borrow() != Phase::Running
     }
 
     /// Waits for the end of the drain delay.
-    pub async fn requested(mut self) {
+    pub async fn wait_for_stop(mut self) {
         // An error means that the sender was dropped, which happens only after the last phase.
         let _ = self.phase.wait_for(|phase| *phase == Phase::Stopping).await;
     }

@@ -118,7 +118,7 @@ impl ReferenceBoard {
                 Box::pin(async move { Ok(sessions::record_use(tx, &session, now).await?) })
             });
             if let Err(error) = recorded.await {
-                tracing::error!(?error, "failed to record the use of a session");
+                tracing::error!(%error, "failed to record the use of a session");
             }
         }
         Ok(Some(account))
@@ -181,7 +181,7 @@ impl ReferenceBoard {
 
 /// The access that the library needs, with the actor for the board's own commands.
 fn access(actor: Actor, now: Timestamp) -> Access {
-    let forums = VisibleForums::from_ids(actor.sees().map(ForumId::from));
+    let forums = VisibleForums::from_ids(actor.visible_forums().map(ForumId::from));
     let locked_out = actor.offline && !actor.groups.contains(Group::Administrators);
     let offline_for = actor
         .offline_until

@@ -1,4 +1,4 @@
-//! The methods of the board that the API calls. Each method reads, or runs one transaction.
+//! The methods of the board that the API calls. A method reads, and changes the board in at most one transaction.
 
 use std::sync::Arc;
 

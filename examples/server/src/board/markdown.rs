@@ -58,22 +58,22 @@ impl BodyHtml {
 /// Renders safe HTML. A source whose HTML would be too long (a thousand nested quotes) is rendered as a code block, and
 /// tables with too many cells are rendered as text.
 pub fn render_blocking(source: &str) -> String {
-    let html = rendered(source);
+    let html = render_source(source);
     if html.len() <= MAX_LENGTH_FACTOR * source.len() + MIN_LENGTH_LIMIT {
         return html;
     }
     let lines = source.lines().map(|line| format!("    {line}\n"));
-    rendered(&lines.collect::<String>())
+    render_source(&lines.collect::<String>())
 }
 
-fn rendered(source: &str) -> String {
+fn render_source(source: &str) -> String {
     let mut html = String::new();
-    let source = delimited(source);
+    let source = delimit_addresses(source);
     match &source {
         Cow::Borrowed(source) => html::push_html(&mut html, safe(events(source))),
         Cow::Owned(source) => {
-            html::push_html(&mut html, linked(safe(events(source))));
-            html = restored(&html);
+            html::push_html(&mut html, link_addresses(safe(events(source))));
+            html = restore(&html);
         }
     }
     // Content security policies can forbid styles. `<` is escaped in texts.
@@ -125,17 +125,17 @@ fn safe<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Eve
                 classes,
                 attrs,
             }) => Event::Start(Tag::Heading {
-                level: lowered(level),
+                level: lower(level),
                 id,
                 classes,
                 attrs,
             }),
-            Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lowered(level))),
+            Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lower(level))),
             event => event,
         })
 }
 
-const fn lowered(level: HeadingLevel) -> HeadingLevel {
+const fn lower(level: HeadingLevel) -> HeadingLevel {
     match level {
         HeadingLevel::H1 => HeadingLevel::H3,
         HeadingLevel::H2 => HeadingLevel::H4,
@@ -169,7 +169,7 @@ const REPLACEMENTS: [(char, char); 5] = [
 
 /// Delimits the bare addresses of a source and replaces the marks in them, so that the parser finds no markup in them.
 /// Addresses in links, images and code do not change.
-fn delimited(source: &str) -> Cow<'_, str> {
+fn delimit_addresses(source: &str) -> Cow<'_, str> {
     let is_reserved = |letter| (BEGIN..='\u{fdef}').contains(&letter);
     if source.contains(is_reserved) || next_address(source, 0..source.len()).is_none() {
         return source.into();
@@ -218,7 +218,7 @@ fn push_without_marks(text: &mut String, address: &str) {
 }
 
 /// Removes the delimiters of addresses, and restores their marks.
-fn restored(text: &str) -> String {
+fn restore(text: &str) -> String {
     let letters = text.chars().filter(|letter| ![BEGIN, END].contains(letter));
     let restored = letters.map(|letter| {
         let mark = REPLACEMENTS
@@ -231,7 +231,7 @@ fn restored(text: &str) -> String {
 
 /// Turns delimited addresses into links, except in links and images: those can surround a delimited address that contained
 /// a link.
-fn linked<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
+fn link_addresses<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
     let mut unlinked = 0;
     events.flat_map(move |event| {
         match &event {
@@ -251,7 +251,7 @@ fn links<'a>(text: &str) -> Vec<Event<'a>> {
     let mut events = vec![Event::Text(before.to_owned().into())];
     for part in parts {
         let (address, after) = part.split_once(END).unwrap_or((part, ""));
-        events.extend(link(&restored(address)));
+        events.extend(link(&restore(address)));
         events.push(Event::Text(after.to_owned().into()));
     }
     events
@@ -443,12 +443,12 @@ pub fn plain(source: &str) -> String {
 }
 
 fn parsed(source: &str) -> String {
-    let source = delimited(source);
+    let source = delimit_addresses(source);
     let words: String = events(&source)
         .map(words)
         .map(CowStr::into_string)
         .collect();
-    restored(&words)
+    restore(&words)
 }
 
 /// Returns whether parsing would change only white space: the source has no character with a meaning in Markdown, and

@@ -215,7 +215,7 @@ pub fn keys() -> String {
     keys.join(", ")
 }
 
-pub fn named(key: &str) -> Option<&'static Setting> {
+pub fn find(key: &str) -> Option<&'static Setting> {
     ALL.iter().copied().find(|setting| setting.key == key)
 }
 

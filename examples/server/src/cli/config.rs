@@ -78,7 +78,7 @@ impl Configuration {
             invalid(format!("{shown}, line {line}: {reason}"))
         })?;
         for (key, value) in &table {
-            let option = named(options, key).ok_or_else(|| {
+            let option = find_option(options, key).ok_or_else(|| {
                 let names = options.get_arguments().filter_map(Arg::get_long);
                 let names: Vec<_> = names.filter(|name| *name != CONFIG).collect();
                 let hint = match nearest(key, names.iter().copied()) {
@@ -216,7 +216,7 @@ fn unknown_variable(options: &clap::Command, name: &str) -> Option<String> {
     Some(format!("{name}: unknown variable{hint}"))
 }
 
-fn named<'a>(options: &'a clap::Command, key: &str) -> Option<&'a Arg> {
+fn find_option<'a>(options: &'a clap::Command, key: &str) -> Option<&'a Arg> {
     let mut arguments = options.get_arguments();
     arguments.find(|option| option.get_long() == Some(key) && key != CONFIG)
 }

@@ -111,7 +111,7 @@ impl ForumCommand {
                 let is_changed = board
                     .set_audited(entry, move |tx, _| {
                         Box::pin(async move {
-                            let member = accounts::named(tx, &name).await?;
+                            let member = accounts::find_id(tx, &name).await?;
                             forums::add_moderator(tx, id, member).await
                         })
                     })
@@ -124,7 +124,11 @@ impl ForumCommand {
 
 impl AddForumArgs {
     async fn add(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let groups = |names: Option<String>| names.map(|names| Groups::named(&names)).transpose();
+        let groups = |names: Option<String>| {
+            names
+                .map(|names| Groups::parse_non_empty(&names))
+                .transpose()
+        };
         let forum = ForumInsert {
             title: self.title,
             description: String::new(),
@@ -434,7 +438,7 @@ fn unknown_setting(key: &str) -> BoardError {
 }
 
 async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<Output> {
-    let setting = settings::named(&key).ok_or_else(|| unknown_setting(&key))?;
+    let setting = settings::find(&key).ok_or_else(|| unknown_setting(&key))?;
     let done = format!("Set {key} to {value}.");
     let unchanged = format!("{key} is already {value}.");
     let entry =

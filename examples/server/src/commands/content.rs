@@ -14,7 +14,7 @@ use crate::output::{Limit, ListItem, Output, quoted, time};
 /// Returns the id of the member with this name.
 pub async fn member_id(board: &ReferenceBoard, name: String) -> BoardResult<i64> {
     board
-        .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }))
+        .read(move |connection| Box::pin(async move { accounts::find_id(connection, &name).await }))
         .await
 }
 

@@ -73,7 +73,7 @@ impl DatabaseCommand {
                 UP_TO_DATE.into(),
             );
         }
-        let (database, board) = connect::current(url).await?;
+        let (database, board) = connect::open_current(url).await?;
         let outcome = match self {
             Self::Token(command) => command.run(&database, &board).await,
             Self::Board(command) => command.run(&board).await,

@@ -107,7 +107,9 @@ impl MemberCommand {
                 confirm,
             } => return erase(board, member.name, posts, confirm).await,
             Self::Unban(Name { name }) => (name, Change::Banned(false)),
-            Self::Groups { name, groups } => (name, Change::Groups(Groups::named(&groups)?)),
+            Self::Groups { name, groups } => {
+                (name, Change::Groups(Groups::parse_non_empty(&groups)?))
+            }
         };
         Output::message(change(board, name, new).await?)
     }
@@ -150,7 +152,7 @@ impl ListItem for MemberListing {
 }
 
 async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResult<Output> {
-    let groups = Groups::named(&groups)?;
+    let groups = Groups::parse_non_empty(&groups)?;
     let entry =
         audit::entry(audit::MEMBER_ADDED, &name)?.with_details(format_args!("groups {groups}"));
     let added = name.clone();
@@ -253,7 +255,7 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
     let is_changed = board
         .set_audited(entry, move |tx, _| {
             Box::pin(async move {
-                let member = accounts::named(tx, &name).await?;
+                let member = accounts::find_id(tx, &name).await?;
                 locks::member_and_administrators(tx, member).await?;
                 let leaves_administrators = match &new {
                     Change::PasswordHash(_) => false,

@@ -30,7 +30,7 @@ pub struct StatusCommand {
 impl StatusCommand {
     pub async fn run(self, url: &str) -> BoardResult<Output> {
         let _lock = DatabaseLock::shared(url)?;
-        let (database, board) = connect::unmigrated(url).await?;
+        let (database, board) = connect::open_unmigrated(url).await?;
         let shown = self.show(url, &database, &board).await;
         database.close().await;
         shown

@@ -185,8 +185,8 @@ impl IssueArgs {
         let (owner, admin) = board
             .read_snapshot(move |connection| {
                 Box::pin(async move {
-                    let owner = accounts::named(connection, &owner).await?;
-                    Ok((owner, accounts::named(connection, &self.admin).await?))
+                    let owner = accounts::find_id(connection, &owner).await?;
+                    Ok((owner, accounts::find_id(connection, &self.admin).await?))
                 })
             })
             .await?;

@@ -54,7 +54,7 @@ impl WorkerCommand {
             DatabaseLock::shared(url)?,
             NodeLock::register(url, None).ok(),
         );
-        let (database, board) = connect::migrated(url, &self.connections).await?;
+        let (database, board) = connect::open_migrated(url, &self.connections).await?;
         let environment = cipher.environment();
         let base_url = self.base_url.as_deref().unwrap_or_default();
         let allowed = self.webhooks.allowed_addresses(base_url);
@@ -80,7 +80,7 @@ impl WorkerCommand {
             shutdown: shutdown.clone(),
         };
         let deliveries = async {
-            shutdown.clone().requested().await;
+            shutdown.clone().wait_for_stop().await;
             webhooks::stop(&worker, &shutdown).await;
         };
         tokio::join!(deliveries, Listener::serve(operator, monitor, &shutdown));

@@ -31,7 +31,7 @@ type Bodies = Arc<Mutex<HashMap<HeaderValue, Bytes>>>;
 
 /// Compresses the responses of a router for clients that accept gzip: pages well, because the reference page is long and
 /// compressed once, and other responses fast.
-pub fn compressed(router: Router) -> Router {
+pub fn compress(router: Router) -> Router {
     let predicate = IsLong
         .and(NotForContentType::IMAGES)
         .and(NotForContentType::SSE);
@@ -177,7 +177,7 @@ mod tests {
             assert_eq!(headers[IF_NONE_MATCH], "\"0\", \"1\"");
             (StatusCode::NOT_MODIFIED, [(ETAG, "\"1\"")])
         };
-        let router = compressed(
+        let router = compress(
             Router::new()
                 .route("/long", get(([(ETAG, "\"1\"")], text)))
                 .route("/short", get("tea"))
@@ -229,7 +229,7 @@ mod tests {
             let headers = [(ETAG, "\"1\""), (CACHE_CONTROL, "no-cache")];
             ready((headers, text.repeat(1000)))
         };
-        let router = compressed(Router::new().route("/", get(constant)));
+        let router = compress(Router::new().route("/", get(constant)));
         let mut bodies = Vec::new();
         for accepted in ["gzip", "gzip", "br"] {
             let request = Request::get("/").header(ACCEPT_ENCODING, accepted);

@@ -62,7 +62,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, shutdo
     };
     tokio::select! {
         () = connections.accept(&listener) => {}
-        () = shutdown.clone().requested() => {}
+        () = shutdown.clone().wait_for_stop() => {}
     }
     connections.accept_waiting(listener);
     let mut tasks = connections.tasks;
@@ -85,7 +85,7 @@ impl Connections {
     async fn accept(&mut self, listener: &TcpListener) {
         loop {
             let slot = self.slots.free().await;
-            let (stream, peer) = accepted(listener).await;
+            let (stream, peer) = accept(listener).await;
             self.begin(stream, peer, slot);
             while self.tasks.try_join_next().is_some() {}
         }
@@ -150,7 +150,7 @@ impl Drop for OpenConnection {
 
 /// Accepts a connection. After an error, such as an aborted connection or too many open files, tries again after
 /// [`ACCEPT_RETRY_INTERVAL`]. Logs only the first error.
-async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     let mut is_logged = false;
     loop {
         match listener.accept().await {
@@ -190,7 +190,7 @@ impl Connection {
         // Errors are ignored: a client that breaks the connection or violates HTTP gets no further response.
         tokio::select! {
             _ = connection.as_mut() => return,
-            () = self.shutdown.clone().requested() => {}
+            () = self.shutdown.clone().wait_for_stop() => {}
         }
         if !self.response.has_begun()
             && timeout(FIRST_REQUEST_TIMEOUT, connection.as_mut())
@@ -211,7 +211,7 @@ impl Connection {
         let (head, body) = request.into_parts();
         let body = (!body.is_end_stream()).then(|| RequestBody::new(body));
         let lent = body.clone().map_or_else(Body::empty, Body::new);
-        let request = arrived(self.peer, Request::from_parts(head, lent));
+        let request = set_client(self.peer, Request::from_parts(head, lent));
         let Ok(mut response) = self.router.clone().oneshot(request).await;
         let mut has_unread_body = false;
         if let Some(body) = body {
@@ -220,7 +220,7 @@ impl Connection {
             }
             has_unread_body = !body.is_complete();
         }
-        if has_unread_body || self.shutdown.is_draining() {
+        if has_unread_body || self.shutdown.is_requested() {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
         }
@@ -231,7 +231,7 @@ impl Connection {
 }
 
 /// Adds the address of the peer to a request, and a mark if its `Host` header is missing or repeated.
-fn arrived(peer: SocketAddr, mut request: Request<Body>) -> Request<Body> {
+fn set_client(peer: SocketAddr, mut request: Request<Body>) -> Request<Body> {
     let hosts = request.headers().get_all(HOST).iter().count();
     let is_optional = request.version() < Version::HTTP_11;
     let extensions = request.extensions_mut();

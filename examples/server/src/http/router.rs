@@ -17,7 +17,7 @@ use http::{HeaderValue, StatusCode};
 use tower::util::option_layer;
 use tower::{Layer, Service};
 
-use super::compression::compressed;
+use super::compression::compress;
 use super::cors;
 use super::metrics::{self, Metrics};
 use super::page::{
@@ -70,7 +70,7 @@ impl Monitor {
             .routes(true)
             .fallback(not_found)
             .method_not_allowed_fallback(not_found);
-        compressed(routes)
+        compress(routes)
     }
 
     fn routes(self, with_metrics: bool) -> Router {
@@ -113,7 +113,7 @@ impl ServerRouter {
             Some(mcp) => routes.route_service(MCP, cors.layer(mcp)),
             None => routes,
         };
-        compressed(mount(rest, API, cors.layer(self.api)))
+        compress(mount(rest, API, cors.layer(self.api)))
     }
 }
 
@@ -134,7 +134,7 @@ async fn health(State(monitor): State<Monitor>) -> Response {
 }
 
 async fn ready(State(monitor): State<Monitor>) -> Response {
-    check(!monitor.shutdown.is_draining() && monitor.readiness.is_ready().await)
+    check(!monitor.shutdown.is_requested() && monitor.readiness.is_ready().await)
 }
 
 async fn samples(State(monitor): State<Monitor>) -> Response {

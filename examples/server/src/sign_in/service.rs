@@ -76,12 +76,12 @@ struct SignInState {
 type Queue = HashMap<Option<IpAddr>, usize>;
 
 /// A place in the queue. Dropping it frees the place.
-struct Place {
+struct QueuedSignIn {
     state: Arc<SignInState>,
     network: Option<IpAddr>,
 }
 
-impl Place {
+impl QueuedSignIn {
     /// Takes a place; `None` if the queue, or the share of the network, is full.
     fn take(state: &Arc<SignInState>, network: Option<IpAddr>) -> Option<Self> {
         let mut queue = state.queue();
@@ -96,7 +96,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueuedSignIn {
     fn drop(&mut self) {
         let mut queue = self.state.queue();
         if let Entry::Occupied(mut queued) = queue.entry(self.network) {
@@ -135,13 +135,13 @@ enum SignInError {
 
 impl SignIn {
     /// The sign-in of this board, with the trusted proxies and address prefixes of the API. Failures are counted in
-    /// `budgets`.
+    /// `rate_limits`.
     pub fn new(
         board: ReferenceBoard,
         settings: ApiSettings,
         panel: PanelSettings,
         public_origin: &str,
-        budgets: Arc<dyn RateLimitStore>,
+        rate_limits: Arc<dyn RateLimitStore>,
     ) -> Self {
         Self(Arc::new(SignInState {
             board,
@@ -149,7 +149,7 @@ impl SignIn {
             panel,
             public_origin: public_origin.into(),
             settings,
-            throttle: Throttle::new(budgets),
+            throttle: Throttle::new(rate_limits),
             turns: Arc::default(),
             queue: Mutex::default(),
             checks: Semaphore::new(MAX_CHECKS),
@@ -216,7 +216,7 @@ impl SignIn {
         let prefix = self.prefix(client);
         let attempt = Attempt::new(&form.name, prefix);
         let throttle = &self.0.throttle;
-        within_limits(throttle.wait(&attempt, SystemClock.now()).await)?;
+        within_limits(throttle.remaining_wait(&attempt, SystemClock.now()).await)?;
         let takes_turns = throttle.takes_turns(&attempt, SystemClock.now()).await;
         let network = client.map(network);
         let turn = if takes_turns.map_err(BoardError::from)?
@@ -227,7 +227,7 @@ impl SignIn {
         } else {
             None
         };
-        let place = Place::take(&self.0, network).ok_or(SignInError::Busy)?;
+        let place = QueuedSignIn::take(&self.0, network).ok_or(SignInError::Busy)?;
         let sign_in = self.clone();
         let name = form.name.clone();
         let password = form.password.clone();
@@ -244,7 +244,7 @@ impl SignIn {
     /// Checks name and password, and counts a failure.
     async fn check(
         &self,
-        _place: Place,
+        _place: QueuedSignIn,
         turn: Option<Turn>,
         attempt: &Attempt,
         name: &str,
@@ -430,13 +430,13 @@ mod tests {
     async fn new_sign_in() -> SignIn {
         let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::COMMAND, true).unwrap();
         let (_, board) = url.open(Language::English).await.unwrap();
-        let budgets = Arc::new(MemoryRateLimitStore::default());
+        let rate_limits = Arc::new(MemoryRateLimitStore::default());
         SignIn::new(
             board,
             ApiSettings::default(),
             PanelSettings::default(),
             "",
-            budgets,
+            rate_limits,
         )
     }
 
@@ -444,7 +444,8 @@ mod tests {
     async fn a_network_fills_its_share_of_the_queue_and_the_rest_get_503() {
         let sign_in = new_sign_in().await;
         let mut places = Vec::new();
-        let take = |address: &str| Place::take(&sign_in.0, Some(network(address.parse().unwrap())));
+        let take =
+            |address: &str| QueuedSignIn::take(&sign_in.0, Some(network(address.parse().unwrap())));
         for number in 0..MAX_QUEUED_PER_NETWORK {
             places.push(take(&format!("2001:db8:1:{number:x}::1")).unwrap());
             places.push(take(&format!("192.0.{number}.1")).unwrap());

@@ -46,13 +46,17 @@ pub struct Attempt {
 }
 
 impl Throttle {
-    /// Failed sign-ins, counted in `budgets`.
-    pub const fn new(budgets: Arc<dyn RateLimitStore>) -> Self {
-        Self(budgets)
+    /// Failed sign-ins, counted in `rate_limits`.
+    pub const fn new(rate_limits: Arc<dyn RateLimitStore>) -> Self {
+        Self(rate_limits)
     }
 
-    /// Returns how long to wait if the attempt exceeds a limit. Charges nothing.
-    pub async fn wait(&self, attempt: &Attempt, now: Timestamp) -> BackendResult<Option<Duration>> {
+    /// Returns the time to wait if the attempt exceeds a limit. Charges nothing.
+    pub async fn remaining_wait(
+        &self,
+        attempt: &Attempt,
+        now: Timestamp,
+    ) -> BackendResult<Option<Duration>> {
         for (key, window) in &attempt.keys {
             let charge = self.0.charge(key, 0, *window, now).await?;
             if charge.remaining == 0 {
@@ -139,7 +143,7 @@ mod tests {
         Timestamp::from_millis(second * 1000)
     }
 
-    /// Fails to sign in. Returns how long to wait if the attempt is refused, otherwise `None`.
+    /// Fails to sign in. Returns the time to wait if the attempt is refused, otherwise `None`.
     async fn fail(
         throttle: &Throttle,
         name: &str,
@@ -148,7 +152,7 @@ mod tests {
     ) -> Option<Duration> {
         let attempt = Attempt::new(name, prefix);
         let now = at(second);
-        let wait = throttle.wait(&attempt, now).await.unwrap();
+        let wait = throttle.remaining_wait(&attempt, now).await.unwrap();
         let charged = throttle.charge(&attempt, now).await.unwrap();
         assert_eq!(wait, charged);
         charged

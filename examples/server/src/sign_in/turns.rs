@@ -24,13 +24,13 @@ struct Waiting {
 /// Permission to check an attempt. Dropping it permits the next attempt with the name.
 #[derive(Debug)]
 pub struct Turn {
-    _place: PlaceInLine,
+    _place: QueuedName,
     _permit: OwnedSemaphorePermit,
 }
 
 /// A position in the queue of a name. Dropping it releases the position.
 #[derive(Debug)]
-struct PlaceInLine {
+struct QueuedName {
     turns: Arc<Turns>,
     name: RateLimitKey,
     network: Option<IpAddr>,
@@ -56,7 +56,7 @@ impl Turns {
         self: &Arc<Self>,
         name: RateLimitKey,
         network: Option<IpAddr>,
-    ) -> Option<(PlaceInLine, Arc<Semaphore>)> {
+    ) -> Option<(QueuedName, Arc<Semaphore>)> {
         let mut names = self.names();
         let waiting = names.entry(name).or_insert_with(|| Waiting {
             networks: HashSet::new(),
@@ -65,7 +65,7 @@ impl Turns {
         if waiting.networks.len() >= MAX_WAITING || !waiting.networks.insert(network) {
             return None;
         }
-        let place = PlaceInLine {
+        let place = QueuedName {
             turns: Arc::clone(self),
             name,
             network,
@@ -78,7 +78,7 @@ impl Turns {
     }
 }
 
-impl Drop for PlaceInLine {
+impl Drop for QueuedName {
     fn drop(&mut self) {
         let mut names = self.turns.names();
         if let Some(waiting) = names.get_mut(&self.name) {

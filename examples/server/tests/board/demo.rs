@@ -92,7 +92,7 @@ impl Demo {
     /// Returns the id of a member.
     pub async fn id(&self, name: &str) -> i64 {
         let name = name.to_owned();
-        self.read(|connection| Box::pin(async move { accounts::named(connection, &name).await }))
+        self.read(|connection| Box::pin(async move { accounts::find_id(connection, &name).await }))
             .await
     }
 
@@ -213,7 +213,7 @@ impl Demo {
 
     /// Sets a setting, as an operator does.
     pub async fn set(&self, key: &str, value: &str) {
-        let setting = settings::named(key).unwrap();
+        let setting = settings::find(key).unwrap();
         let value = value.to_owned();
         self.change(move |tx| Box::pin(async move { Ok(setting.set(tx, &value).await?.unwrap()) }))
             .await;

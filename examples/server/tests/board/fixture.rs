@@ -46,7 +46,7 @@ impl Backend {
     ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
         let fixture = self.create_storage().await.fixture(clock).await;
         for (key, value) in settings {
-            let setting = settings::named(key).unwrap();
+            let setting = settings::find(key).unwrap();
             fixture
                 .change(move |tx| {
                     Box::pin(async move {

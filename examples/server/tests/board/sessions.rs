@@ -19,7 +19,7 @@ async fn begin(demo: &Demo, session: Hash) {
     let now = demo.clock.now();
     demo.change(move |tx| {
         Box::pin(async move {
-            let admin = accounts::named(tx, "admin").await?;
+            let admin = accounts::find_id(tx, "admin").await?;
             let account = accounts::login(tx, admin).await?.unwrap();
             Ok(sessions::begin(tx, &session, &account, now).await?)
         })

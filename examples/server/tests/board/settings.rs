@@ -24,7 +24,7 @@ const LARGEST: [(&str, i64); 11] = [
 async fn each_number_works_at_its_largest_value() {
     let demo = Demo::new().await;
     for (key, largest) in LARGEST {
-        let setting = settings::named(key).unwrap();
+        let setting = settings::find(key).unwrap();
         demo.set(key, &largest.to_string()).await;
         assert!(setting.rule().ends_with(&format!(" to {largest}")), "{key}");
         let larger = (largest + 1).to_string();

@@ -122,8 +122,8 @@ impl Actor {
         of_forum(&self.forums, forum).unwrap_or_default()
     }
 
-    pub fn sees(&self) -> impl Iterator<Item = i64> {
-        self.those(|access| access.read)
+    pub fn visible_forums(&self) -> impl Iterator<Item = i64> {
+        self.forums_where(|access| access.read)
     }
 
     /// Returns whether the actor sees all forums of the board.
@@ -131,14 +131,14 @@ impl Actor {
         self.forums.iter().all(|(_, access)| access.read)
     }
 
-    pub fn moderates(&self) -> impl Iterator<Item = i64> {
-        self.those(|access| access.moderate)
+    pub fn moderated_forums(&self) -> impl Iterator<Item = i64> {
+        self.forums_where(|access| access.moderate)
     }
 
-    fn those(&self, are: fn(&ForumPermissions) -> bool) -> impl Iterator<Item = i64> {
+    fn forums_where(&self, has: fn(&ForumPermissions) -> bool) -> impl Iterator<Item = i64> {
         let forums = self.forums.iter();
         forums
-            .filter(move |(_, access)| are(access))
+            .filter(move |(_, access)| has(access))
             .map(|(forum, _)| *forum)
     }
 }

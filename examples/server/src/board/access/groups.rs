@@ -59,7 +59,7 @@ impl Groups {
     }
 
     /// Parses a set of at least one group.
-    pub fn named(text: &str) -> BoardResult<Self> {
+    pub fn parse_non_empty(text: &str) -> BoardResult<Self> {
         let groups: Self = text.parse()?;
         let none = || BoardError::validation("groups", "expected at least one group");
         (groups != Self::default())

@@ -1,4 +1,4 @@
-//! Who may read and do what: groups, permissions, the actor, and the visibility of content.
+//! Access: groups, permissions, the actor, and the visibility of content.
 
 pub mod actor;
 pub mod board_rules;

@@ -21,8 +21,8 @@ pub struct Visibility {
 impl Visibility {
     pub fn of(actor: &Actor) -> Self {
         Self {
-            sees: between_commas(actor.sees()),
-            moderates: between_commas(actor.moderates()),
+            sees: between_commas(actor.visible_forums()),
+            moderates: between_commas(actor.moderated_forums()),
             member: actor.member,
         }
     }

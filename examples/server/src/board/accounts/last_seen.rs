@@ -42,7 +42,7 @@ impl LastSeenTimes {
         Ok(())
     }
 
-    /// Writes the collected times. A failure goes to the log.
+    /// Writes the collected times. If the write fails, the times are lost, and the failure is logged.
     pub async fn flush(&self, database: &BoardDatabase) {
         let times = std::mem::take(&mut *self.times());
         if times.is_empty() {
@@ -65,7 +65,7 @@ impl LastSeenTimes {
             })
             .await;
         if let Err(error) = written {
-            tracing::error!(?error, "failed to write last-seen times to the database");
+            tracing::error!(%error, "failed to write last-seen times; times lost");
         }
     }
 

@@ -37,7 +37,7 @@ fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(legal)
 }
 
-pub async fn named(connection: &Connection<'_>, name: &str) -> BoardResult<i64> {
+pub async fn find_id(connection: &Connection<'_>, name: &str) -> BoardResult<i64> {
     let id = find(connection, &UserRef::Name(name.into())).await;
     id?.ok_or_else(|| BoardError::not_found(format!("unknown member {name:?}")))
 }

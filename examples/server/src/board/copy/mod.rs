@@ -102,7 +102,7 @@ pub async fn to_postgres(
         let reader = tokio::spawn(read);
         let written = postgres::write(&tx, table, receiver, progress).await;
         // The reader ends without an error if the writer has failed.
-        let (connection, checksum, last_id) = joined(reader.await).during(copying(table))?;
+        let (connection, checksum, last_id) = join(reader.await).during(copying(table))?;
         written.during(copying(table))?;
         source = connection;
         let set = postgres::set_sequence(&tx, table, last_id).await;
@@ -165,7 +165,7 @@ pub async fn to_sqlite(
         let writer = tokio::spawn(write);
         let read = postgres::read_batches(&tx, table, sender, progress).await;
         // The reader ends without an error if the writer has failed.
-        target = joined(writer.await).during(copying(table))?;
+        target = join(writer.await).during(copying(table))?;
         copied.push(read.during(copying(table))?);
     }
 
@@ -231,10 +231,10 @@ fn compare(table: Table, expected: Checksum, found: Checksum) -> BoardResult<Cop
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> DbResult<T> + Send + 'static,
 ) -> DbResult<T> {
-    joined(spawn_blocking(work).await)
+    join(spawn_blocking(work).await)
 }
 
-fn joined<T>(result: Result<DbResult<T>, JoinError>) -> DbResult<T> {
+fn join<T>(result: Result<DbResult<T>, JoinError>) -> DbResult<T> {
     result.map_err(|_| BackendError::new("a thread of the copy failed"))?
 }
 

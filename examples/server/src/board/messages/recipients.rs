@@ -53,7 +53,7 @@ pub async fn find_recipients(
     texts: &Texts,
 ) -> BoardResult<Vec<Author>> {
     let most = settings.of(&RECIPIENTS_MAX);
-    let named = named(to, most, texts)?.to_string();
+    let named = check_names(to, most, texts)?.to_string();
     let parameters = bind! { ":named": named, ":sender": sender };
     let found = connection.all(FIND, parameters, recipient).await?;
     let found = found.into_iter().collect::<Option<Vec<_>>>();
@@ -74,7 +74,7 @@ pub fn distinct(to: &[UserRef]) -> String {
 }
 
 /// Returns the names in `to` without duplicates.
-fn named(to: &[UserRef], most: i64, texts: &Texts) -> BoardResult<Value> {
+fn check_names(to: &[UserRef], most: i64, texts: &Texts) -> BoardResult<Value> {
     let names = names(to, most);
     match names.len() {
         0 => Err(BoardError::validation("to", texts.no_recipients)),

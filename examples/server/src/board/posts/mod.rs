@@ -243,8 +243,8 @@ impl PostView {
     fn show(&self, PublicPost { mut post, answered }: PublicPost) -> Post {
         let answered = answered.filter(|answered| self.sees(answered));
         post.in_reply_to = answered.map(|answered| answered.post_id);
-        post.can_edit = self.may(PostChange::Edit, &post);
-        post.can_delete = self.may(PostChange::Delete, &post);
+        post.can_edit = self.can_change(PostChange::Edit, &post);
+        post.can_delete = self.can_change(PostChange::Delete, &post);
         post.can_read_deleted = self.access.moderate;
         post
     }
@@ -254,7 +254,7 @@ impl PostView {
         is_visible(self.access, answered.state, own)
     }
 
-    fn may(&self, change: PostChange, post: &Post) -> bool {
+    fn can_change(&self, change: PostChange, post: &Post) -> bool {
         let author = post.author.as_ref().map(|author| &author.user_id);
         let facts = PostFacts {
             own: author.is_some() && author == self.member.as_ref(),

@@ -98,7 +98,7 @@ impl EventScope {
     }
 
     /// Records the events of a change to the thread or to the post.
-    pub fn record(&self, events: &mut EventRecorder, kinds: EventFn) -> BoardResult<()> {
+    pub fn record(&self, events: &mut EventRecorder, kinds: PostEvents) -> BoardResult<()> {
         let context = self.context();
         for kind in kinds {
             match kind {
@@ -114,7 +114,7 @@ impl EventScope {
 }
 
 /// The events of a change to a post, in order.
-pub type EventFn = &'static [PostEventKind];
+pub type PostEvents = &'static [PostEventKind];
 
 /// An event of a thread, or of a post in it.
 #[derive(Clone, Copy, Debug)]
@@ -123,13 +123,13 @@ pub enum PostEventKind {
     Post(fn(EventMeta, &Post, EventContext<'_>) -> Event),
 }
 
-pub const STARTED: EventFn = &[
+pub const STARTED: PostEvents = &[
     PostEventKind::Thread(Event::thread_created),
     PostEventKind::Post(Event::post_created),
 ];
-pub const REPLIED: EventFn = &[PostEventKind::Post(Event::post_created)];
-pub const EDITED: EventFn = &[PostEventKind::Post(Event::post_updated)];
-pub const THREAD_DELETED: EventFn = &[PostEventKind::Thread(Event::thread_deleted)];
-pub const REPLY_DELETED: EventFn = &[PostEventKind::Post(Event::post_deleted)];
-pub const THREAD_RESTORED: EventFn = &[PostEventKind::Thread(Event::thread_restored)];
-pub const REPLY_RESTORED: EventFn = &[PostEventKind::Post(Event::post_restored)];
+pub const REPLIED: PostEvents = &[PostEventKind::Post(Event::post_created)];
+pub const EDITED: PostEvents = &[PostEventKind::Post(Event::post_updated)];
+pub const THREAD_DELETED: PostEvents = &[PostEventKind::Thread(Event::thread_deleted)];
+pub const REPLY_DELETED: PostEvents = &[PostEventKind::Post(Event::post_deleted)];
+pub const THREAD_RESTORED: PostEvents = &[PostEventKind::Thread(Event::thread_restored)];
+pub const REPLY_RESTORED: PostEvents = &[PostEventKind::Post(Event::post_restored)];

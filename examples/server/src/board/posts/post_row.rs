@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use forum_api::host;
 use forum_api::model::{ContentState, Timestamp};
 
-use super::post_events::{EventFn, EventScope, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
+use super::post_events::{EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
 use super::post_insert::{self, CounterDelta};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
@@ -102,7 +102,7 @@ impl PostRow {
         &self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
-        republished: (EventFn, EventFn),
+        republished: (PostEvents, PostEvents),
     ) -> host::BoardResult<()> {
         let recorded = if self.published {
             republished
@@ -130,7 +130,7 @@ impl PostRow {
         &self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
-        (thread, reply): (EventFn, EventFn),
+        (thread, reply): (PostEvents, PostEvents),
     ) -> host::BoardResult<()> {
         if !events.has_endpoints {
             return Ok(());

@@ -34,7 +34,7 @@ impl MatchCondition {
         filter: &SearchFilter,
         now: Timestamp,
     ) -> BoardResult<Option<Self>> {
-        let mut forums: BTreeSet<i64> = actor.sees().collect();
+        let mut forums: BTreeSet<i64> = actor.visible_forums().collect();
         if !filter.forum.is_empty() {
             forums = with_descendants(connection, &filter.forum, &forums).await?;
         }
