@@ -66,7 +66,7 @@ struct Data {
     /// The last id that was assigned to a resource of any kind.
     last_id: i64,
     offline: bool,
-    /// Whether a deleted reply that was visible leaves a place.
+    /// `true` if a deleted reply that was visible leaves a place.
     leaves_places: bool,
     accounts: BTreeMap<UserId, Account>,
     sections: BTreeMap<ForumId, Section>,

@@ -1,4 +1,4 @@
-//! What the bare writers have in common: the contents of a reply that the API wrote, and the rows of a copy of it.
+//! Parts of both bare writers: the contents of a reply that the API wrote, and the rows of a copy of it.
 
 use std::str::FromStr;
 use std::time::{Duration, Instant};

@@ -47,11 +47,11 @@ pub struct ApiSettings {
     /// cancels a command that only reads. A command that writes runs to completion if it has begun. The response is a
     /// 400 if the body has not arrived completely, otherwise a 500. Default: 30 s.
     pub request_timeout: Duration,
-    /// What the OpenAPI document and the instructions for language models state about the board. Default: nothing.
+    /// Statements about the board, for the OpenAPI document and the instructions for language models. Default: none.
     pub board: BoardDescription,
 }
 
-/// What the OpenAPI document states about one board: in the chapters Authentication and This board, and as `maxLength`
+/// Statements of the OpenAPI document about one board: in the chapters Authentication and This board, and as `maxLength`
 /// of the texts in bodies. The library does not enforce the limits.
 ///
 /// The document is rendered when the API is built. A later change of a limit is not part of it.
@@ -69,7 +69,7 @@ pub struct ApiSettings {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct BoardDescription {
-    /// How a member who is not an administrator gets a token: sentences in Markdown, which can contain a link.
+    /// Way in which a member who is not an administrator gets a token: sentences in Markdown, which can contain a link.
     pub token_source: String,
     /// Markup of posts and messages, as a noun.
     pub markup: String,

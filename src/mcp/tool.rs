@@ -12,7 +12,7 @@ use crate::scope::Scope;
 /// Argument of the tools of POST operations: the idempotency key.
 pub(super) const IDEMPOTENCY_KEY: &str = "idempotencyKey";
 
-/// How to read further items of a list.
+/// Sentence on further items, in the description of the tool of a list.
 const PAGING: &str = "To continue, call the tool again with `next` of the result as `after`; `next` is null on the last page.";
 
 /// A tool, and the operation that it calls.

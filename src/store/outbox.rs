@@ -40,7 +40,7 @@ pub struct QuarantinedEvent {
     pub reason: String,
 }
 
-/// What a delivery shows of its event.
+/// Body and request of a stored event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredEvent {

@@ -79,7 +79,7 @@ type OnResult = Arc<dyn Fn(&dyn Any, &mut dyn Any) + Send + Sync>;
 #[derive(Default)]
 struct Hooks {
     counts: BTreeMap<&'static str, u32>,
-    /// Whether calls block the calling thread.
+    /// `true` if calls block the calling thread.
     blocks: bool,
     on_call: Option<OnCall>,
     on_arguments: HashMap<&'static str, OnArguments>,

@@ -1,4 +1,4 @@
-//! What the suite knows of a board or of stores besides the results of their rules.
+//! Properties of a board or of stores under test, besides the results of their rules.
 
 /// Board or stores that a rule tests.
 pub(crate) trait Subject {

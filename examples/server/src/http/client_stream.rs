@@ -34,7 +34,7 @@ struct Progress {
     written: u64,
     /// Start of the current wait for the client.
     waits_since: Option<Instant>,
-    /// Whether the client may be sending the body of its request.
+    /// `true` if the client may be sending the body of its request.
     has_unread_body: bool,
 }
 

@@ -28,7 +28,7 @@ pub struct SignInForm {
     pub password: String,
     /// Path of this server to go to afterwards.
     pub back: String,
-    /// Whether the session ended while the browser showed a form.
+    /// `true` if the session ended while the browser showed a form.
     pub session_ended: bool,
 }
 

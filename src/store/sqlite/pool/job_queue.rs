@@ -39,7 +39,7 @@ struct State<T> {
     running: usize,
     /// Number of threads that wait for a job.
     idle: usize,
-    /// Whether a thread was woken and has not looked for a job yet.
+    /// `true` if a thread was woken and has not looked for a job yet.
     waking: bool,
     closed: bool,
 }

@@ -39,7 +39,7 @@ const IS_ONLINE: &str = "the board is online; run `forum-server board offline` f
 #[derive(Debug)]
 pub struct CopiedBoard {
     pub tables: Vec<CopiedTable>,
-    /// Whether the source was offline.
+    /// `true` if the source was offline.
     pub was_offline: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct CopiedTable {
 /// Conditions and entry of a copy.
 #[derive(Debug)]
 pub struct CopySettings {
-    /// Whether a board that is online is copied.
+    /// `true` if a board that is online is copied.
     pub allow_online: bool,
     /// Entry for the audit log of the target.
     pub entry: AuditEntry,

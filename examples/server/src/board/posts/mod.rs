@@ -125,7 +125,7 @@ struct PageReader<'a> {
     now: Timestamp,
     /// The thread; `None` before the first row.
     view: Option<PostView>,
-    /// Whether the caller sees the post `from`, if it is given.
+    /// `true` if the caller sees the post `from`, if it is given.
     sees_from: bool,
     posts: Vec<Post>,
     /// Bytes of the texts of `posts` in JSON.

@@ -15,7 +15,7 @@ pub struct Word {
     /// Offset in the text, in bytes.
     pub offset: usize,
     pub folded: String,
-    /// Whether the word is one letter of a script without spaces between words.
+    /// `true` if the word is one letter of a script without spaces between words.
     pub is_letter: bool,
 }
 
