@@ -34,15 +34,12 @@ pub struct BodyHtml {
 impl BodyHtml {
     /// Renders a body of at most `max_length` characters.
     pub async fn render(body: &str, max_length: i64) -> BoardResult<Self> {
-        let is_short = body.chars().nth(max_length as usize).is_none();
-        let html = match is_short.then(|| body.to_owned()) {
-            Some(body) => Some(
-                spawn_blocking(move || render_blocking(&body))
-                    .await
-                    .or_internal()?,
-            ),
-            None => None,
-        };
+        let mut html = None;
+        if body.chars().nth(max_length as usize).is_none() {
+            let body = body.to_owned();
+            let rendered = spawn_blocking(move || render_blocking(&body)).await;
+            html = Some(rendered.or_internal()?);
+        }
         Ok(Self { html, max_length })
     }
 
