@@ -61,7 +61,15 @@ impl NewFile {
     /// [`ErrorKind::AlreadyExists`] if the name exists; the existing file is kept.
     pub fn publish(self) -> io::Result<()> {
         self.file.sync_all()?;
-        self.partial.persist_noclobber(&self.path)?;
+        let is_unsupported =
+            |kind| matches!(kind, ErrorKind::PermissionDenied | ErrorKind::Unsupported);
+        match self.partial.persist_noclobber(&self.path) {
+            // The file system has no operation that never replaces a file, such as some file systems in user space.
+            Err(refused) if is_unsupported(refused.error.kind()) && !self.path.try_exists()? => {
+                refused.path.persist(&self.path)?;
+            }
+            named => named?,
+        }
         let directory = self
             .path
             .parent()
