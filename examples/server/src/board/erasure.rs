@@ -6,14 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use forum_api::audit::AuditEntry;
-use forum_api::host::{BackendError, BoardError, BoardResult, OrInternal};
+use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult, OrInternal};
 use forum_api::model::UserId;
 use forum_api::store::ErasedMember;
 use rusqlite::{Connection, OpenFlags};
 use tokio::task::spawn_blocking;
 
 use super::ReferenceBoard;
-use super::db::{BoardDatabase, DbResult, Transaction, bind};
+use super::db::{BoardDatabase, Transaction, bind};
 use super::{accounts, locks};
 
 /// Time for which the cleaning of a SQLite file waits for other programs.
@@ -80,7 +80,7 @@ impl ReferenceBoard {
         match &self.database {
             BoardDatabase::Sqlite(database) => {
                 let path = database
-                    .read(|connection| -> DbResult<Option<PathBuf>> {
+                    .read(|connection| -> BackendResult<Option<PathBuf>> {
                         Ok(connection.path().map(PathBuf::from))
                     })
                     .await?;
@@ -162,7 +162,7 @@ async fn erase(
 }
 
 /// Rewrites the search index and the file without the content of free pages, and empties the log.
-fn rewrite(path: &Path) -> DbResult<()> {
+fn rewrite(path: &Path) -> BackendResult<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;

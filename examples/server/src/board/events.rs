@@ -1,12 +1,12 @@
 //! Events of a transaction: commands record them, and they are written to the outbox with the change.
 
-use forum_api::host::{BoardResult, RequestInfo};
+use forum_api::host::{BackendResult, BoardResult, RequestInfo};
 use forum_api::model::Timestamp;
 use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventMeta};
 
 use super::access::actor::Actor;
-use super::db::{DbResult, Transaction};
+use super::db::Transaction;
 use super::texts::Texts;
 
 /// The time of one command, and its events, which are written at its end.
@@ -49,7 +49,7 @@ impl EventRecorder {
     }
 
     /// Writes the recorded events to the outbox.
-    pub async fn write(self, tx: &Transaction<'_>) -> DbResult<Vec<Event>> {
+    pub async fn write(self, tx: &Transaction<'_>) -> BackendResult<Vec<Event>> {
         for event in &self.recorded {
             tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters())
                 .await?;

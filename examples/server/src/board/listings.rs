@@ -1,9 +1,10 @@
 //! Lists of members, forums, threads, posts and nodes for the operator, without visibility checks.
 
+use forum_api::host::BackendResult;
 use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserId};
 use serde::Serialize;
 
-use super::db::{Connection, DbResult, Row, bind, stored};
+use super::db::{Connection, Row, bind, stored};
 use crate::database_lock::Node;
 
 #[derive(Debug, Serialize)]
@@ -19,7 +20,7 @@ pub struct MemberListing {
 }
 
 /// Lists all members, the newest first.
-pub async fn members(connection: &Connection<'_>) -> DbResult<Vec<MemberListing>> {
+pub async fn members(connection: &Connection<'_>) -> BackendResult<Vec<MemberListing>> {
     let list = "
         SELECT id, username, groups, banned, joined_at, last_seen_at, post_count FROM member
         ORDER BY id DESC";
@@ -53,7 +54,7 @@ pub struct ForumListing {
 }
 
 /// Lists all forums by id.
-pub async fn forums(connection: &Connection<'_>) -> DbResult<Vec<ForumListing>> {
+pub async fn forums(connection: &Connection<'_>) -> BackendResult<Vec<ForumListing>> {
     let list = "
         SELECT id, parent_id, title, read_groups, start_groups, reply_groups, thread_count, post_count
         FROM forum ORDER BY id";
@@ -92,7 +93,7 @@ pub struct ThreadListing {
 pub async fn threads(
     connection: &Connection<'_>,
     forum: Option<i64>,
-) -> DbResult<Vec<ThreadListing>> {
+) -> BackendResult<Vec<ThreadListing>> {
     let list = "
         SELECT thread.id, forum_id, thread.title, username, state, locked, pinned, reply_count, last_activity_at
         FROM thread LEFT JOIN member ON member.id = author_id
@@ -128,7 +129,10 @@ pub struct PostListing {
 }
 
 /// Lists the posts in a state, the newest first.
-pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult<Vec<PostListing>> {
+pub async fn posts(
+    connection: &Connection<'_>,
+    state: ContentState,
+) -> BackendResult<Vec<PostListing>> {
     let list = "
         SELECT post.id, thread_id, username, created_at, body
         FROM post LEFT JOIN member ON member.id = author_id
@@ -149,7 +153,7 @@ pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult
 }
 
 /// Lists the running servers and workers of a board in Postgres, with the addresses that Postgres sees.
-pub async fn nodes_of_postgres(connection: &Connection<'_>) -> DbResult<Vec<Node>> {
+pub async fn nodes_of_postgres(connection: &Connection<'_>) -> BackendResult<Vec<Node>> {
     let list = "
         SELECT application_name AS name, coalesce(host(client_addr), 'local') AS address
         FROM pg_stat_activity
@@ -168,7 +172,7 @@ pub async fn nodes_of_postgres(connection: &Connection<'_>) -> DbResult<Vec<Node
         .await
 }
 
-fn groups(row: &Row<'_>, column: &str) -> DbResult<Option<Vec<String>>> {
+fn groups(row: &Row<'_>, column: &str) -> BackendResult<Option<Vec<String>>> {
     let names = row.value::<Option<String>>(column)?;
     Ok(names.map(|names| split(&names)))
 }

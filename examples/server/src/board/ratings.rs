@@ -2,14 +2,14 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BackendError, BoardError, BoardResult};
+use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
 use forum_api::model::{Author, ForumId, NewRating, PostId, Rating, Timestamp, UserRef, is_blank};
 use forum_api::webhook::{Event, ForumSummary};
 
 use super::access::actor::Actor;
 use super::access::visibility::{Visibility, sees_post, sees_thread};
 use super::accounts;
-use super::db::{self, Connection, Transaction, bind};
+use super::db::{Connection, Transaction, bind};
 use super::events::Command;
 use super::rules::{DAY, check_frequency, check_text};
 use super::settings::{
@@ -71,7 +71,7 @@ async fn rater_and_forum(
     connection: &Connection<'_>,
     actor: Option<i64>,
     forum: Option<i64>,
-) -> db::DbResult<(Option<Author>, Option<ForumSummary>)> {
+) -> BackendResult<(Option<Author>, Option<ForumSummary>)> {
     let query = "
         SELECT
             actor.id AS actor_id, actor.username AS actor_name, actor.avatar_url AS actor_avatar,
@@ -170,7 +170,7 @@ async fn load_limits(
     (rater, member): (Option<i64>, i64),
     post: Option<i64>,
     now: Timestamp,
-) -> db::DbResult<(SettingValues, bool, Option<Timestamp>)> {
+) -> BackendResult<(SettingValues, bool, Option<Timestamp>)> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT

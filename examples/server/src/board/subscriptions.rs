@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BoardError, BoardResult, CreateOutcome};
+use forum_api::host::{BackendResult, BoardError, BoardResult, CreateOutcome};
 use forum_api::model::{
     List, Page, PageKey, Subscription, SubscriptionFilter, SubscriptionTarget,
     SubscriptionTargetKind,
@@ -10,7 +10,7 @@ use forum_api::model::{
 
 use super::access::actor::Actor;
 use super::access::visibility::{self, ContentRef, Visibility, sees_forum, sees_thread};
-use super::db::{self, Connection, Row, bind};
+use super::db::{Connection, Row, bind};
 use super::events::Command;
 
 const SELECT: &str = "
@@ -109,7 +109,7 @@ async fn load(
     connection: &Connection<'_>,
     actor: &Actor,
     (target, id): (SubscriptionTargetKind, i64),
-) -> db::DbResult<Subscription> {
+) -> BackendResult<Subscription> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!("{SELECT} AND subscription.target = :target AND subscription.target_id = :id")
     });
@@ -119,7 +119,7 @@ async fn load(
 }
 
 /// Reads a subscription and its id.
-fn read(row: &Row<'_>) -> db::DbResult<(i64, Subscription)> {
+fn read(row: &Row<'_>) -> BackendResult<(i64, Subscription)> {
     let target = if row.value("is_thread")? {
         SubscriptionTarget::Thread(row.id("target_id")?)
     } else {

@@ -1,8 +1,9 @@
 //! A thread as statements read it, without permissions.
 
+use forum_api::host::BackendResult;
 use forum_api::model::{LastPost, Thread};
 
-use super::db::{self, Row};
+use super::db::Row;
 
 /// Columns of a thread.
 pub const COLUMNS: &str = "
@@ -20,7 +21,7 @@ pub const JOINS: &str = "
     LEFT JOIN poll ON poll.thread_id = thread.id";
 
 /// Reads a thread without permissions.
-pub fn read_thread(row: &Row<'_>) -> db::DbResult<Thread> {
+pub fn read_thread(row: &Row<'_>) -> BackendResult<Thread> {
     let mut thread = Thread::new(
         row.id("thread_id")?,
         row.id("forum_id")?,

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::{
     Author, ContentState, LastPost, List, NewThread, Page, PageKey, PollId, Thread, ThreadFilter,
     Timestamp,
@@ -10,7 +10,7 @@ use forum_api::model::{
 
 use super::access::actor::Actor;
 use super::access::visibility::{Visibility, sees_thread, sees_thread_of};
-use super::db::{self, Connection, Row, Transaction, bind};
+use super::db::{Connection, Row, Transaction, bind};
 use super::events::Command;
 use super::markdown::BodyHtml;
 use super::posts::post_events::{EventScope, STARTED};
@@ -175,7 +175,7 @@ pub async fn start(
     Ok(started)
 }
 
-fn read(row: &Row<'_>, actor: &Actor) -> db::DbResult<Thread> {
+fn read(row: &Row<'_>, actor: &Actor) -> BackendResult<Thread> {
     Ok(thread_for(read_thread(row)?, actor))
 }
 

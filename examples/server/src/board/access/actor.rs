@@ -3,14 +3,14 @@
 use std::ops::Deref;
 use std::sync::LazyLock;
 
-use forum_api::host::{self, BoardError};
+use forum_api::host::{self, BackendResult, BoardError};
 use forum_api::model::Timestamp;
 use forum_api::token::{Lookup, TokenRecord};
 
 use super::board_rules::{BoardRules, BoardRulesCache};
 use super::groups::{Group, Groups};
 use super::permissions::{ForumPermissions, of_forum};
-use crate::board::db::{Connection, DbResult, LogPosition, POSITION, Row, Transaction, bind, json};
+use crate::board::db::{Connection, LogPosition, POSITION, Row, Transaction, bind, json};
 use crate::board::settings::BODY_MAX;
 use crate::board::texts::Texts;
 
@@ -93,7 +93,10 @@ impl Deref for Actor {
 impl Actor {
     /// Loads this member, or the guest if `member` is `None`, with two statements. Returns `None` for a member who is
     /// unknown or banned.
-    pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> DbResult<Option<Self>> {
+    pub async fn load(
+        connection: &Connection<'_>,
+        member: Option<i64>,
+    ) -> BackendResult<Option<Self>> {
         let Some(row) = ActorRow::load(connection, member, false).await? else {
             return Ok(None);
         };
@@ -170,7 +173,7 @@ impl ActorRow {
         connection: &Connection<'_>,
         member: Option<i64>,
         with_position: bool,
-    ) -> DbResult<Option<Self>> {
+    ) -> BackendResult<Option<Self>> {
         let [without, with] = &*LOAD;
         let load = if with_position { with } else { without };
         connection
@@ -179,7 +182,10 @@ impl ActorRow {
     }
 
     /// Loads those of the members who exist and are not banned.
-    pub async fn load_all(connection: &Connection<'_>, members: &[i64]) -> DbResult<Vec<Self>> {
+    pub async fn load_all(
+        connection: &Connection<'_>,
+        members: &[i64],
+    ) -> BackendResult<Vec<Self>> {
         let parameters = bind! { ":members": json(members)? };
         connection.all(&LOAD_MEMBERS, parameters, Self::read).await
     }
@@ -190,7 +196,7 @@ impl ActorRow {
         connection: &Connection<'_>,
         lookup: Lookup,
         with_position: bool,
-    ) -> DbResult<Option<(TokenRecord, Option<Self>)>> {
+    ) -> BackendResult<Option<(TokenRecord, Option<Self>)>> {
         let [sqlite, postgres, with] = &*LOAD_TOKEN;
         let load = if with_position {
             with
@@ -206,7 +212,7 @@ impl ActorRow {
             .await
     }
 
-    fn read(row: &Row<'_>) -> DbResult<Self> {
+    fn read(row: &Row<'_>) -> BackendResult<Self> {
         let groups: Option<Groups> = row.parsed("groups")?;
         let offline = row.text("offline")?;
         Ok(Self {

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use forum_api::host::BackendResult;
+
 use super::groups::Groups;
 use super::permissions::{AccessLists, ForumPermissions, ForumRules, access, of_forum, resolve};
-use crate::board::db::{Connection, DbResult, Row};
+use crate::board::db::{Connection, Row};
 
 /// Returns one row for each moderator of each forum, one row for a forum without moderators, and one row for a board
 /// without forums.
@@ -32,7 +34,7 @@ pub struct BoardRules {
 }
 
 impl BoardRules {
-    pub async fn load(connection: &Connection<'_>) -> DbResult<Self> {
+    pub async fn load(connection: &Connection<'_>) -> BackendResult<Self> {
         let mut forums = BTreeMap::new();
         let mut rules = Self::default();
         let read = |row: &Row<'_>| {

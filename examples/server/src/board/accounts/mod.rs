@@ -6,11 +6,11 @@ pub mod sessions;
 
 use std::collections::HashMap;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::{Member, OwnAccount, Timestamp, UserId, UserRef};
 
 use crate::board::access::groups::{Group, Groups};
-use crate::board::db::{self, Connection, Row, Transaction, bind, json};
+use crate::board::db::{Connection, Row, Transaction, bind, json};
 
 /// Adds a member and returns the id. Names are unique without regard to case.
 pub async fn add(
@@ -43,7 +43,7 @@ pub async fn find_id(connection: &Connection<'_>, name: &str) -> BoardResult<i64
 }
 
 /// Returns the id of a member; `None` if the member does not exist.
-pub async fn find(connection: &Connection<'_>, user: &UserRef) -> db::DbResult<Option<i64>> {
+pub async fn find(connection: &Connection<'_>, user: &UserRef) -> BackendResult<Option<i64>> {
     let find = [
         "SELECT id FROM member WHERE id = ?1",
         "SELECT id FROM member WHERE lower(username) = ?1",
@@ -57,8 +57,8 @@ async fn first<T: Send>(
     connection: &Connection<'_>,
     user: &UserRef,
     [by_id, by_name]: [&'static str; 2],
-    read: impl FnMut(&Row<'_>) -> db::DbResult<T> + Send,
-) -> db::DbResult<Option<T>> {
+    read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
+) -> BackendResult<Option<T>> {
     match user {
         UserRef::Id(id) => connection.first(by_id, bind![id.to_i64().ok()], read).await,
         UserRef::Name(name) => {
@@ -85,7 +85,7 @@ pub async fn names(
 }
 
 /// Returns the names of the members who are not banned, those who were active last first.
-pub async fn last_active(connection: &Connection<'_>, limit: u32) -> db::DbResult<Vec<String>> {
+pub async fn last_active(connection: &Connection<'_>, limit: u32) -> BackendResult<Vec<String>> {
     let list = "
         SELECT username FROM member WHERE banned = FALSE
         ORDER BY COALESCE(last_seen_at, 0) DESC, id LIMIT ?1";
@@ -97,7 +97,7 @@ pub async fn last_active(connection: &Connection<'_>, limit: u32) -> db::DbResul
 
 /// Bans a member and ends the member's sessions, or lifts the ban. Returns `false` if the member is in this state
 /// already.
-pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::DbResult<bool> {
+pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> BackendResult<bool> {
     if banned {
         let end = "DELETE FROM session WHERE member_id = ?1";
         tx.execute(end, bind![member]).await?;
@@ -106,7 +106,7 @@ pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::
     Ok(tx.execute(update, bind![member, banned]).await? > 0)
 }
 
-pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::DbResult<()> {
+pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> BackendResult<()> {
     tx.execute(
         "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
         bind![member, ignored],
@@ -116,13 +116,13 @@ pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::DbRe
 }
 
 /// Sets the groups of a member. Returns `false` if the member has these groups already.
-pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::DbResult<bool> {
+pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> BackendResult<bool> {
     let update = "UPDATE member SET groups = ?2 WHERE id = ?1 AND groups <> ?2";
     let groups = groups.to_string();
     Ok(tx.execute(update, bind![member, groups]).await? > 0)
 }
 
-pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::DbResult<()> {
+pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> BackendResult<()> {
     let update = "UPDATE member SET password_hash = ?2 WHERE id = ?1";
     tx.execute(update, bind![member, hash]).await.map(drop)
 }
@@ -178,7 +178,7 @@ pub struct Login {
 }
 
 /// Returns the account of a member who is not banned and has a password.
-pub async fn login(connection: &Connection<'_>, member: i64) -> db::DbResult<Option<Login>> {
+pub async fn login(connection: &Connection<'_>, member: i64) -> BackendResult<Option<Login>> {
     let query = "
         SELECT id, username, password_hash, groups FROM member
         WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
@@ -186,7 +186,7 @@ pub async fn login(connection: &Connection<'_>, member: i64) -> db::DbResult<Opt
 }
 
 impl Login {
-    pub fn read(row: &Row<'_>) -> db::DbResult<Self> {
+    pub fn read(row: &Row<'_>) -> BackendResult<Self> {
         Ok(Self {
             member: row.value("id")?,
             name: row.value("username")?,
@@ -228,7 +228,7 @@ pub async fn own(connection: &Connection<'_>, member: i64) -> BoardResult<OwnAcc
     account?.ok_or(BoardError::PathNotFound)
 }
 
-fn read_profile(row: &Row<'_>) -> db::DbResult<Member> {
+fn read_profile(row: &Row<'_>) -> BackendResult<Member> {
     let mut member = Member::new(
         row.id("id")?,
         row.value::<String>("username")?,

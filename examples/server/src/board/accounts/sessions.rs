@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use forum_api::host::BackendResult;
 use forum_api::model::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::Login;
-use crate::board::db::{self, Connection, Transaction, bind};
+use crate::board::db::{Connection, Transaction, bind};
 
 /// Time without a use after which a session ends.
 const IDLE: Duration = Duration::from_secs(2 * 60 * 60);
@@ -29,7 +30,7 @@ pub async fn find(
     connection: &Connection<'_>,
     hash: &[u8],
     now: Timestamp,
-) -> db::DbResult<Option<(Login, Timestamp)>> {
+) -> BackendResult<Option<(Login, Timestamp)>> {
     let query = "
         SELECT member.id, member.username, member.password_hash, member.groups, session.password, session.used_at
         FROM session JOIN member ON member.id = session.member_id
@@ -56,7 +57,7 @@ pub async fn begin(
     hash: &[u8],
     account: &Login,
     now: Timestamp,
-) -> db::DbResult<()> {
+) -> BackendResult<()> {
     tx.execute(SWEEP, bind![now.saturating_sub(IDLE), MAX_SWEPT])
         .await?;
     let insert = "
@@ -69,7 +70,7 @@ pub async fn begin(
     tx.execute(insert, parameters).await.map(drop)
 }
 
-pub async fn record_use(tx: &Transaction<'_>, hash: &[u8], now: Timestamp) -> db::DbResult<()> {
+pub async fn record_use(tx: &Transaction<'_>, hash: &[u8], now: Timestamp) -> BackendResult<()> {
     let update = "UPDATE session SET used_at = ?2 WHERE hash = ?1";
     tx.execute(update, bind![hash, now]).await.map(drop)
 }
@@ -84,7 +85,7 @@ pub async fn remember_prefix(
     member: i64,
     prefix: &Hash,
     now: Timestamp,
-) -> db::DbResult<()> {
+) -> BackendResult<()> {
     let upsert = "
         INSERT INTO sign_in_prefix (member_id, hash, used_at) VALUES (?1, ?2, ?3)
         ON CONFLICT (member_id, hash) DO UPDATE SET used_at = excluded.used_at";
@@ -103,7 +104,7 @@ pub async fn knows_prefix(
     connection: &Connection<'_>,
     member: i64,
     prefix: &Hash,
-) -> db::DbResult<bool> {
+) -> BackendResult<bool> {
     let find = "SELECT 1 FROM sign_in_prefix WHERE member_id = ?1 AND hash = ?2";
     connection.any(find, bind![member, prefix.as_slice()]).await
 }
@@ -113,7 +114,7 @@ pub const SWEEP: &str = "
     DELETE FROM session
     WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";
 
-pub async fn end(tx: &Transaction<'_>, hashes: &[Hash]) -> db::DbResult<()> {
+pub async fn end(tx: &Transaction<'_>, hashes: &[Hash]) -> BackendResult<()> {
     let delete = "DELETE FROM session WHERE hash = ?1";
     for hash in hashes {
         tx.execute(delete, bind![hash.as_slice()]).await?;

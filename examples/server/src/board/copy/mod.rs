@@ -18,12 +18,11 @@ use std::path::Path;
 
 use deadpool_postgres::Pool;
 use forum_api::audit::AuditEntry;
-use forum_api::host::{BackendError, BoardError, BoardResult};
+use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
 use forum_api::store::postgres::check_pooler;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, spawn_blocking};
 
-use crate::board::db::DbResult;
 pub use progress::Progress;
 pub use row::Checksum;
 use tables::Table;
@@ -229,12 +228,12 @@ fn compare(table: Table, expected: Checksum, found: Checksum) -> BoardResult<Cop
 
 /// Runs work with SQLite on a thread that may block.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> DbResult<T> + Send + 'static,
-) -> DbResult<T> {
+    work: impl FnOnce() -> BackendResult<T> + Send + 'static,
+) -> BackendResult<T> {
     join(spawn_blocking(work).await)
 }
 
-fn join<T>(result: Result<DbResult<T>, JoinError>) -> DbResult<T> {
+fn join<T>(result: Result<BackendResult<T>, JoinError>) -> BackendResult<T> {
     result.map_err(|_| BackendError::new("a thread of the copy failed"))?
 }
 

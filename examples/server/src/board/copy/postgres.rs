@@ -5,6 +5,7 @@ use std::pin::pin;
 
 use deadpool_postgres::{Client, Transaction};
 use forum_api::audit::AuditEntry;
+use forum_api::host::BackendResult;
 use forum_api::store::postgres::{self, apply_migrations};
 use futures_util::{Stream, TryStreamExt};
 use tokio::sync::mpsc;
@@ -16,7 +17,7 @@ use tokio_postgres::types::{ToSql, Type};
 use super::progress::Progress;
 use super::row::{Batches, Checksum, Row};
 use super::tables::{IS_OFFLINE, LEFT_OUT, TAKE_OFFLINE, Table};
-use crate::board::db::DbResult;
+
 use crate::board::schema;
 
 /// Removes the timeouts of the connection's statements for this transaction.
@@ -84,7 +85,7 @@ const INDEX_POSTS: &str = "
     DROP TABLE copied_post_text";
 
 /// Creates the tables in an empty database. Returns the reason if the database cannot be the target of a copy.
-pub async fn begin_target(tx: &Transaction<'_>) -> DbResult<Option<String>> {
+pub async fn begin_target(tx: &Transaction<'_>) -> BackendResult<Option<String>> {
     tx.batch_execute(WITHOUT_TIMEOUTS).await?;
     if let Err(error) = tx.batch_execute(LOCK_TARGET).await {
         return match error.code() {
@@ -113,7 +114,7 @@ pub async fn begin_target(tx: &Transaction<'_>) -> DbResult<Option<String>> {
 const HOLDS_BOARD: &str = "the target contains a board already";
 
 /// Begins a read of the current state. Returns whether the board is offline.
-pub async fn begin_source(client: &mut Client) -> DbResult<(Transaction<'_>, bool)> {
+pub async fn begin_source(client: &mut Client) -> BackendResult<(Transaction<'_>, bool)> {
     let begin = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead);
@@ -124,7 +125,7 @@ pub async fn begin_source(client: &mut Client) -> DbResult<(Transaction<'_>, boo
 }
 
 /// Returns all tables of the schema, except those that are not copied.
-pub async fn tables(tx: &Transaction<'_>) -> DbResult<Vec<Table>> {
+pub async fn tables(tx: &Transaction<'_>) -> BackendResult<Vec<Table>> {
     let mut tables: Vec<Table> = Vec::new();
     for row in tx.query(FIND_COLUMNS, &[]).await? {
         let (name, column): (String, String) = (row.try_get("relname")?, row.try_get("attname")?);
@@ -151,7 +152,7 @@ pub async fn tables(tx: &Transaction<'_>) -> DbResult<Vec<Table>> {
 }
 
 /// Returns the number of rows of all tables.
-pub async fn count(tx: &Transaction<'_>, tables: &[Table]) -> DbResult<u64> {
+pub async fn count(tx: &Transaction<'_>, tables: &[Table]) -> BackendResult<u64> {
     let mut all = 0;
     for table in tables {
         let count = format!("SELECT count(*) AS count FROM {}", table.quoted_name());
@@ -164,7 +165,7 @@ pub async fn count(tx: &Transaction<'_>, tables: &[Table]) -> DbResult<u64> {
 }
 
 /// Returns the largest id that the sequence of a table has generated.
-pub async fn last_id(tx: &Transaction<'_>, table: &Table) -> DbResult<Option<i64>> {
+pub async fn last_id(tx: &Transaction<'_>, table: &Table) -> BackendResult<Option<i64>> {
     let Some(identity) = &table.identity else {
         return Ok(None);
     };
@@ -180,7 +181,7 @@ pub async fn set_sequence(
     tx: &Transaction<'_>,
     table: &Table,
     last_id: Option<i64>,
-) -> DbResult<()> {
+) -> BackendResult<()> {
     if let (Some(identity), Some(last_id)) = (&table.identity, last_id) {
         let set = "SELECT setval(pg_get_serial_sequence(quote_ident($1), $2), $3)";
         tx.execute(set, &[&table.name, identity, &last_id]).await?;
@@ -192,7 +193,7 @@ pub async fn set_sequence(
 async fn rows(
     tx: &Transaction<'_>,
     table: &Table,
-) -> DbResult<impl Stream<Item = Result<Row, tokio_postgres::Error>>> {
+) -> BackendResult<impl Stream<Item = Result<Row, tokio_postgres::Error>>> {
     let name = table.quoted_name();
     let columns = table.column_list();
     let copy = format!("COPY {name} ({columns}) TO STDOUT (FORMAT binary)");
@@ -208,7 +209,7 @@ pub async fn read_batches(
     table: &Table,
     sender: mpsc::Sender<Vec<Row>>,
     progress: &Progress,
-) -> DbResult<Checksum> {
+) -> BackendResult<Checksum> {
     let mut rows = pin!(rows(tx, table).await?);
     let mut batches = Batches::default();
     while let Some(row) = rows.try_next().await? {
@@ -229,7 +230,7 @@ pub async fn checksum(
     tx: &Transaction<'_>,
     table: &Table,
     progress: &Progress,
-) -> DbResult<Checksum> {
+) -> BackendResult<Checksum> {
     let mut rows = pin!(rows(tx, table).await?);
     let mut checksum = Checksum::default();
     while let Some(row) = rows.try_next().await? {
@@ -245,7 +246,7 @@ pub async fn write(
     table: &Table,
     mut batches: mpsc::Receiver<Vec<Row>>,
     progress: &Progress,
-) -> DbResult<()> {
+) -> BackendResult<()> {
     let name = table.quoted_name();
     let columns = table.column_list();
     let copy = format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary, FREEZE)");
@@ -267,7 +268,7 @@ fn types(table: &Table) -> Vec<Type> {
 }
 
 /// Removes the indexes and the foreign keys. Returns the statements that create them.
-pub async fn drop_indexes(tx: &Transaction<'_>) -> DbResult<Vec<String>> {
+pub async fn drop_indexes(tx: &Transaction<'_>) -> BackendResult<Vec<String>> {
     let mut create = Vec::new();
     let mut drop = String::new();
     for row in tx.query(FIND_INDEXES, &[]).await? {
@@ -280,7 +281,7 @@ pub async fn drop_indexes(tx: &Transaction<'_>) -> DbResult<Vec<String>> {
 }
 
 /// Indexes the posts for the search, and creates the indexes and the foreign keys.
-pub async fn build_indexes(tx: &Transaction<'_>, indexes: &[String]) -> DbResult<()> {
+pub async fn build_indexes(tx: &Transaction<'_>, indexes: &[String]) -> BackendResult<()> {
     tx.batch_execute(INDEX_POSTS).await?;
     for index in indexes {
         tx.batch_execute(index).await?;
@@ -289,7 +290,7 @@ pub async fn build_indexes(tx: &Transaction<'_>, indexes: &[String]) -> DbResult
 }
 
 /// Takes the copy offline, writes the entry of the audit log and updates the statistics.
-pub async fn finish(tx: &Transaction<'_>, entry: &AuditEntry) -> DbResult<()> {
+pub async fn finish(tx: &Transaction<'_>, entry: &AuditEntry) -> BackendResult<()> {
     tx.batch_execute(TAKE_OFFLINE).await?;
     let texts = entry.insert_parameters(1);
     let parameters = texts.each_ref().map(|text| text as &(dyn ToSql + Sync));

@@ -5,12 +5,10 @@ use std::fmt;
 use std::mem;
 
 use bytes::BytesMut;
-use forum_api::host::BackendError;
+use forum_api::host::{BackendError, BackendResult};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use sha2::{Digest, Sha256};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
-
-use crate::board::db::DbResult;
 
 /// Size in bytes from which a batch is complete.
 const BATCH_SIZE: usize = 256 * 1024;
@@ -30,7 +28,7 @@ pub enum Value {
 
 impl Value {
     /// Returns the value of a column that has the type `column` in Postgres.
-    pub fn from_sqlite(value: ValueRef<'_>, column: &Type) -> DbResult<Self> {
+    pub fn from_sqlite(value: ValueRef<'_>, column: &Type) -> BackendResult<Self> {
         match (value, column) {
             (ValueRef::Null, _) => Ok(Self::Null),
             (ValueRef::Integer(number @ 0..=1), &Type::BOOL) => Ok(Self::Boolean(number == 1)),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use forum_api::audit::AuditEntry;
+use forum_api::host::BackendResult;
 use forum_api::store::sqlite::apply_migrations;
 use forum_api::store::sqlite_schema;
 use rusqlite::config::DbConfig;
@@ -11,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::row::{Batches, Checksum, Row, Value};
 use super::tables::{IS_OFFLINE, LEFT_OUT, TAKE_OFFLINE, Table, TableColumns, quote};
-use crate::board::db::DbResult;
+
 use crate::board::schema;
 
 /// Settings for the file of a copy, which is removed if the copy fails, and synced when it is complete.
@@ -28,7 +29,7 @@ const INDEX_POSTS: &str = "
     SELECT id, title, body, place FROM indexed_post ORDER BY id";
 
 /// Opens a database and begins a read of its current state. Returns whether the board is offline.
-pub fn open_source(path: &Path) -> DbResult<(Connection, bool)> {
+pub fn open_source(path: &Path) -> BackendResult<(Connection, bool)> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.execute_batch("BEGIN")?;
@@ -38,7 +39,7 @@ pub fn open_source(path: &Path) -> DbResult<(Connection, bool)> {
 
 /// Creates the tables in an empty file, in a transaction that [`finish`] ends. Returns the statements that create the
 /// indexes.
-pub fn create_target(path: &Path) -> DbResult<(Connection, Vec<String>)> {
+pub fn create_target(path: &Path) -> BackendResult<(Connection, Vec<String>)> {
     let connection = Connection::open(path)?;
     connection.execute_batch(UNSAFE_PRAGMAS)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
@@ -59,7 +60,7 @@ pub fn create_target(path: &Path) -> DbResult<(Connection, Vec<String>)> {
 }
 
 /// Returns the tables that are copied.
-pub fn tables(connection: &Connection) -> DbResult<Vec<TableColumns>> {
+pub fn tables(connection: &Connection) -> BackendResult<Vec<TableColumns>> {
     let find = "
         SELECT name FROM pragma_table_list
         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
@@ -80,7 +81,7 @@ pub fn tables(connection: &Connection) -> DbResult<Vec<TableColumns>> {
 }
 
 /// Returns the number of rows of all tables.
-pub fn count(connection: &Connection, tables: &[Table]) -> DbResult<u64> {
+pub fn count(connection: &Connection, tables: &[Table]) -> BackendResult<u64> {
     let mut all: i64 = 0;
     for table in tables {
         let count = format!("SELECT count(*) AS count FROM {}", table.quoted_name());
@@ -90,7 +91,11 @@ pub fn count(connection: &Connection, tables: &[Table]) -> DbResult<u64> {
 }
 
 /// Calls `each` for each row until it returns `false`.
-fn read(connection: &Connection, table: &Table, mut each: impl FnMut(Row) -> bool) -> DbResult<()> {
+fn read(
+    connection: &Connection,
+    table: &Table,
+    mut each: impl FnMut(Row) -> bool,
+) -> BackendResult<()> {
     let sql = format!(
         "SELECT {} FROM {}",
         table.column_list(),
@@ -102,7 +107,7 @@ fn read(connection: &Connection, table: &Table, mut each: impl FnMut(Row) -> boo
         let columns = table.columns.iter().enumerate();
         let values =
             columns.map(|(place, (_, column))| Value::from_sqlite(row.get_ref(place)?, column));
-        if !each(values.collect::<DbResult<Row>>()?) {
+        if !each(values.collect::<BackendResult<Row>>()?) {
             break;
         }
     }
@@ -114,7 +119,7 @@ pub fn read_batches(
     connection: &Connection,
     table: &Table,
     sender: &mpsc::Sender<Vec<Row>>,
-) -> DbResult<Checksum> {
+) -> BackendResult<Checksum> {
     let mut batches = Batches::default();
     read(connection, table, |row| {
         let batch = batches.add(row);
@@ -126,7 +131,7 @@ pub fn read_batches(
     Ok(checksum)
 }
 
-pub fn checksum(connection: &Connection, table: &Table) -> DbResult<Checksum> {
+pub fn checksum(connection: &Connection, table: &Table) -> BackendResult<Checksum> {
     let mut checksum = Checksum::default();
     read(connection, table, |row| {
         checksum.add(&row);
@@ -136,7 +141,7 @@ pub fn checksum(connection: &Connection, table: &Table) -> DbResult<Checksum> {
 }
 
 /// Returns the largest id that the table has had, if SQLite records it; otherwise the largest id.
-pub fn last_id(connection: &Connection, table: &Table) -> DbResult<Option<i64>> {
+pub fn last_id(connection: &Connection, table: &Table) -> BackendResult<Option<i64>> {
     let Some(identity) = &table.identity else {
         return Ok(None);
     };
@@ -157,7 +162,7 @@ pub fn write(
     table: &Table,
     mut batches: mpsc::Receiver<Vec<Row>>,
     last_id: Option<i64>,
-) -> DbResult<()> {
+) -> BackendResult<()> {
     let name = table.quoted_name();
     let columns = table.column_list();
     let places = vec!["?"; table.columns.len()].join(", ");
@@ -179,7 +184,7 @@ pub fn write(
 }
 
 /// Indexes the posts for the search, and creates the indexes.
-pub fn build_indexes(connection: &Connection, indexes: &[String]) -> DbResult<()> {
+pub fn build_indexes(connection: &Connection, indexes: &[String]) -> BackendResult<()> {
     connection.execute_batch(INDEX_POSTS)?;
     for index in indexes {
         connection.execute_batch(index)?;
@@ -188,7 +193,7 @@ pub fn build_indexes(connection: &Connection, indexes: &[String]) -> DbResult<()
 }
 
 /// Takes the copy offline, writes the entry of the audit log and commits.
-pub fn finish(connection: &Connection, entry: Vec<String>) -> DbResult<()> {
+pub fn finish(connection: &Connection, entry: Vec<String>) -> BackendResult<()> {
     connection.execute_batch(TAKE_OFFLINE)?;
     connection.execute(AuditEntry::INSERT_SQL, params_from_iter(entry))?;
     Ok(connection.execute_batch("COMMIT")?)

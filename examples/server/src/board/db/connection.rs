@@ -5,14 +5,14 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use forum_api::host::{BackendError, BoardResult};
+use forum_api::host::{BackendError, BackendResult, BoardResult};
 use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
 
+use super::Row;
 use super::named_params::{Bound, mismatch};
 use super::postgres_transaction::Postgres;
 use super::row::SqliteRow;
-use super::{DbResult, Row};
 
 /// Future of a query or a command.
 pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = BoardResult<T>> + Send + 'a>>;
@@ -80,8 +80,8 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        mut read: impl FnMut(&Row<'_>) -> DbResult<T> + Send,
-    ) -> DbResult<Vec<T>> {
+        mut read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
+    ) -> BackendResult<Vec<T>> {
         let mut all = Vec::new();
         let read = |row: &Row<'_>| {
             all.push(read(row)?);
@@ -96,8 +96,8 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        mut read: impl FnMut(&Row<'_>) -> DbResult<T> + Send,
-    ) -> DbResult<Option<T>> {
+        mut read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
+    ) -> BackendResult<Option<T>> {
         let mut first = None;
         let read = |row: &Row<'_>| {
             first = Some(read(row)?);
@@ -112,13 +112,13 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        read: impl FnMut(&Row<'_>) -> DbResult<T> + Send,
-    ) -> DbResult<T> {
+        read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
+    ) -> BackendResult<T> {
         let first = self.first(sql, parameters, read).await?;
         first.ok_or_else(|| BackendError::new("the query returned no row"))
     }
 
-    pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<bool> {
+    pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> BackendResult<bool> {
         Ok(self.first(sql, parameters, |_| Ok(())).await?.is_some())
     }
 
@@ -127,8 +127,8 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        mut read: impl FnMut(&Row<'_>) -> DbResult<ControlFlow<()>> + Send,
-    ) -> DbResult<()> {
+        mut read: impl FnMut(&Row<'_>) -> BackendResult<ControlFlow<()>> + Send,
+    ) -> BackendResult<()> {
         if self
             .is_spent
             .as_ref()
@@ -178,7 +178,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a statement. Returns the number of rows that it changed, without the rows that its triggers changed.
-    pub async fn execute(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<u64> {
+    pub async fn execute(&self, sql: &'static str, parameters: &[Bound<'_>]) -> BackendResult<u64> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
@@ -195,7 +195,7 @@ impl<'a> Transaction<'a> {
         &self,
         statements: &[&'static str],
         parameters: &[Bound<'_>],
-    ) -> DbResult<Option<i64>> {
+    ) -> BackendResult<Option<i64>> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
                 let mut id = None;
@@ -229,7 +229,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a statement whose parameters are texts, in order.
-    pub async fn execute_texts(&self, sql: &str, parameters: &[String]) -> DbResult<()> {
+    pub async fn execute_texts(&self, sql: &str, parameters: &[String]) -> BackendResult<()> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
@@ -241,12 +241,12 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a statement that inserts a row, and returns the `id` that the statement returns.
-    pub async fn insert(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<i64> {
+    pub async fn insert(&self, sql: &'static str, parameters: &[Bound<'_>]) -> BackendResult<i64> {
         self.one(sql, parameters, |row| row.value("id")).await
     }
 
     /// Runs any number of statements without parameters.
-    pub async fn execute_batch(&self, sql: &str) -> DbResult<()> {
+    pub async fn execute_batch(&self, sql: &str) -> BackendResult<()> {
         match &self.0.driver {
             Driver::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
             Driver::Postgres(connection) => connection.execute_batch(sql).await,
@@ -262,7 +262,10 @@ impl<'a> Deref for Transaction<'a> {
     }
 }
 
-fn bind_all(statement: &mut rusqlite::Statement<'_>, parameters: &[Bound<'_>]) -> DbResult<()> {
+fn bind_all(
+    statement: &mut rusqlite::Statement<'_>,
+    parameters: &[Bound<'_>],
+) -> BackendResult<()> {
     if parameters.len() != statement.parameter_count() {
         return Err(mismatch());
     }

@@ -4,15 +4,13 @@ use std::path::Path;
 use std::task::{Context, Poll, Waker};
 
 use deadpool_postgres::Pool;
-use forum_api::host::{BackendError, BoardError, BoardResult};
+use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
 use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 
 use super::postgres::{BACKGROUND, PostgresDatabase, WITHOUT_TIMEOUT};
 use super::postgres_transaction::Failure;
-use super::{
-    Change, Connection, DbResult, LogPosition, Query, Statements, Transaction, TransactionFuture,
-};
+use super::{Change, Connection, LogPosition, Query, Statements, Transaction, TransactionFuture};
 
 /// Free space in bytes below which a disk counts as full.
 const MIN_FREE_SPACE: u64 = 4 * 1024 * 1024;
@@ -268,7 +266,7 @@ impl From<Pool> for BoardDatabase {
 
 /// Fails if less than [`MIN_FREE_SPACE`] is free on the disk of the database. Succeeds if the free space is unknown,
 /// for example on a file system that reports a size of 0.
-fn check_free_space(connection: &rusqlite::Connection) -> DbResult<()> {
+fn check_free_space(connection: &rusqlite::Connection) -> BackendResult<()> {
     let path = connection.path().filter(|path| !path.is_empty());
     let disk = path
         .and_then(|path| rustix::fs::statvfs(path).ok())

@@ -15,7 +15,6 @@ mod row;
 
 pub use connection::{Change, Connection, Driver, Query, Transaction, TransactionFuture};
 pub use database::{BoardDatabase, holds_board};
-pub use forum_api::host::BackendResult as DbResult;
 pub use named_params::{Bound, Param, bind, json, named_params};
 pub use postgres_read::Statements;
 pub use postgres_transaction::Postgres;

@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use forum_api::host::BackendError;
+use forum_api::host::{BackendError, BackendResult};
 use serde::Serialize;
 use tokio_postgres::types;
-
-use super::DbResult;
 
 /// A value that both databases accept as a parameter.
 pub trait Param: rusqlite::ToSql + types::ToSql + Sync {}
@@ -38,7 +36,7 @@ macro_rules! bind {
 pub use bind;
 
 /// Formats a list as JSON.
-pub fn json<T: Serialize>(list: &[T]) -> DbResult<String> {
+pub fn json<T: Serialize>(list: &[T]) -> BackendResult<String> {
     serde_json::to_string(list).map_err(|_| BackendError::new("a list cannot be written as JSON"))
 }
 

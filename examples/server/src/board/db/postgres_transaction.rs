@@ -5,14 +5,13 @@ use std::pin::pin;
 use std::sync::OnceLock;
 
 use deadpool_postgres::Client;
-use forum_api::host::BackendError;
+use forum_api::host::{BackendError, BackendResult};
 use forum_api::store::postgres::{self, PostgresError};
 use futures_util::{FutureExt as _, TryStreamExt as _};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
-use super::DbResult;
 use super::named_params::{Bound, NamedParams, mismatch, named_params};
 
 /// A connection to Postgres, inside or outside of a transaction.
@@ -51,7 +50,7 @@ impl<'a> PostgresTransaction<'a> {
         client: &'a Client,
         kind: TransactionKind,
         failure: &'a Failure,
-    ) -> DbResult<Self> {
+    ) -> BackendResult<Self> {
         // A value exists before the statements are sent, so that it is rolled back if this wait ends early.
         let transaction = Self {
             client,
@@ -63,12 +62,12 @@ impl<'a> PostgresTransaction<'a> {
         Ok(transaction)
     }
 
-    pub async fn commit(mut self) -> DbResult<()> {
+    pub async fn commit(mut self) -> BackendResult<()> {
         self.is_open = false;
         Ok(self.client.batch_execute("COMMIT").await?)
     }
 
-    async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<Vec<Row>> {
+    async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> BackendResult<Vec<Row>> {
         tracing::trace!(sql, "executing statement");
         self.receive(async {
             let statement = self.client.prepare_cached(sql).await?;
@@ -77,7 +76,7 @@ impl<'a> PostgresTransaction<'a> {
         .await
     }
 
-    async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
+    async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> BackendResult<u64> {
         tracing::trace!(sql, "executing statement");
         self.receive(async {
             let statement = self.client.prepare_cached(sql).await?;
@@ -86,7 +85,7 @@ impl<'a> PostgresTransaction<'a> {
         .await
     }
 
-    async fn execute_batch(&self, sql: &str) -> DbResult<()> {
+    async fn execute_batch(&self, sql: &str) -> BackendResult<()> {
         self.receive(self.client.batch_execute(sql)).await
     }
 
@@ -94,7 +93,7 @@ impl<'a> PostgresTransaction<'a> {
     async fn receive<T>(
         &self,
         result: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> DbResult<T> {
+    ) -> BackendResult<T> {
         // On the heap, because futures of reads on SQLite would contain it as well.
         let failed = |error: tokio_postgres::Error| {
             if let Some(code) = error.code() {
@@ -134,8 +133,8 @@ impl Postgres<'_> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        mut read: impl FnMut(&Row) -> DbResult<ControlFlow<()>>,
-    ) -> DbResult<()> {
+        mut read: impl FnMut(&Row) -> BackendResult<ControlFlow<()>>,
+    ) -> BackendResult<()> {
         let statement = named_params(&[sql]);
         let values = values(&statement, parameters)?;
         let sql = &*statement.sql;
@@ -150,7 +149,7 @@ impl Postgres<'_> {
                     while let Some(row) = rows.try_next().await.map_err(no_effect)?
                         && read(&row)?.is_continue()
                     {}
-                    DbResult::Ok(())
+                    BackendResult::Ok(())
                 });
                 postgres::limit_wait(run).await?;
             }
@@ -169,7 +168,7 @@ impl Postgres<'_> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-    ) -> DbResult<u64> {
+    ) -> BackendResult<u64> {
         let statement = named_params(&[sql]);
         let values = values(&statement, parameters)?;
         self.transaction()?.execute(&statement.sql, &values).await
@@ -179,19 +178,23 @@ impl Postgres<'_> {
         &self,
         statements: &[&'static str],
         parameters: &[Bound<'_>],
-    ) -> DbResult<Option<i64>> {
+    ) -> BackendResult<Option<i64>> {
         let statement = named_params(statements);
         let values = values(&statement, parameters)?;
         let rows = self.transaction()?.query(&statement.sql, &values).await?;
         Ok(rows.last().map(|row| row.try_get(0)).transpose()?)
     }
 
-    pub(super) async fn execute_batch(&self, sql: &str) -> DbResult<()> {
+    pub(super) async fn execute_batch(&self, sql: &str) -> BackendResult<()> {
         self.transaction()?.execute_batch(sql).await
     }
 
     /// Runs a statement whose parameters are texts, in order.
-    pub(super) async fn execute_texts(&self, sql: &str, parameters: &[String]) -> DbResult<()> {
+    pub(super) async fn execute_texts(
+        &self,
+        sql: &str,
+        parameters: &[String],
+    ) -> BackendResult<()> {
         let values: Vec<_> = parameters.iter().map(|text| text as _).collect();
         self.transaction()?.execute(sql, &values).await.map(drop)
     }
@@ -211,7 +214,7 @@ impl Postgres<'_> {
         }
     }
 
-    fn transaction(&self) -> DbResult<&PostgresTransaction<'_>> {
+    fn transaction(&self) -> BackendResult<&PostgresTransaction<'_>> {
         match self {
             Self::Transaction(transaction) => Ok(transaction),
             Self::Connection(_) => Err(BackendError::new("a statement needs a transaction")),
@@ -223,7 +226,7 @@ impl Postgres<'_> {
 fn values<'a>(
     statement: &NamedParams,
     parameters: &[Bound<'a>],
-) -> DbResult<Vec<&'a (dyn ToSql + Sync)>> {
+) -> BackendResult<Vec<&'a (dyn ToSql + Sync)>> {
     let value = |name: &String| {
         let bound = parameters.iter().find(|(bound, _)| bound == name);
         bound.map(|(_, value)| *value as &(dyn ToSql + Sync))

@@ -25,15 +25,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
-use forum_api::host::{BackendError, BoardError, BoardResult};
+use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
 use forum_api::store::postgres;
 use metrics::counter;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::types::PgLsn;
 
+use super::Query;
 use super::postgres_read::{Statements, share};
-use super::{DbResult, Query};
 
 /// Time that a request waits for a connection to a replica and for the position.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(5);
@@ -79,7 +79,7 @@ pub struct LogPosition {
 impl FromStr for LogPosition {
     type Err = BackendError;
 
-    fn from_str(text: &str) -> DbResult<Self> {
+    fn from_str(text: &str) -> BackendResult<Self> {
         let parse = || {
             let (file, lsn) = text.split_once(' ')?;
             let timeline = i32::from_str_radix(file.get(..8)?, 16).ok()?;
@@ -254,7 +254,7 @@ impl Replica {
         client: &Client,
         position: LogPosition,
         deadline: Instant,
-    ) -> DbResult<bool> {
+    ) -> BackendResult<bool> {
         let check = client.prepare_cached(CHECK).await?;
         loop {
             let parameters = &[&position.lsn as &_, &position.timeline as &_];
@@ -323,7 +323,7 @@ impl Replica {
 }
 
 /// Returns the identifier of a database, and `true` if the server is a replica.
-async fn identify(pool: &Pool) -> DbResult<(String, bool)> {
+async fn identify(pool: &Pool) -> BackendResult<(String, bool)> {
     let client = pool.get().await?;
     let row = client.query_one(IDENTIFIER, &[]).await?;
     Ok((row.try_get("identifier")?, row.try_get("is_in_recovery")?))

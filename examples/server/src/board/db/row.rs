@@ -3,14 +3,12 @@
 use std::cell::Cell;
 use std::str::FromStr;
 
-use forum_api::host::BackendError;
+use forum_api::host::{BackendError, BackendResult};
 use forum_api::model::{Author, ContentState};
 use forum_api::store::{postgres, sqlite};
 use forum_api::token::TokenRecord;
 use rusqlite::types::FromSql;
 use tokio_postgres::types;
-
-use super::DbResult;
 
 /// A row of either database.
 #[derive(Debug)]
@@ -51,14 +49,14 @@ impl<'a> SqliteRow<'a> {
 }
 
 impl<'a> Row<'a> {
-    pub fn value<T: FromSql + types::FromSql<'a>>(&self, name: &str) -> DbResult<T> {
+    pub fn value<T: FromSql + types::FromSql<'a>>(&self, name: &str) -> BackendResult<T> {
         match self {
             Self::Sqlite(found) => Ok(found.row.get(found.index(name)?)?),
             Self::Postgres(row) => Ok(row.try_get(name)?),
         }
     }
 
-    pub fn text(&self, name: &str) -> DbResult<Option<&'a str>> {
+    pub fn text(&self, name: &str) -> BackendResult<Option<&'a str>> {
         match self {
             Self::Sqlite(found) => {
                 let text = found.row.get_ref(found.index(name)?)?.as_str_or_null();
@@ -69,7 +67,7 @@ impl<'a> Row<'a> {
     }
 
     /// Reads a list of numbers of Postgres.
-    pub fn numbers(&self, name: &str) -> DbResult<Vec<i64>> {
+    pub fn numbers(&self, name: &str) -> BackendResult<Vec<i64>> {
         match self {
             Self::Sqlite(..) => Err(BackendError::new("SQLite has no lists")),
             Self::Postgres(row) => Ok(row.try_get(name)?),
@@ -77,7 +75,7 @@ impl<'a> Row<'a> {
     }
 
     /// Decodes a token from the columns of its table.
-    pub fn token(&self) -> DbResult<TokenRecord> {
+    pub fn token(&self) -> BackendResult<TokenRecord> {
         match self {
             Self::Sqlite(found) => Ok(sqlite::read_token(found.row)?),
             Self::Postgres(row) => Ok(postgres::read_token(row)?),
@@ -85,7 +83,7 @@ impl<'a> Row<'a> {
     }
 
     /// Reads and parses a text; `None` for null.
-    pub fn parsed<T: FromStr>(&self, name: &str) -> DbResult<Option<T>> {
+    pub fn parsed<T: FromStr>(&self, name: &str) -> BackendResult<Option<T>> {
         let parse = |text: &str| {
             text.parse()
                 .map_err(|_| BackendError::new("a text is invalid"))
@@ -93,31 +91,31 @@ impl<'a> Row<'a> {
         self.text(name)?.map(parse).transpose()
     }
 
-    pub fn id<T: From<i64>>(&self, name: &str) -> DbResult<T> {
+    pub fn id<T: From<i64>>(&self, name: &str) -> BackendResult<T> {
         self.value(name).map(|id: i64| T::from(id))
     }
 
-    pub fn maybe_id<T: From<i64>>(&self, name: &str) -> DbResult<Option<T>> {
+    pub fn maybe_id<T: From<i64>>(&self, name: &str) -> BackendResult<Option<T>> {
         let id: Option<i64> = self.value(name)?;
         Ok(id.map(T::from))
     }
 
-    pub fn count<T: TryFrom<i64>>(&self, name: &str) -> DbResult<T> {
+    pub fn count<T: TryFrom<i64>>(&self, name: &str) -> BackendResult<T> {
         let count: i64 = self.value(name)?;
         T::try_from(count).map_err(|_| BackendError::new("a count is out of range"))
     }
 
-    pub fn state(&self, name: &str) -> DbResult<ContentState> {
+    pub fn state(&self, name: &str) -> BackendResult<ContentState> {
         self.maybe_state(name)?
             .ok_or_else(|| BackendError::new("a state is null"))
     }
 
-    pub fn maybe_state(&self, name: &str) -> DbResult<Option<ContentState>> {
+    pub fn maybe_state(&self, name: &str) -> BackendResult<Option<ContentState>> {
         self.text(name)?.map(state).transpose()
     }
 
     /// Reads a member's id, name and picture. All are null if the account is removed.
-    pub fn author(&self, [id, name, picture]: [&str; 3]) -> DbResult<Option<Author>> {
+    pub fn author(&self, [id, name, picture]: [&str; 3]) -> BackendResult<Option<Author>> {
         let Some(user_id) = self.maybe_id(id)? else {
             return Ok(None);
         };
@@ -127,7 +125,7 @@ impl<'a> Row<'a> {
     }
 }
 
-fn state(text: &str) -> DbResult<ContentState> {
+fn state(text: &str) -> BackendResult<ContentState> {
     let states = [
         ContentState::Visible,
         ContentState::AwaitingApproval,

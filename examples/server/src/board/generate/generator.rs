@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::Timestamp;
 
 use super::batch::Batch;
@@ -10,7 +10,7 @@ use super::words::Random;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts;
-use crate::board::db::{self, Connection, Transaction, bind};
+use crate::board::db::{Connection, Transaction, bind};
 use crate::board::demo;
 
 #[derive(Clone, Copy, Debug)]
@@ -176,12 +176,12 @@ async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Generate
     Ok(GeneratedForum { id, counts })
 }
 
-async fn newest(connection: &Connection<'_>) -> db::DbResult<Option<Timestamp>> {
+async fn newest(connection: &Connection<'_>) -> BackendResult<Option<Timestamp>> {
     let find = "SELECT max(created_at) AS newest FROM post";
     connection.one(find, &[], |row| row.value("newest")).await
 }
 
-async fn next_member(connection: &Connection<'_>) -> db::DbResult<i64> {
+async fn next_member(connection: &Connection<'_>) -> BackendResult<i64> {
     let find = "SELECT coalesce(max(id), 0) + 1 AS next FROM member";
     connection.one(find, &[], |row| row.value("next")).await
 }

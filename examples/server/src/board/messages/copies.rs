@@ -1,9 +1,9 @@
 //! Stores messages: one text, and a copy of it for each party.
 
-use forum_api::host::BackendError;
+use forum_api::host::{BackendError, BackendResult};
 use forum_api::model::{Folder, Timestamp};
 
-use crate::board::db::{self, Transaction, bind, json};
+use crate::board::db::{Transaction, bind, json};
 
 /// A valid message.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub async fn deliver(
     message: MessageInsert<'_>,
     recipients: &[i64],
     is_receipt: bool,
-) -> db::DbResult<i64> {
+) -> BackendResult<i64> {
     let parameters = bind! {
         ":sender": message.sender, ":subject": message.subject, ":body": message.body,
         ":html": message.html, ":requested": message.receipt_requested, ":is_receipt": is_receipt,

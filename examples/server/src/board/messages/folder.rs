@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BackendError, BoardError, BoardResult};
+use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
 use forum_api::model::{
     Author, Folder, List, Message, MessageFilter, MessageSummary, Page, PageKey, Timestamp,
 };
 
 use super::copies::{MessageInsert, deliver, stored};
-use crate::board::db::{self, Connection, Row, Transaction, bind};
+use crate::board::db::{Connection, Row, Transaction, bind};
 use crate::board::markdown;
 use crate::board::texts::Texts;
 
@@ -98,7 +98,7 @@ pub async fn load(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardRe
         .ok_or(BoardError::PathNotFound)
 }
 
-fn summary(row: &Row<'_>) -> db::DbResult<MessageSummary> {
+fn summary(row: &Row<'_>) -> BackendResult<MessageSummary> {
     let folder = match row.text("folder")? {
         Some("inbox") => Folder::Inbox,
         _ => Folder::Sent,
@@ -118,7 +118,7 @@ fn summary(row: &Row<'_>) -> db::DbResult<MessageSummary> {
 }
 
 /// Parses a list of members.
-fn authors(list: &str) -> db::DbResult<Vec<Author>> {
+fn authors(list: &str) -> BackendResult<Vec<Author>> {
     let members: Vec<(i64, String, Option<String>)> = serde_json::from_str(list)
         .map_err(|_| BackendError::new("the recipients of a message are malformed"))?;
     let authors = members.into_iter().map(|(id, username, avatar_url)| {

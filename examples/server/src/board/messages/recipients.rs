@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::{Author, UserRef};
 use serde_json::{Value, json};
 
-use crate::board::db::{self, Connection, Row, bind};
+use crate::board::db::{Connection, Row, bind};
 use crate::board::settings::{INBOX_QUOTA, RECIPIENTS_MAX, SettingValues};
 use crate::board::texts::{Texts, fill};
 
@@ -105,7 +105,7 @@ fn name(user: &UserRef) -> Value {
 }
 
 /// Returns `None` for an unknown member.
-fn recipient(row: &Row<'_>) -> db::DbResult<Option<Recipient>> {
+fn recipient(row: &Row<'_>) -> BackendResult<Option<Recipient>> {
     let Some(author) = row.author(["id", "username", "avatar_url"])? else {
         return Ok(None);
     };

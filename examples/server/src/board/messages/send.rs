@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::BoardResult;
+use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::{Author, Folder, Message, MessageSummary, NewMessage, Timestamp, UserId};
 use forum_api::webhook::Event;
 
 use super::copies::{MessageInsert, deliver};
 use super::recipients::find_recipients;
-use crate::board::db::{Connection, DbResult, bind};
+use crate::board::db::{Connection, bind};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
 use crate::board::rules;
@@ -76,7 +76,7 @@ async fn load_limits(
     connection: &Connection<'_>,
     sender: i64,
     now: Timestamp,
-) -> DbResult<(SettingValues, Option<Author>, Option<Timestamp>)> {
+) -> BackendResult<(SettingValues, Option<Author>, Option<Timestamp>)> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT {}, id, username, avatar_url, (

@@ -4,7 +4,7 @@ pub mod poll_rules;
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BoardError, BoardResult, InForum};
+use forum_api::host::{BackendResult, BoardError, BoardResult, InForum};
 use forum_api::model::{
     ContentState, ForumId, NewPoll, NewVote, Poll, PollOption, PollUpdate, Timestamp,
 };
@@ -12,7 +12,7 @@ use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::{Visibility, sees_thread};
-use crate::board::db::{self, Connection, Row, Transaction, bind, json};
+use crate::board::db::{Connection, Row, Transaction, bind, json};
 use crate::board::events::{Command, EventRecorder};
 use crate::board::posts::edit_limit::{self, OLDEST};
 use crate::board::posts::post_events::EventScope;
@@ -94,7 +94,7 @@ async fn load_limits(
     actor: &Actor,
     poll: i64,
     now: Timestamp,
-) -> db::DbResult<(SettingValues, Option<Timestamp>, i64)> {
+) -> BackendResult<(SettingValues, Option<Timestamp>, i64)> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT {}, {OLDEST}, coalesce(max(options), 0) AS largest_vote
@@ -200,7 +200,7 @@ async fn find(
 }
 
 /// Reads the columns that are the same in each row.
-fn read_poll(row: &Row<'_>, now: Timestamp) -> db::DbResult<PollRow> {
+fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
     let question: String = row.value("question")?;
     let mut poll = Poll::new(row.id("id")?, row.id("thread_id")?, question, Vec::new());
     poll.author = row.author(["author_id", "author_name", "author_avatar"])?;
@@ -219,7 +219,7 @@ fn read_poll(row: &Row<'_>, now: Timestamp) -> db::DbResult<PollRow> {
     })
 }
 
-fn add_option(poll: &mut Poll, row: &Row<'_>) -> db::DbResult<()> {
+fn add_option(poll: &mut Poll, row: &Row<'_>) -> BackendResult<()> {
     let mut option = PollOption::new(row.id("option_id")?, row.value::<String>("text")?);
     option.votes = Some(row.count("votes")?);
     let chosen: bool = row.value("is_chosen")?;

@@ -10,7 +10,7 @@ pub mod public_post;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::LazyLock;
 
-use forum_api::host::{BoardError, BoardResult, InForum};
+use forum_api::host::{BackendResult, BoardError, BoardResult, InForum};
 use forum_api::model::{
     Author, ContentState, ForumId, List, NewPost, Page, PageKey, Post, PostFilter, PostId,
     PostUpdate, Thread, Timestamp, UserId,
@@ -19,7 +19,7 @@ use forum_api::model::{
 use crate::board::access::actor::Actor;
 use crate::board::access::permissions::ForumPermissions;
 use crate::board::access::visibility::{Visibility, is_visible, sees_post, sees_thread};
-use crate::board::db::{self, Connection, Row, Transaction, bind, stored};
+use crate::board::db::{Connection, Row, Transaction, bind, stored};
 use crate::board::edit_rules::{PostChange, PostFacts};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
@@ -134,7 +134,7 @@ struct PageReader<'a> {
 }
 
 impl PageReader<'_> {
-    fn read(&mut self, row: &Row<'_>) -> db::DbResult<ControlFlow<()>> {
+    fn read(&mut self, row: &Row<'_>) -> BackendResult<ControlFlow<()>> {
         if self.posts.len() == self.list.limit.get() || self.size > self.list.max_bytes {
             self.has_more = true;
             return Ok(Break(()));
@@ -223,7 +223,7 @@ impl PostView {
         })
     }
 
-    fn read(row: &Row<'_>, actor: &Actor, now: Timestamp) -> db::DbResult<Self> {
+    fn read(row: &Row<'_>, actor: &Actor, now: Timestamp) -> BackendResult<Self> {
         let forum = row.value("forum_id")?;
         Ok(Self {
             forum,
@@ -236,7 +236,7 @@ impl PostView {
         })
     }
 
-    fn post(&self, row: &Row<'_>) -> db::DbResult<Option<Post>> {
+    fn post(&self, row: &Row<'_>) -> BackendResult<Option<Post>> {
         Ok(PublicPost::read(row)?.map(|post| self.show(post)))
     }
 

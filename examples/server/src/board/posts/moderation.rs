@@ -1,12 +1,12 @@
 //! Moderation of threads and posts by an operator.
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use super::post_events::{EDITED, REPLY_RESTORED, THREAD_RESTORED};
 use super::post_row::PostRow;
 use crate::board::access::board_rules::BoardRules;
-use crate::board::db::{DbResult, Transaction, bind};
+use crate::board::db::{Transaction, bind};
 use crate::board::events::EventRecorder;
 use crate::board::locks::{self, LockTarget};
 
@@ -130,7 +130,11 @@ async fn lock_and_load(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> 
     PostRow::load(tx, post).await?.ok_or_else(absent)
 }
 
-async fn set_state(tx: &Transaction<'_>, item: &mut PostRow, to: ContentState) -> DbResult<()> {
+async fn set_state(
+    tx: &Transaction<'_>,
+    item: &mut PostRow,
+    to: ContentState,
+) -> BackendResult<()> {
     let on_profiles = BoardRules::load(tx).await?.counts(item.forum);
     item.set_state(tx, to, on_profiles).await
 }

@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::{Author, LastPost, Post, Thread};
 use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use super::public_post::{self, PublicPost};
-use crate::board::db::{Connection, DbResult, Row, bind};
+use crate::board::db::{Connection, Row, bind};
 use crate::board::events::EventRecorder;
 use crate::board::thread_row;
 
@@ -65,14 +65,14 @@ impl EventScope {
     }
 
     /// Reads the columns of [`with_post`](Self::with_post).
-    pub fn read_with_post(row: &Row<'_>) -> DbResult<Self> {
+    pub fn read_with_post(row: &Row<'_>) -> BackendResult<Self> {
         let scope = Self::read(row)?;
         let post = PublicPost::read(row)?;
         Ok(Self { post, ..scope })
     }
 
     /// Reads the columns of a thread and of a scope without a post.
-    pub fn read(row: &Row<'_>) -> DbResult<Self> {
+    pub fn read(row: &Row<'_>) -> BackendResult<Self> {
         Ok(Self {
             thread: thread_row::read_thread(row)?,
             forum_title: row.value("forum_title")?,

@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use forum_api::host::{BackendError, BoardError, BoardResult};
+use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::actor::Actor;
-use crate::board::db::{Bound, DbResult, Row, Transaction, bind, stored};
+use crate::board::db::{Bound, Row, Transaction, bind, stored};
 use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, Setting, SettingValues};
 use crate::board::texts::Texts;
 use crate::board::{locks, rules, search, subscriptions};
@@ -57,7 +57,7 @@ impl PostInsert<'_> {
         slot: &PostSlot,
         threads: i64,
         others: &[&'static str],
-    ) -> DbResult<()> {
+    ) -> BackendResult<()> {
         let is_visible = self.state == ContentState::Visible;
         let parameters = bind! {
             ":post": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
@@ -102,7 +102,7 @@ impl PostSlot {
         (SELECT max(created_at) + 1 FROM post WHERE thread_id = thread.id) AS earliest,
         (SELECT newest_at FROM forum WHERE id = thread.forum_id) AS newest_in_forum";
 
-    pub fn read(row: &Row<'_>) -> DbResult<Self> {
+    pub fn read(row: &Row<'_>) -> BackendResult<Self> {
         Ok(Self {
             post: row.value("new_post")?,
             thread: row.value("thread_id")?,
@@ -130,7 +130,7 @@ impl PostSlot {
         at.max(self.earliest)
     }
 
-    pub fn number(&self) -> DbResult<u64> {
+    pub fn number(&self) -> BackendResult<u64> {
         let number = u64::try_from(self.number);
         number.map_err(|_| BackendError::new("a number is negative"))
     }
@@ -142,7 +142,7 @@ pub async fn thread(
     forum: i64,
     title: &str,
     first: PostInsert<'_>,
-) -> DbResult<PostSlot> {
+) -> BackendResult<PostSlot> {
     static INSERTS: LazyLock<[String; 2]> = LazyLock::new(|| {
         let [sqlite, postgres] = PostSlot::POST_ID;
         [("max", sqlite), ("greatest", postgres)].map(|(later, post_id)| {
@@ -182,7 +182,7 @@ pub async fn reply(
     forum: i64,
     slot: &PostSlot,
     reply: PostInsert<'_>,
-) -> DbResult<()> {
+) -> BackendResult<()> {
     const NUMBER: &str = "UPDATE thread SET last_number = :number WHERE id = :thread";
     const VISIBLE: &str = "
         UPDATE thread SET
@@ -214,7 +214,7 @@ pub async fn count_reply(
     tx: &Transaction<'_>,
     reply: CounterDelta,
     is_thread_visible: bool,
-) -> DbResult<()> {
+) -> BackendResult<()> {
     const COUNT: &str = "
         UPDATE thread SET
             reply_count = reply_count + :by,
@@ -232,7 +232,7 @@ pub async fn count_reply(
 }
 
 /// Counts a thread with its `first` post and all visible replies.
-pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> DbResult<()> {
+pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> BackendResult<()> {
     let counts_replies = first.on_profiles && first.replies > 0;
     if counts_replies {
         locks::authors(tx, first.thread).await?;
@@ -257,7 +257,7 @@ async fn count_in_forum(
     threads: i64,
     posts: i64,
     other: Option<&'static str>,
-) -> DbResult<()> {
+) -> BackendResult<()> {
     const COUNT: &str = "
         UPDATE forum SET thread_count = thread_count + :threads, post_count = post_count + :posts
         WHERE id = :forum";
@@ -354,7 +354,7 @@ pub const TIMES: &str = "
 
 impl PostTimes {
     /// Reads a row of the query.
-    pub fn read(row: &Row<'_>) -> DbResult<Self> {
+    pub fn read(row: &Row<'_>) -> BackendResult<Self> {
         Ok(Self {
             last: row.value("last_written_at")?,
             oldest: row.value("oldest_written_at")?,

@@ -2,14 +2,14 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host;
+use forum_api::host::{self, BackendResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use super::post_events::{EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
 use super::post_insert::{self, CounterDelta};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
-use crate::board::db::{Connection, DbResult, Row, Transaction, bind, stored};
+use crate::board::db::{Connection, Row, Transaction, bind, stored};
 use crate::board::edit_rules::PostFacts;
 use crate::board::events::EventRecorder;
 
@@ -42,7 +42,7 @@ impl PostRow {
     thread.state AS thread_state, thread.author_id AS thread_author_id, thread.locked, thread.reply_count,
     post.author_id AS post_author_id, post.created_at AS post_created_at";
 
-    pub async fn load(connection: &Connection<'_>, post: i64) -> DbResult<Option<Self>> {
+    pub async fn load(connection: &Connection<'_>, post: i64) -> BackendResult<Option<Self>> {
         static QUERY: LazyLock<String> = LazyLock::new(|| {
             let columns = PostRow::COLUMNS;
             format!(
@@ -52,7 +52,7 @@ impl PostRow {
         connection.first(&QUERY, bind![post], Self::read).await
     }
 
-    pub fn read(row: &Row<'_>) -> DbResult<Self> {
+    pub fn read(row: &Row<'_>) -> BackendResult<Self> {
         Ok(Self {
             forum: row.value("forum_id")?,
             thread: row.value("thread_id")?,
@@ -147,7 +147,7 @@ impl PostRow {
         tx: &Transaction<'_>,
         to: ContentState,
         on_profiles: bool,
-    ) -> DbResult<()> {
+    ) -> BackendResult<()> {
         let post = "
             UPDATE post SET
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
@@ -182,7 +182,7 @@ impl PostRow {
         tx: &Transaction<'_>,
         to: ContentState,
         on_profiles: bool,
-    ) -> DbResult<()> {
+    ) -> BackendResult<()> {
         if self.first {
             self.thread_state = to;
         }

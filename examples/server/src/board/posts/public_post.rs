@@ -1,8 +1,9 @@
 //! A post as statements read it, without permissions.
 
+use forum_api::host::BackendResult;
 use forum_api::model::{ContentState, Post, PostId, UserId};
 
-use crate::board::db::{self, Row};
+use crate::board::db::Row;
 
 pub const COLUMNS: &str = "
     post.id AS post_id, post.thread_id AS post_thread_id, post.number, post.state AS post_state,
@@ -37,7 +38,7 @@ pub struct AnsweredPost {
 
 impl AnsweredPost {
     /// Returns `None` if the row has no answered post.
-    pub fn read(row: &Row<'_>) -> db::DbResult<Option<Self>> {
+    pub fn read(row: &Row<'_>) -> BackendResult<Option<Self>> {
         let Some(post_id) = row.maybe_id("answered_id")? else {
             return Ok(None);
         };
@@ -51,7 +52,7 @@ impl AnsweredPost {
 
 impl PublicPost {
     /// Returns `None` if the row has no post.
-    pub fn read(row: &Row<'_>) -> db::DbResult<Option<Self>> {
+    pub fn read(row: &Row<'_>) -> BackendResult<Option<Self>> {
         let Some(post_id) = row.maybe_id("post_id")? else {
             return Ok(None);
         };

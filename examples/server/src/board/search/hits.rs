@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use forum_api::host::BackendResult;
 use forum_api::model::{SearchFilter, SearchHit, SearchHitKind, SearchQuery, SearchShow};
 
 use super::index::{is_unspaced, words};
 use super::scan::Match;
-use crate::board::db::{self, Connection, Row, bind, json};
+use crate::board::db::{Connection, Row, bind, json};
 use crate::board::markdown;
 
 const FIND: &str = "
@@ -23,7 +24,7 @@ pub async fn read(
     connection: &Connection<'_>,
     found: &[Match],
     filter: &SearchFilter,
-) -> db::DbResult<Vec<SearchHit>> {
+) -> BackendResult<Vec<SearchHit>> {
     let terms = TermMatcher::of(&filter.q);
     let posts: Vec<_> = found.iter().map(|found| found.post).collect();
     let kind = match filter.show {
