@@ -1,7 +1,7 @@
 //! Signatures and their verification (`docs/protocol.md`, sections 13.6, 13.7 and 13.17).
 
 use forum_api::model::Timestamp;
-use forum_api::webhook::{SignedRequest, Topic, VerifyError, verify};
+use forum_api::webhook::{SignedRequest, Topic, VerifyError, WebhookSecret, verify};
 use http::HeaderValue;
 
 use crate::sample::{START, after, secret, signed};
@@ -45,6 +45,24 @@ fn a_signed_request_has_six_headers_and_is_verified() {
     assert_eq!(verified.topic, Topic::THREAD_CREATED);
     assert_eq!(verified.delivery_id.to_string(), "dlv_1");
     assert_eq!(verified.body, BODY.as_bytes());
+}
+
+/// Signatures that Python's `hmac` computed, with keys shorter than, equal to and longer than a block of the hash, and with
+/// non-ASCII keys.
+#[test]
+#[rustfmt::skip]
+fn a_signature_is_the_hmac_of_time_and_body() {
+    let text = "Grüße, 世界 🌍\n";
+    for (key, body, digits) in [
+        ("1234567890123456", "", "6fae9095953a8df08d494821ec38af3d53c2899df2c00018462b4f4df421cd61"),
+        ("1234567890123456", text, "c0010029e0c1b9eecbe3daab0a9b1b9b0cc1635652c07e7d409b156dd9246953"),
+        (&"k".repeat(64), text, "8d45ea5e1bcc0fc3079b5949a68b56f657a562490b5e012b97806fc951d3cc16"),
+        (&"k".repeat(65), text, "1a82673e51792863a21e475b9a69f6c1f6e5c91aed14703da506ce3e29944e92"),
+        (&"ключ🔑".repeat(30), text, "7bcff2e2ca4ea0fa18701bea506f3a1b241e7c98499b6a3200750161e88462ea"),
+    ] {
+        let delivery = signed(&WebhookSecret::parse(key).unwrap(), body);
+        assert_eq!(delivery.headers["x-forum-signature"], format!("sha256={digits}"), "{key}");
+    }
 }
 
 #[test]
