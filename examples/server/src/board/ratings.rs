@@ -101,7 +101,7 @@ fn checked_comment<'a>(
     let max = settings.of(&MAX_POINTS);
     let denial = match rate.points {
         0 => Some(texts.points_zero.into()),
-        ..0 if settings.of(&ALLOW_NEGATIVE) == 0 => Some(texts.negative_points.into()),
+        ..0 if !settings.is_true(&ALLOW_NEGATIVE) => Some(texts.negative_points.into()),
         points if points.unsigned_abs() > max.unsigned_abs() => {
             Some(fill(texts.too_many_points, max))
         }
@@ -111,7 +111,7 @@ fn checked_comment<'a>(
         return Err(BoardError::validation("points", text));
     }
     let comment = rate.comment.trim();
-    if settings.of(&ALLOW_EMPTY_COMMENT) == 1 && is_blank(comment) {
+    if settings.is_true(&ALLOW_EMPTY_COMMENT) && is_blank(comment) {
         return Ok("");
     }
     let (missing, too_long) = (texts.comment_missing, texts.comment_too_long);

@@ -188,6 +188,10 @@ impl SettingValues {
         setting.read(self.0.get(setting.key).map(String::as_str))
     }
 
+    pub fn is_true(&self, flag: &Setting) -> bool {
+        self.of(flag) != 0
+    }
+
     /// Describes the board in the OpenAPI document.
     pub fn describe(&self) -> BoardDescription {
         let interval = self.of(&POST_INTERVAL);
