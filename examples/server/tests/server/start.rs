@@ -124,9 +124,10 @@ fn an_existing_board_is_served_unchanged() {
     assert!(scheme.contains(&format!("get a token at <{source}>.")));
     let introduction = document["info"]["description"].as_str().unwrap();
     let (_, chapter) = introduction.split_once("## This board\n").unwrap();
+    let (chapter, _) = chapter.split_once("\n## ").unwrap();
     let is_stated = [
         "Markdown",
-        "at most 77 ",
+        "at most 77 characters",
         "at most 20000 ",
         "between two posts",
     ]
