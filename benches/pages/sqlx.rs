@@ -44,7 +44,7 @@ fn build() -> PathBuf {
         || folder.join("target"),
         |path| Path::new(&path).join("sqlx"),
     );
-    let (profile, programs) = if cfg!(debug_assertions) {
+    let (profile, directory) = if cfg!(debug_assertions) {
         ("dev", "debug")
     } else {
         ("release", "release")
@@ -55,5 +55,5 @@ fn build() -> PathBuf {
         .env("CARGO_TARGET_DIR", &target)
         .status();
     assert!(built.unwrap().success());
-    target.join(programs).join("forum-benches-sqlx")
+    target.join(directory).join("forum-benches-sqlx")
 }

@@ -61,7 +61,7 @@ async fn a_million_prefixes_have_separate_budgets_in_64_mb() {
     assert_bounded_growth(before);
 }
 
-/// Returns by how many megabytes the resident memory has grown.
+/// Returns the growth of the resident memory in megabytes. Panics if it is above the maximum.
 fn assert_bounded_growth(before: f64) -> f64 {
     let grown = resident_megabytes() - before;
     assert!(grown <= MAX_MEGABYTES, "{grown} MB");

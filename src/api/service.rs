@@ -89,8 +89,8 @@ impl ForumApi {
     }
 
     /// Adds to the [`UsageStore`](crate::store::UsageStore) the numbers of requests that the service counted since the
-    /// previous call of this method, by token, operation and hour. The first call of this method in each hour also removes numbers that
-    /// are older than 30 days.
+    /// previous call of this method, by token, operation and hour. The first call of this method in each hour also removes
+    /// numbers that are older than 30 days.
     ///
     /// [`flush_usage_periodically`](Self::flush_usage_periodically) calls it once a minute. Call it again before the process
     /// ends. Between two calls, the service counts the requests of at most 262,144 combinations of a token, an operation and

@@ -773,7 +773,7 @@ async fn versions_are_negotiated() {
 async fn requests_of_the_newest_version_describe_themselves() {
     let server = Server::new();
     let agent = Agent::new(&server, None);
-    let send = async |in_header: &str, in_meta: &str, method: &str| {
+    let send = async |in_header: &str, in_meta: &str, method_header: &str| {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": in_meta,
             "io.modelcontextprotocol/clientCapabilities": {},
@@ -784,22 +784,22 @@ async fn requests_of_the_newest_version_describe_themselves() {
         let headers = [
             ("content-type", "application/json"),
             ("mcp-protocol-version", in_header),
-            ("mcp-method", method),
+            ("mcp-method", method_header),
         ];
         agent.send("POST", &headers, &message.to_string()).await
     };
     let listed = send(MODERN, MODERN, "tools/list").await.json();
     assert_eq!(listed["result"]["resultType"], "complete");
     assert_eq!(listed["result"]["cacheScope"], "private");
-    for (in_header, in_meta, method) in [
+    for (in_header, in_meta, method_header) in [
         (MODERN, MODERN, "ping"),
         (MODERN, "2025-11-25", "tools/list"),
         ("v999.0.0", MODERN, "tools/list"),
         ("2025-11-25", MODERN, "tools/list"),
         ("2025-11-25", "2025-06-18", "tools/list"),
     ] {
-        let differing = send(in_header, in_meta, method).await;
-        let case = (in_header, in_meta, method);
+        let differing = send(in_header, in_meta, method_header).await;
+        let case = (in_header, in_meta, method_header);
         assert_eq!(rpc_error(&differing), (400, -32020), "{case:?}");
     }
 }

@@ -64,7 +64,7 @@ impl NewFile {
         let is_unsupported =
             |kind| matches!(kind, ErrorKind::PermissionDenied | ErrorKind::Unsupported);
         match self.partial.persist_noclobber(&self.path) {
-            // The file system has no operation that never replaces a file, such as some file systems in user space.
+            // Some file systems in user space have no operation that never replaces a file.
             Err(refused) if is_unsupported(refused.error.kind()) && !self.path.try_exists()? => {
                 refused.path.persist(&self.path)?;
             }

@@ -18,7 +18,7 @@ pub struct EventRecorder {
     pub now: Timestamp,
     /// `None` for an operator, and for a change that loads no actor.
     pub actor: Option<i64>,
-    /// The request that caused the command; `None` like `actor`.
+    /// The request that caused the command. `None` in the same cases as `actor`.
     pub request: Option<RequestInfo>,
     /// `false` if no webhook endpoint is enabled: events are then not recorded. `true` if this is not known.
     pub has_endpoints: bool,
