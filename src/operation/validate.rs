@@ -81,6 +81,14 @@ fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<()
             "an id of letters and digits that begins with a letter",
         ),
         (
+            !is_webhook_id(spec.id),
+            "an id that does not begin with `on` and a capital like those of webhooks",
+        ),
+        (
+            spec.tag.name != "webhooks",
+            "another tag than that of the webhooks",
+        ),
+        (
             is_path(spec.path),
             "a path such as `/threads/{threadId}/links`",
         ),
@@ -146,6 +154,11 @@ fn invalid(operation: &Operation, expected: &str) -> BuildError {
 fn is_id(id: &str) -> bool {
     id.starts_with(|first: char| first.is_ascii_alphabetic())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+fn is_webhook_id(id: &str) -> bool {
+    id.strip_prefix("on")
+        .is_some_and(|topic| topic.starts_with(|first: char| first.is_ascii_uppercase()))
 }
 
 /// Returns `true` if a path begins with a slash, and each segment is a variable or a text of `[A-Za-z0-9_-]`.

@@ -376,7 +376,7 @@ fn schemas(document: &Document<'_>) -> Option<Part> {
         return None;
     }
     let content = html! {
-        section.group id="group-schemas" { h2 { "Schemas" } }
+        section.group id="schemas" { h2 { "Schemas" } }
         @for (name, schema) in &schemas {
             details.schema id=(schema_fragment(name)) {
                 summary { code { (name) } }

@@ -308,6 +308,7 @@ async fn an_operation_of_a_host_passes_the_pipeline() {
         (Request::get(&open), MISSING_SCOPE),
         (remove("staff-1", "1"), PATH_NOT_FOUND),
         (remove("open-1", "first"), PATH_NOT_FOUND),
+        (remove("open%201", "1?x=1"), PATH_NOT_FOUND),
         (Request::new("PUT", &open), NO_SUCH_ROUTE),
         (remove("open-1", "1"), (204, None)),
     ] {
@@ -630,6 +631,7 @@ fn build_rejects_an_invalid_operation() {
         (count("/x/{linkId}", "links", read), "a path with the variables of its handler"),
         (count("/{a}/{b}/{c}/{d}/{e}", "links", read), "a path with at most 4 variables"),
         (count("/x/links", "count links", read), "an id of letters and digits"),
+        (count("/x/links", "onPostCreated", read), "an id that does not begin with `on` and a capital"),
         (count("/x/links", "links", LINKS_WRITE), "a scope that `Environment::scope` adds"),
     ];
     for (operation, expected) in cases {
@@ -678,6 +680,10 @@ fn build_rejects_an_operation_whose_types_contradict_its_description() {
         (
             get("/x/links").created(&links, |links, _: &Caller, (), ()| Box::pin(links.count(0)), count),
             "the status 200 for GET",
+        ),
+        (
+            get("/x/links").tag(Tag::new("webhooks", "Own.")).ok(&links, |links, _: &Caller, (), ()| Box::pin(links.count(0)), count),
+            "another tag than that of the webhooks",
         ),
         (
             put("/x/links").ok(&links, |_, _: &Caller, (), ()| Box::pin(async { Ok(()) }), || ()),

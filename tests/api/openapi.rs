@@ -616,9 +616,12 @@ struct LinkOpened {
 
 #[test]
 fn the_full_surface_lists_the_topics_of_a_host() {
-    let topic = Topic::from_static("link.opened");
+    let topics = ["link.opened", "link.re__opened_", "_._"].map(Topic::from_static);
     let data = LinkOpened { url: "https://a" };
-    for surface in BOTH {
+    for (surface, topic) in BOTH
+        .into_iter()
+        .flat_map(|surface| topics.each_ref().map(|topic| (surface, topic)))
+    {
         let environment = Environment::default().surface(surface).topic(
             topic.clone(),
             "A link was opened.",

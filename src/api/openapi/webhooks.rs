@@ -53,7 +53,7 @@ pub(super) fn webhooks(kinds: &[EventKind], schemas: &mut Schemas) -> Map<String
     let definitions = schemas.outputs.definitions_mut();
     let webhook = |(kind, mut body): (&EventKind, Schema)| {
         let mut name = name(&kind.topic);
-        while definitions.contains_key(&name) {
+        while name.is_empty() || definitions.contains_key(&name) {
             name += "Event";
         }
         body.insert("description".into(), kind.description.into());
@@ -91,11 +91,12 @@ fn operation(kind: &EventKind, name: &str) -> Value {
     })
 }
 
-/// Converts a topic to a schema name: `PostCreated` for `post.created`.
+/// Converts a topic to a schema name: `PostCreated` for `post.created`. The name of a topic without letters is empty.
 fn name(topic: &Topic) -> String {
-    let words = topic.as_str().split(['.', '_']).map(|word| {
-        let (first, rest) = word.split_at(1);
-        first.to_uppercase() + rest
+    let words = topic.as_str().split(['.', '_']);
+    let words = words.filter_map(|word| {
+        let (first, rest) = word.split_at_checked(1)?;
+        Some(first.to_uppercase() + rest)
     });
     words.collect()
 }
