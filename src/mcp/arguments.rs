@@ -87,7 +87,7 @@ impl Tool {
             arguments.sort_by(|(one, _), (other, _)| one.cmp(other));
             body(&arguments)
         } else {
-            write_query(&mut uri, &arguments)?;
+            self.write_query(&mut uri, &arguments)?;
             Bytes::new()
         };
         head.uri = Uri::try_from(uri)
@@ -117,6 +117,28 @@ impl Tool {
                 }
                 uri.extend(utf8_percent_encode(&value, ENCODED));
             }
+        }
+        Ok(())
+    }
+
+    /// Appends the arguments as query parameters. Omits those that are null, unless the API refuses their names.
+    fn write_query(
+        &self,
+        uri: &mut String,
+        arguments: &[(Cow<'_, str>, &RawValue)],
+    ) -> InputResult<()> {
+        let mut separator = '?';
+        for (name, value) in arguments {
+            let is_repeated = arguments.iter().filter(|(one, _)| one == name).count() > 1;
+            let is_accepted = self.arguments.iter().any(|one| one == name) && !is_repeated;
+            if value.get() == "null" && is_accepted {
+                continue;
+            }
+            uri.push(separator);
+            uri.extend(utf8_percent_encode(name, ENCODED));
+            uri.push('=');
+            uri.extend(utf8_percent_encode(&scalar(name, value)?, ENCODED));
+            separator = '&';
         }
         Ok(())
     }
@@ -155,22 +177,6 @@ fn scalar<'a>(name: &str, value: &'a RawValue) -> InputResult<Cow<'a, str>> {
         }
         _ => Ok(text.into()),
     }
-}
-
-/// Appends the arguments as query parameters. Omits those that are null.
-fn write_query(uri: &mut String, arguments: &[(Cow<'_, str>, &RawValue)]) -> InputResult<()> {
-    let mut separator = '?';
-    for (name, value) in arguments {
-        if value.get() == "null" {
-            continue;
-        }
-        uri.push(separator);
-        uri.extend(utf8_percent_encode(name, ENCODED));
-        uri.push('=');
-        uri.extend(utf8_percent_encode(&scalar(name, value)?, ENCODED));
-        separator = '&';
-    }
-    Ok(())
 }
 
 /// Returns a body with the arguments as its fields.

@@ -23,6 +23,8 @@ pub(super) struct Tool {
     /// Path template below the base path.
     pub(super) path: &'static str,
     pub(super) variables: Vec<&'static str>,
+    /// Names of all arguments.
+    pub(super) arguments: Vec<String>,
     /// `true` if arguments other than path variables are fields of the body, `false` if they are query parameters.
     pub(super) has_body: bool,
     pub(super) scope: Scope,
@@ -53,7 +55,13 @@ impl Tool {
             );
             BuildError::new("operation", expected)
         })?;
-        let is_list = input.pointer("/properties/after").is_some();
+        let properties = input.get("properties").and_then(Value::as_object);
+        let arguments: Vec<_> = properties
+            .into_iter()
+            .flat_map(Map::keys)
+            .cloned()
+            .collect();
+        let is_list = arguments.iter().any(|argument| argument == "after");
         let mut definition = Map::new();
         definition.insert("name".into(), spec.id.into());
         definition.insert("description".into(), description(spec, is_list).into());
@@ -67,6 +75,7 @@ impl Tool {
             method: spec.method.clone(),
             path: spec.path,
             variables: spec.variables.clone(),
+            arguments,
             has_body: object.get("requestBody").is_some(),
             scope: spec.scope,
             needs_token: handler.needs_token(),

@@ -475,6 +475,11 @@ async fn malformed_messages_are_errors_of_the_protocol() {
     }
     for (name, arguments) in [
         ("listForums", json!({ "unknown": 1 })),
+        ("listForums", json!({ "unknown": null })),
+        (
+            "deletePost",
+            json!({ "threadId": "open-1", "postId": "open-1-2", "unknown": null }),
+        ),
         ("listThreads", json!({ "forumId": "open", "limit": "many" })),
         ("listThreads", json!({ "forumId": "open", "after": "x" })),
         ("createPost", json!({ "threadId": "open-1", "body": 7 })),
