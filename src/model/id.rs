@@ -6,8 +6,8 @@ use std::fmt;
 
 use itoa::Buffer;
 use schemars::{Schema, json_schema};
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use thiserror::Error;
 
 use super::Expected;
 use super::serde_helpers::{FORBIDDEN_CHARS, inline_schema};
@@ -29,7 +29,7 @@ use crate::error::{ParseError, impl_from_str};
 /// assert!(id.to_i64().is_err());
 /// assert!(ThreadId::parse("a/b").is_err());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the id is not a number in canonical form")]
 #[non_exhaustive]
 pub struct InvalidIdError;
@@ -90,6 +90,30 @@ impl fmt::Display for Repr {
             Self::Number(number) => number.fmt(f),
             Self::Text(text) => text.fmt(f),
         }
+    }
+}
+
+/// Name of the newtype as which ids are deserialized. A deserializer that knows it passes the text of an id that must be
+/// valid, and others the value.
+pub(crate) const ID: &str = "forum_api::model::Id";
+
+/// Parses an id, and creates the id for a malformed text.
+struct IdVisitor<T>(fn(&str) -> Result<T, ParseError>, fn() -> T);
+
+impl<'de, T> Visitor<'de> for IdVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an id")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.0)(text).map_err(E::custom)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok((self.0)(&text).unwrap_or_else(|_| (self.1)()))
     }
 }
 
@@ -187,8 +211,7 @@ macro_rules! ids {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                Ok(Self::parse(&text).unwrap_or_else(|_| Self::empty()))
+                deserializer.deserialize_newtype_struct(ID, IdVisitor(Self::parse, Self::empty))
             }
         }
 
@@ -319,8 +342,8 @@ impl Serialize for UserRef {
 
 impl<'de> Deserialize<'de> for UserRef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Ok(Self::parse(&text).unwrap_or_else(|_| Self::Id(UserId::empty())))
+        let empty = || Self::Id(UserId::empty());
+        deserializer.deserialize_newtype_struct(ID, IdVisitor(Self::parse, empty))
     }
 }
 

@@ -64,6 +64,7 @@ pub(crate) use expected::Expected;
 pub use extra::{BodyExtra, Extra, ExtraError};
 pub use field_update::FieldUpdate;
 pub use forum::{Forum, ForumList};
+pub(crate) use id::ID;
 pub(crate) use id::check_id;
 pub use id::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId,

@@ -67,7 +67,7 @@ pub trait PathParams: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     fn decode(segments: &PathSegments<'_>, names: &[&'static str]) -> Option<Self> {
         let variables = names.iter().enumerate().map(|(index, name)| {
             let text = segments.text(index)?.into_owned();
-            Some(((*name).into(), InputValue::Parameter(text.into())))
+            Some(((*name).into(), InputValue::Segment(text.into())))
         });
         Self::deserialize(InputValue::Object(variables.collect::<Option<_>>()?)).ok()
     }

@@ -17,7 +17,7 @@ use serde_json::Number;
 
 use super::error::{InputError, InputErrorKind, InputResult};
 use crate::http_util::{BodyError, form_decode, form_pairs, is_json};
-use crate::model::{Expected, FORBIDDEN_CHARS};
+use crate::model::{Expected, FORBIDDEN_CHARS, ID};
 
 impl From<BodyError> for InputError {
     fn from(error: BodyError) -> Self {
@@ -77,6 +77,8 @@ pub(crate) enum InputValue<'a> {
     Text(Cow<'a, str>),
     /// Value of a query parameter. The type of its field determines how it is parsed.
     Parameter(Cow<'a, str>),
+    /// Segment of a path, parsed like a parameter. A malformed id is an error.
+    Segment(Cow<'a, str>),
     List(Vec<InputValue<'a>>),
     Object(Vec<(Cow<'a, str>, InputValue<'a>)>),
 }
@@ -149,7 +151,7 @@ impl<'a> InputValue<'a> {
     pub(crate) fn whole_number(&self) -> Option<i128> {
         match self {
             Self::Number(number) => number.as_i128().or_else(|| whole_float(number)),
-            Self::Parameter(text) => {
+            Self::Parameter(text) | Self::Segment(text) => {
                 let digits = text.strip_prefix('-').unwrap_or(text);
                 let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
                 text.parse().ok().filter(|_| is_number)
@@ -161,7 +163,7 @@ impl<'a> InputValue<'a> {
     fn number(&self) -> Option<f64> {
         let number = match self {
             Self::Number(number) => number.as_f64(),
-            Self::Parameter(text) => text.parse().ok(),
+            Self::Parameter(text) | Self::Segment(text) => text.parse().ok(),
             _ => None,
         };
         number.filter(|number| number.is_finite())
@@ -170,15 +172,19 @@ impl<'a> InputValue<'a> {
     fn boolean(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
-            Self::Parameter(text) => text.parse().ok(),
+            Self::Parameter(text) | Self::Segment(text) => text.parse().ok(),
             _ => None,
         }
     }
 
     fn text(self) -> InputResult<Cow<'a, str>> {
         match self {
-            Self::Text(text) | Self::Parameter(text) if !text.contains(FORBIDDEN_CHARS) => Ok(text),
-            Self::Text(_) | Self::Parameter(_) => Self::expected(Expected::TEXT_WITHOUT_NUL_OR_BOM),
+            Self::Text(text) | Self::Parameter(text) | Self::Segment(text) => {
+                if text.contains(FORBIDDEN_CHARS) {
+                    return Self::expected(Expected::TEXT_WITHOUT_NUL_OR_BOM);
+                }
+                Ok(text)
+            }
             _ => Self::expected(Expected::TEXT),
         }
     }
@@ -249,7 +255,9 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
                 Some(MIN_I64..0) => self.deserialize_i64(visitor),
                 _ => self.deserialize_f64(visitor),
             },
-            Self::Text(_) | Self::Parameter(_) => self.deserialize_string(visitor),
+            Self::Text(_) | Self::Parameter(_) | Self::Segment(_) => {
+                self.deserialize_string(visitor)
+            }
             Self::List(_) => self.deserialize_seq(visitor),
             Self::Object(_) => self.deserialize_map(visitor),
         }
@@ -270,6 +278,13 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
         match self.boolean() {
             Some(value) => visitor.visit_bool(value),
             None => Self::expected(Expected::BOOLEAN),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> InputResult<V::Value> {
+        match self {
+            Self::Null => visitor.visit_unit(),
+            _ => Self::expected(Expected::TEXT),
         }
     }
 
@@ -309,10 +324,13 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> InputResult<V::Value> {
-        visitor.visit_newtype_struct(self)
+        match self {
+            Self::Segment(text) if name == ID => visitor.visit_str(&text),
+            value => visitor.visit_newtype_struct(value),
+        }
     }
 
     /// A variant with fields is an object with the name of the variant.
@@ -331,7 +349,7 @@ impl<'de> Deserializer<'de> for InputValue<'_> {
     }
 
     forward_to_deserialize_any! {
-        char bytes byte_buf unit unit_struct tuple tuple_struct ignored_any
+        char bytes byte_buf unit_struct tuple tuple_struct ignored_any
     }
 }
 
