@@ -347,9 +347,9 @@ impl VisibleForums {
         }
     }
 
-    /// Returns `true` if the set may contain an id that no forum has, although it does not contain all forums.
+    /// Returns `true` if the set may contain an id that no forum has.
     pub(crate) fn has_unknown_ids(&self) -> bool {
-        matches!(&self.0, ForumSet::Except(_) | ForumSet::Predicate(_))
+        !matches!(&self.0, ForumSet::Ids(_))
     }
 
     /// Returns `true` if the set contains the forum.

@@ -119,7 +119,7 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// - for the forum of the path, before an error about the idempotency key, if the caller's
     ///   [`Access`](super::Access) contains ids that no forum has;
-    /// - for the member of the path, before the replay of a stored response.
+    /// - for the member of the path, before such an error and before the replay of a stored response.
     ///
     /// By default, it calls [`list_threads`](Self::list_threads) or [`get_member`](Self::get_member), and returns `true`
     /// if the board does not implement them.

@@ -255,7 +255,7 @@ impl<F: Signature> Execution<F> {
             let now = services.environment.clock.now();
             let begin = idempotency::begin(store, request, now).await;
             if let Err(ApiError::Idempotency(_)) = begin {
-                checks::require_known_forum(board, caller, resource).await?;
+                checks::require_exists(board, caller, resource).await?;
             }
             match begin? {
                 Begin::Run(reserved) => reservation = Some(reserved),

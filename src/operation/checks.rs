@@ -49,18 +49,20 @@ pub(crate) async fn require_visible(
     is_visible.then_some(()).ok_or(ApiError::NotFound)
 }
 
-/// Checks that the forum of the path exists, if the caller's access does not determine it, before an error that a hidden
-/// forum does not have.
-pub(crate) async fn require_known_forum(
+/// Checks that the member of the path exists, or its forum if the caller's access does not determine this, before an error
+/// that an absent resource does not have.
+pub(crate) async fn require_exists(
     board: &dyn Board,
     caller: &Caller,
     resource: ResourceRef<'_>,
 ) -> ApiResult<()> {
-    let is_forum = matches!(resource, ResourceRef::Forum(_));
-    let is_known = !is_forum
-        || !caller.access().visible_forums.has_unknown_ids()
-        || board.exists(caller, resource).await?;
-    is_known.then_some(()).ok_or(ApiError::NotFound)
+    let is_checked = match resource {
+        ResourceRef::Member(_) => false,
+        ResourceRef::Forum(_) => !caller.access().visible_forums.has_unknown_ids(),
+        _ => true,
+    };
+    let exists = is_checked || board.exists(caller, resource).await?;
+    exists.then_some(()).ok_or(ApiError::NotFound)
 }
 
 /// Checks that the caller can still see the resource of a stored response, and that a member in the path still exists.
