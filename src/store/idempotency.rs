@@ -161,8 +161,10 @@ impl IdempotencyRecord {
         }
         match self.progress {
             IdempotencyProgress::Responded(response) => BeginOutcome::Replay(response),
+            // A run that begins later than the lease began before the clock was set back.
             IdempotencyProgress::InProgress
-                if now < self.started_at.saturating_add(Self::LEASE) =>
+                if now < self.started_at.saturating_add(Self::LEASE)
+                    && self.started_at < now.saturating_add(Self::LEASE) =>
             {
                 BeginOutcome::InProgress
             }
