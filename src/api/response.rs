@@ -5,7 +5,7 @@ use http::header::{
     CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LINK, LOCATION,
     RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
-use http::{HeaderMap, Method, Response, StatusCode, Uri};
+use http::{HeaderMap, Method, Response, StatusCode};
 use itoa::{Buffer, Integer};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 
@@ -43,7 +43,7 @@ pub(super) fn into_http(
     headers.add_common(response.status, context.cache_policy);
     headers.add_rate_limit(charge);
     headers.insert_parts(X_REQUEST_ID, &[context.id.as_str()]);
-    headers.add_optional(&response, base_path, &context.head.uri);
+    headers.add_optional(&response, base_path, context);
     let mut status = response.status;
     let mut body = response.body;
     if context.is_conditional && status == StatusCode::OK {
@@ -66,12 +66,17 @@ pub(super) fn into_http(
     response
 }
 
-/// Builds the `link` header: the request's own URI with the cursor of the next page, percent-encoded to ASCII.
-fn link(uri: &Uri, next: &str) -> String {
+/// Builds the `link` header: the request's own URI with the cursor of the next page, percent-encoded to ASCII. `from`
+/// selects the first page of a thread's posts, and is not accepted with a cursor.
+fn link(context: &RequestContext<'_>, next: &str) -> String {
+    let uri = &context.head.uri;
     let query = uri.query().unwrap_or_default();
     let is_kept = |pair: &&str| {
         let name = pair.split('=').next().and_then(form_decode);
-        !matches!(name.as_deref(), Some(AFTER | "from" | ""))
+        match name.as_deref() {
+            Some("from") => context.operation != Some("listPosts"),
+            name => !matches!(name, Some(AFTER | "")),
+        }
     };
     let mut pairs: Vec<&str> = query.split('&').filter(is_kept).collect();
     let after = format!("{AFTER}={next}");
@@ -112,12 +117,17 @@ impl Headers {
         self.insert_int(X_RATELIMIT_RESET, charge.resets_at.as_secs_ceil());
     }
 
-    fn add_optional(&mut self, response: &ApiResponse, base_path: &str, uri: &Uri) {
+    fn add_optional(
+        &mut self,
+        response: &ApiResponse,
+        base_path: &str,
+        context: &RequestContext<'_>,
+    ) {
         if let Some(path) = &response.location {
             self.insert_parts(LOCATION, &[base_path, path]);
         }
         if let Some(next) = &response.next {
-            self.insert_parts(LINK, &[&link(uri, next)]);
+            self.insert_parts(LINK, &[&link(context, next)]);
         }
         if response.replayed {
             self.map.insert(IDEMPOTENCY_REPLAYED, TRUE);
