@@ -1124,7 +1124,8 @@ impl Board for MemoryBoard {
             .max()
             .unwrap_or_default();
         let is_changed = poll.question != before.question || poll.options != before.options;
-        let is_lowered = (poll.max_choices as usize) < largest_vote;
+        let most = largest_vote.min(before.max_choices as usize);
+        let is_lowered = (poll.max_choices as usize) < most;
         let is_refused = largest_vote > 0 && (is_changed || is_lowered);
         ensure(is_moderator || !is_refused, Conflict, "The poll has votes.")?;
         ballot.votes.retain(|_, vote| {

@@ -131,7 +131,10 @@ board_rules! {
         let moderator = suite.moderator("mod", &poll.forum).await?;
         let edited = poll.edit(&moderator, &max_choices_update(1)).await.expect_ok()?;
         check_eq!(edited.max_choices, 1)?;
-        poll.check_counts(&edited, &[1, 1, 1], 2)
+        poll.check_counts(&edited, &[1, 1, 1], 2)?;
+        poll.edit(&poll.alice, &max_choices_update(1)).await.expect_ok()?;
+        poll.edit(&poll.alice, &max_choices_update(2)).await.expect_ok()?;
+        Ok(())
     }
 
     /// Removing an option removes its votes. A member without remaining options has no vote, and can vote again.

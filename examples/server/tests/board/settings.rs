@@ -62,6 +62,14 @@ async fn each_number_works_at_its_largest_value() {
     let vote = json!({ "optionIds": Vec::from_iter(options.map(|option| &option["optionId"])) });
     let votes = format!("/polls/{}/votes", poll["pollId"].as_str().unwrap());
     posted("bob", &votes, vote).await;
+    demo.set("poll.options_max", "10").await;
+    let options = poll["options"].as_array().unwrap().iter();
+    let options =
+        options.map(|option| json!({ "optionId": option["optionId"], "text": option["text"] }));
+    let present = json!({ "question": "Which?", "options": Vec::from_iter(options) });
+    let path = format!("/polls/{}", poll["pollId"].as_str().unwrap());
+    let admin = demo.as_member("admin").await;
+    assert_eq!(admin.patch(&path, &present).await.status, 200);
 
     let replies = demo.tea_posts_path().await;
     let post = posted("mod", &replies, body(&"b".repeat(1_000_000))).await;

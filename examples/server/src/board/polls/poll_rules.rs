@@ -71,14 +71,17 @@ pub fn apply_update<'a>(
     limits: Limits,
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
+    // A limit that was lowered does not refuse present values.
     let asked = edit
         .question
         .as_deref()
+        .filter(|text| text.trim() != poll.question)
         .map(|text| question(text, limits, texts))
         .transpose()?;
     let options = edit
         .options
         .as_ref()
+        .filter(|options| !are_present(options, poll))
         .map(|options| {
             let choices = options.iter().map(|option| choice(poll, option, texts));
             self::choices(choices, limits, texts)
@@ -93,6 +96,14 @@ pub fn apply_update<'a>(
         can_change_vote: edit.can_change_vote.unwrap_or(poll.can_change_vote),
         closes_at: edit.closes_at.apply(poll.closes_at),
     })
+}
+
+/// Returns whether these are the options of the poll.
+fn are_present(options: &[PollOptionUpdate], poll: &Poll) -> bool {
+    let options = options.iter();
+    let options = options.map(|option| (option.option_id.as_ref(), option.text.trim()));
+    let present = poll.options.iter();
+    options.eq(present.map(|option| (Some(&option.option_id), option.text.as_str())))
 }
 
 fn question<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResult<&'a str> {
@@ -180,9 +191,9 @@ pub fn check_may_edit(editor: PollEditor, locked: bool, texts: &Texts) -> BoardR
     denial.map_or(Ok(()), |text| Err(BoardError::forbidden(text)))
 }
 
-/// Refuses some changes by the writer of a poll that has votes: another question, other options, and a `maxChoices`
-/// below `largest_vote`. `largest_vote` is the largest number of options in one vote. Moderators may make these
-/// changes.
+/// Refuses some changes by the writer of a poll that has votes: another question, other options, and a `maxChoices` that
+/// is lowered below `largest_vote`. `largest_vote` is the largest number of options in one vote. Moderators may make
+/// these changes.
 pub fn check_writers_edit(
     poll: &Poll,
     draft: &PollDraft<'_>,
@@ -193,8 +204,8 @@ pub fn check_writers_edit(
     let denial = if voted && !has_same_texts(poll, draft) {
         Some(texts.options_have_votes.into())
     } else {
-        let below = draft.max_choices < largest_vote;
-        below.then(|| fill(texts.max_choices_below_votes, largest_vote))
+        let most = largest_vote.min(poll.max_choices.into());
+        (draft.max_choices < most).then(|| fill(texts.max_choices_below_votes, largest_vote))
     };
     denial.map_or(Ok(()), |text| Err(BoardError::conflict(text)))
 }
@@ -222,14 +233,7 @@ pub fn is_unchanged(poll: &Poll, draft: &PollDraft<'_>) -> bool {
 }
 
 fn has_same_texts(poll: &Poll, draft: &PollDraft<'_>) -> bool {
-    let same_options = draft.options.as_ref().is_none_or(|options| {
-        let current = poll
-            .options
-            .iter()
-            .map(|option| (option.option_id.to_i64().ok(), option.text.as_str()));
-        current.eq(options.iter().map(|choice| (choice.id, choice.text)))
-    });
-    same_options && draft.question == poll.question
+    draft.options.is_none() && draft.question == poll.question
 }
 
 /// Returns the options of a vote, if it is allowed now.
