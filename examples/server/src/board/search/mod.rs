@@ -58,15 +58,13 @@ pub async fn page(
 /// Limits the number of words, including those of phrases, because each costs a lookup in the index. Adjacent letters of
 /// scripts without spaces count as one word.
 fn check_word_count(query: &SearchQuery) -> BoardResult<()> {
-    let mut is_after_letter = false;
-    let words = query
-        .terms()
-        .iter()
-        .flat_map(|term| index::words(&term.text));
-    let words = words.filter(|word| {
-        let is_next_letter = is_after_letter && word.is_letter;
-        is_after_letter = word.is_letter;
-        !is_next_letter
+    let words = query.terms().iter().flat_map(|term| {
+        let mut is_after_letter = false;
+        index::words(&term.text).filter(move |word| {
+            let is_next_letter = is_after_letter && word.is_letter;
+            is_after_letter = word.is_letter;
+            !is_next_letter
+        })
     });
     let is_allowed = words.count() <= SearchQuery::MAX_TERMS;
     is_allowed
