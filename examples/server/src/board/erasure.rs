@@ -21,8 +21,13 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Removes the deleted posts of a member, and the threads that the member started.
-const POSTS: [&str; 4] = [
+/// Removes the deleted posts of a member, and the threads that the member started. A rating of a removed post no longer
+/// counts as one by its rater, because it would become a rating without a post.
+const POSTS: [&str; 5] = [
+    "UPDATE rating SET rater_id = NULL
+    WHERE post_id IN (
+        SELECT post.id FROM post JOIN thread ON thread.id = post.thread_id WHERE thread.author_id = ?1
+    )",
     "UPDATE forum_api_idempotency_keys
     SET status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
     WHERE thread_id IN (SELECT CAST(id AS TEXT) FROM thread WHERE author_id = ?1)
@@ -64,7 +69,7 @@ impl ReferenceBoard {
     /// posts, which must be deleted already, are removed with the threads that the member started.
     ///
     /// # Errors
-    /// If the member does not exist, or is the last administrator who can sign in.
+    /// If the member does not exist, is the last administrator who can sign in, or has posts that are not deleted.
     pub async fn erase(&self, member: i64, with_posts: bool, entry: AuditEntry) -> BoardResult<()> {
         self.database
             .write_without_timeout(move |tx| Box::pin(erase(tx, member, with_posts, entry)))
@@ -131,6 +136,11 @@ async fn erase(
     accounts::check_not_last_administrator(tx, member, &name).await?;
     let mut erased = ErasedMember::new(UserId::from(member), &name);
     if with_posts {
+        let find = "SELECT 1 FROM post WHERE author_id = ?1 AND state <> 'deleted' LIMIT 1";
+        if tx.any(find, bind![member]).await? {
+            let reason = "a post of the member was restored meanwhile; run the command again";
+            return Err(BoardError::conflict(reason));
+        }
         erased = erased.with_content();
     }
     for (statement, parameters) in erased.statements() {

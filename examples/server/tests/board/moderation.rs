@@ -1,7 +1,9 @@
 //! Deletion of all posts of a member.
 
+use forum_api::audit::{AuditAction, AuditActor};
+use forum_api::host::BoardError;
 use forum_api::model::Timestamp;
-use forum_api::runtime::Clock as _;
+use forum_api::runtime::{Clock as _, OsRandom};
 use serde_json::{Value, json};
 
 use crate::board::access::groups::{Group, Groups};
@@ -33,6 +35,18 @@ async fn delete_posts(demo: &Demo, name: &str, since: Timestamp) -> Vec<u64> {
         numbers.push(number);
         rest = next;
     }
+}
+
+#[tokio::test]
+async fn posts_that_are_not_deleted_are_not_erased() {
+    let demo = Demo::new().await;
+    let member = demo.id("bob").await;
+    let action = AuditAction::from_static("member.erased");
+    let actor = AuditActor::command_line(None);
+    let entry = actor.entry(&OsRandom, demo.clock.now(), action, "bob");
+    let erased = demo.board.erase(member, true, entry.unwrap()).await;
+    assert!(matches!(erased, Err(BoardError::Conflict(_))), "{erased:?}");
+    assert_eq!(demo.get("admin", "/members/@bob").await.0, 200);
 }
 
 #[tokio::test]

@@ -121,7 +121,7 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         assert_eq!(server.send("PATCH", zelda, &reply, edit).status, 200);
         let deleted = answer(zelda, other, "deletedquux");
         assert_eq!(server.send("DELETE", zelda, &deleted, "").status, 204);
-        answer(&bob, &own, "guestquux");
+        let guest = answer(&bob, &own, "guestquux");
         answer(&bob, other, "otherquux");
         let send_message = |token, key: &str, to: &str, text: &str| {
             let message = json!({ "to": [to], "subject": text, "body": text }).to_string();
@@ -141,6 +141,14 @@ fn an_erased_member_leaves_no_text_name_or_address() {
             "INSERT INTO forum_api_audit_log (id, occurred_at, actor, origin, address, action, target, details, count)
             VALUES ('aud_x', 1, '{id}', 'panel', '192.0.2.77', 'token.revoked', 'x', '', 1)"
         ));
+        let alice = server.token("alice");
+        let rate = |post| {
+            let rating = json!({ "points": 1, "comment": "x", "postId": post });
+            server
+                .post(&alice, "/members/@bob/reputation", &rating)
+                .status
+        };
+        assert_eq!(rate(guest.rsplit('/').next()), 201);
         assert_stored(directory, &OWN, true);
         assert_stored(directory, &POSTS, true);
 
@@ -162,6 +170,7 @@ fn an_erased_member_leaves_no_text_name_or_address() {
             assert_eq!(counts(), before);
         }
 
+        assert_eq!(rate(None), 201);
         assert_eq!(server.get(zelda, "/me").status, 401);
         for name in [&*id, "@zelda.quux"] {
             assert_eq!(server.get(&bob, &format!("/members/{name}")).status, 404);
