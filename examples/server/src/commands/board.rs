@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::content::{self, effective_groups};
+use super::stored_name;
 use crate::audit;
 use crate::board::access::groups::Groups;
 use crate::board::access::permissions::{AccessLists, TOP_FORUM};
@@ -104,6 +105,7 @@ impl ForumCommand {
             Self::List(limit) => content::list_forums(board, limit).await,
             Self::Add(args) => args.add(board).await,
             Self::Moderator { id, name } => {
+                let name = stored_name(board, name).await?;
                 let done = format!("Made {name:?} a moderator of forum {id}.");
                 let unchanged = format!("{name:?} is already a moderator of forum {id}.");
                 let entry = audit::entry(audit::FORUM_MODERATOR_ADDED, id)?
@@ -284,6 +286,7 @@ pub struct DeleteArgs {
 impl DeleteArgs {
     async fn delete(self, board: &ReferenceBoard) -> BoardResult<Output> {
         if let Some(name) = self.by {
+            let name = stored_name(board, name).await?;
             let member = content::member_id(board, name.clone()).await?;
             let since = self.since.map(|since| format!("; since {since}"));
             let since = since.unwrap_or_default();

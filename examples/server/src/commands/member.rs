@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::board::delete_posts;
 use super::content::member_id;
+use super::stored_name;
 use crate::audit;
 use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts::passwords;
@@ -167,6 +168,7 @@ async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResul
 
 /// Bans a member and soft-deletes their posts.
 async fn ban_with_posts(board: &ReferenceBoard, name: String) -> BoardResult<Output> {
+    let name = stored_name(board, name).await?;
     let banned = change(board, name.clone(), Change::Banned(true)).await?;
     let member = member_id(board, name.clone()).await?;
     let entry = audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {name}"));
@@ -225,6 +227,7 @@ async fn erase(
 
 /// Changes a member. Returns a text about the change.
 async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResult<String> {
+    let name = stored_name(board, name).await?;
     let (action, details, done, unchanged) = match &new {
         Change::PasswordHash(_) => (
             audit::MEMBER_PASSWORD_CHANGED,

@@ -48,6 +48,12 @@ async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserI
     content::member_id(board, name).await.map(UserId::from)
 }
 
+/// Returns the username of the member with this name, which can be written in other letters.
+async fn stored_name(board: &ReferenceBoard, name: String) -> BoardResult<String> {
+    let member = member_named(board, name).await?;
+    username(board, &member).await
+}
+
 /// Returns the username of a member, or the id if the account was removed.
 async fn username(board: &ReferenceBoard, member: &UserId) -> BoardResult<String> {
     let mut names = names(board, vec![member.clone()]).await?;
