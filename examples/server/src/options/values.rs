@@ -86,11 +86,12 @@ pub fn base_url(text: &str) -> Result<String, &'static str> {
     let expected = "expected http://… or https://… without username, path, query or fragment";
     let url = text.trim_end_matches('/');
     let parsed: http::Uri = url.parse().map_err(|_| expected)?;
-    let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
-    let has_valid_port = |authority: &http::uri::Authority| {
-        authority.port().is_some() || authority.as_str() == authority.host()
+    let is_web = url.starts_with("http://") || url.starts_with("https://");
+    let is_valid = |authority: &http::uri::Authority| {
+        let has_valid_port = authority.port().is_some() || authority.as_str() == authority.host();
+        has_valid_port && !authority.host().is_empty()
     };
-    let is_web = is_web && parsed.authority().is_some_and(has_valid_port);
+    let is_web = is_web && parsed.authority().is_some_and(is_valid);
     let fits = is_web && parsed.path() == "/" && !url.contains(['?', '#', '@']);
     fits.then(|| url.into()).ok_or(expected)
 }
