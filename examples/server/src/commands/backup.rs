@@ -11,6 +11,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::{check_no_log, refused};
+use crate::board::db::holds_board;
 use crate::database_lock::DatabaseLock;
 use crate::new_file::NewFile;
 use crate::output::Output;
@@ -50,6 +51,10 @@ impl BackupCommand {
             )));
         }
         let _lock = DatabaseLock::shared(url)?;
+        // An unreadable database is reported by the copy.
+        if let Ok(false) = holds_board(source) {
+            return Err(BoardError::not_found("the database contains no board"));
+        }
         let shown = self.path.display();
         let conflict = |error: io::Error| {
             let reason = match error.kind() {
