@@ -27,15 +27,20 @@ pub enum DatabaseUrl {
     Postgres(Pool),
 }
 
-/// Opens the database of an existing board, and applies pending migrations. Does not change a database without a board.
+/// Opens the database of an existing board, and applies pending migrations. Does not change a database without a board,
+/// or with another key than that of `cipher`.
 ///
 /// # Errors
-/// If the database has no board, or its schema is newer than the program.
+/// If the database has no board or has recorded another key, or its schema is newer than the program.
 pub async fn open_migrated(
     url: &str,
     options: &DatabaseOptions,
+    cipher: Option<&WebhookCipher>,
 ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
     let parsed = DatabaseUrl::of_board(url, options).await?;
+    if let Some(cipher) = cipher {
+        parsed.check_key(cipher).await?;
+    }
     let (database, board) = parsed.open(Language::English).await?;
     board.migrate().await?;
     Ok((database, board))
