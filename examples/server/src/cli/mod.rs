@@ -88,7 +88,6 @@ enum Command {
 #[derive(Debug)]
 pub struct InvalidConfiguration {
     pub error: BoardError,
-    /// `true` if the command line has the option `--json`.
     pub json: bool,
 }
 
@@ -105,7 +104,7 @@ impl Cli {
         let configuration =
             Configuration::load(file.as_deref()).map_err(|error| InvalidConfiguration {
                 error,
-                json: cli.common.json,
+                json: is_json(&arguments),
             })?;
         let matches = parse(configuration.apply(parser()), &arguments);
         let mut cli = Self::from(&matches);
@@ -152,15 +151,21 @@ impl Cli {
     }
 }
 
-/// Parses the arguments. Ends the process with status 2 if they are wrong, and prints the reason as JSON, too, if they
-/// contain `--json`.
+/// Returns whether the output is JSON, before the configuration is read.
+fn is_json(arguments: &[OsString]) -> bool {
+    let mut options = arguments.iter().take_while(|argument| *argument != "--");
+    options.any(|option| option == "--json")
+        || env::var("FORUM_JSON").is_ok_and(|json| json == "true")
+}
+
+/// Parses the arguments. Ends the process with status 2 if they are wrong, and prints the reason as JSON, too, if
+/// [`is_json`].
 fn parse(mut parser: clap::Command, arguments: &[OsString]) -> ArgMatches {
     parser
         .try_get_matches_from_mut(arguments)
         .unwrap_or_else(|error| {
             let error = with_known_names(error, &parser, arguments);
-            let mut options = arguments.iter().take_while(|argument| *argument != "--");
-            if error.use_stderr() && options.any(|option| option == "--json") {
+            if error.use_stderr() && is_json(arguments) {
                 output::print_error_json(&reason(&error));
             }
             error.exit()
