@@ -93,6 +93,7 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
     (FOLLOW, r#"{"target":"thread"}"#, "targetId: required"),
     (FOLLOW, r#"{"target":"post","targetId":"1"}"#, "target: expected one of thread, forum"),
     (FOLLOW, r#"{"target":5,"targetId":"1"}"#, "target: expected text"),
+    (FOLLOW, r#"{"target":{"thread":5},"targetId":"1"}"#, "target.thread: expected text"),
     (FOLLOW, r#"{"target":"thread","targetId":1}"#, "targetId: expected text"),
 ];
 

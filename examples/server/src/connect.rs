@@ -35,12 +35,10 @@ pub enum DatabaseUrl {
 pub async fn open_migrated(
     url: &str,
     options: &DatabaseOptions,
-    cipher: Option<&WebhookCipher>,
+    cipher: &WebhookCipher,
 ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
     let parsed = DatabaseUrl::of_board(url, options).await?;
-    if let Some(cipher) = cipher {
-        parsed.check_key(cipher).await?;
-    }
+    parsed.check_key(cipher).await?;
     let (database, board) = parsed.open(Language::English).await?;
     board.migrate().await?;
     Ok((database, board))
