@@ -190,16 +190,17 @@ impl Nodes {
         }
     }
 
-    /// Spends new budgets on both nodes at once. Returns `false` if a charge failed in Redis.
+    /// Spends new budgets on both nodes at once. Returns `false` if a charge did not reach Redis.
     async fn spend_exactly(&mut self) -> bool {
         let failures = self.failures();
+        let is_reachable = !self.is_unreachable();
         let mut granted = Vec::new();
         for key in self.new_keys() {
             let [one, other] = &mut self.nodes;
             let (one, other) = tokio::join!(one.spend(key), other.spend(key));
             granted.push(one + other);
         }
-        let are_shared = self.failures() == failures;
+        let are_shared = is_reachable && self.failures() == failures;
         assert!(!are_shared || granted.iter().all(|granted| *granted == BUDGET.units));
         are_shared
     }
