@@ -201,6 +201,8 @@ def build(suites):
     command = ["cargo", "test", "--workspace", "--no-run", "--message-format=json", *targets]
     # Cargo does not distinguish the crates of two copies in one directory.
     environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target/mutants/target")}
+    # A test of webhooks runs the example.
+    subprocess.run(["cargo", "build", "--example=receiver"], cwd=COPY, env=environment, check=False)
     built = subprocess.run(command, cwd=COPY, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     errors = [message["message"] for message in messages if message.get("message", {}).get("level") == "error"]
