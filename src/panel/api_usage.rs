@@ -37,7 +37,7 @@ impl Requests {
         let since = period.since(context.now);
         let before = since.saturating_sub(period.length());
         let is_kept = period.length().saturating_mul(2) <= TokenUsage::RETENTION;
-        let usage = &context.panel.stores.usage;
+        let usage = &context.stores().usage;
         let hours = usage
             .token_usage_by_hour(if is_kept { before } else { since }, None)
             .await?;
@@ -67,7 +67,7 @@ impl Requests {
                 html! { "New requests appear here within a minute." },
             ));
         }
-        let usage = &context.panel.stores.usage;
+        let usage = &context.stores().usage;
         let since = period.since(context.now);
         let operations = usage.usage_by_operation(since).await?;
         let operations = operations
@@ -204,7 +204,7 @@ async fn token_rows(
 }
 
 async fn token_name(context: &PageContext, lookup: &Lookup) -> PanelResult<Markup> {
-    let token = context.panel.stores.tokens.find(lookup).await?;
+    let token = context.stores().tokens.find(lookup).await?;
     Ok(html! {
         @match token {
             Some(token) => a href=(context.url(&page_path(&token))) { (breakable(label(&token).unwrap_or(NO_LABEL))) },

@@ -31,7 +31,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let fields = ListFilter::new(context, "/audit", &["actor", "action", "target"]);
     let filter = parse_filter(context, &fields).await?;
     let mut records = match &filter {
-        Ok(filter) => context.panel.stores.audit.list(filter).await?,
+        Ok(filter) => context.stores().audit.list(filter).await?,
         Err(_) => Vec::new(),
     };
     let more = records.len() > PAGE_SIZE;
@@ -121,7 +121,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
         limit: 1,
         ..AuditFilter::default()
     };
-    let records = context.panel.stores.audit.list(&filter).await?;
+    let records = context.stores().audit.list(&filter).await?;
     let record = records.first().ok_or(PanelError::NotFound)?;
     let names = Names::load(context, &records).await?;
     let entry = &record.entry;
@@ -164,7 +164,7 @@ impl<'a> Names<'a> {
             .collect();
         let tokens = lookups
             .iter()
-            .map(|lookup| context.panel.stores.tokens.find(lookup));
+            .map(|lookup| context.stores().tokens.find(lookup));
         for token in join_all(tokens).await {
             if let Some(token) = token? {
                 let label = tokens::label(&token).unwrap_or(tokens::NO_LABEL);

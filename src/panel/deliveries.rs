@@ -136,8 +136,7 @@ fn filter_form(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[Endp
         .iter()
         .map(|one| (one.id.to_string(), shortened(&one.url)));
     let topics = context
-        .panel
-        .webhook_admin
+        .webhook_admin()
         .known_topics()
         .chain([Topic::PING])
         .map(|topic| (topic.to_string(), topic.to_string()));
@@ -240,7 +239,7 @@ pub(super) async fn retry_dead(
 
 /// `POST /deliveries/retry-dead`
 pub(super) async fn retry_all_dead(context: &PageContext) -> PageResult {
-    let admin = &context.panel.webhook_admin;
+    let admin = context.webhook_admin();
     admin.retry_all_dead(&context.actor).await?;
     context.redirect_with_flash("/deliveries", "all-retried")
 }
@@ -387,7 +386,7 @@ pub(super) async fn show_result(
     id: &DeliveryId,
     previous: Option<&AttemptRecord>,
 ) -> PageResult {
-    let admin = &context.panel.webhook_admin;
+    let admin = context.webhook_admin();
     // The redirect must be sent within the timeout of the request.
     let limit = RESULT_TIMEOUT.min(context.panel.settings.request_timeout / 2);
     let flash = match admin.wait_for_attempt(id, previous, limit).await? {
@@ -474,7 +473,7 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
     let path = format!("/deliveries/{id}");
     let (_, attempts) = find(context).await?;
-    let admin = &context.panel.webhook_admin;
+    let admin = context.webhook_admin();
     if admin.retry_delivery(&id, &context.actor).await? {
         return show_result(context, &id, attempts.last()).await;
     }
@@ -492,7 +491,7 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
 /// `POST /deliveries/{id}/remove`
 pub(super) async fn remove(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
-    let admin = &context.panel.webhook_admin;
+    let admin = context.webhook_admin();
     if !admin.remove_delivery(&id, &context.actor).await? {
         return Err(PanelError::NotFound);
     }

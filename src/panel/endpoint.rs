@@ -93,7 +93,7 @@ fn properties(context: &PageContext, endpoint: &Endpoint, owner: &str) -> Markup
 
 /// Renders the form that sends an example of a topic.
 fn example_form(context: &PageContext, endpoint: &Endpoint) -> Markup {
-    let topics = context.panel.webhook_admin.known_topics();
+    let topics = context.webhook_admin().known_topics();
     html! {
         form.actions method="post" action=(context.url(&format!("/webhooks/{}/example", endpoint.id))) {
             (context.csrf())
@@ -250,7 +250,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
             owner: Some(owner).filter(|owner| *owner != endpoint.owner),
             owner_name: Some(new_owner_name),
         };
-        let admin = &context.panel.webhook_admin;
+        let admin = context.webhook_admin();
         match admin.update(&endpoint.id, changes, &context.actor).await {
             Err(WebhookAdminError::Address(error)) => form.add_error("url", admin.describe(&error)),
             Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
@@ -275,11 +275,7 @@ pub(super) async fn rotate(context: &PageContext, form: Form) -> PageResult {
 }
 
 async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> PageResult {
-    let rotated = context
-        .panel
-        .webhook_admin
-        .rotate(id, &context.actor)
-        .await?;
+    let rotated = context.webhook_admin().rotate(id, &context.actor).await?;
     tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint secret rotated");
     let main = html! {
         p.notice role="status" { "The new secret is pending. Copy it now; it is not shown again." }
@@ -301,8 +297,7 @@ pub(super) async fn activate(context: &PageContext, form: Form) -> PageResult {
         return context.conflict("The form is outdated. Open the endpoint again.", &path);
     };
     let activated = context
-        .panel
-        .webhook_admin
+        .webhook_admin()
         .activate_rotation(&endpoint.id, activates_at, &context.actor)
         .await;
     redirect_or_conflict(context, activated, "activated")
@@ -311,22 +306,21 @@ pub(super) async fn activate(context: &PageContext, form: Form) -> PageResult {
 /// `POST /webhooks/{id}/enable` and `POST /webhooks/{id}/disable`
 pub(super) async fn set_enabled(context: &PageContext, enabled: bool) -> PageResult {
     let id = context.endpoint()?;
-    let admin = &context.panel.webhook_admin;
-    let actor = &context.actor;
-    let changed = admin.set_enabled(&id, enabled, actor).await;
+    let admin = context.webhook_admin();
+    let changed = admin.set_enabled(&id, enabled, &context.actor).await;
     let flash = if enabled { "enabled" } else { "disabled" };
     redirect_or_conflict(context, changed, flash)
 }
 
 /// `POST /webhooks/{id}/ping`
 pub(super) async fn ping(context: &PageContext) -> PageResult {
-    let sent = context.panel.webhook_admin.ping(&context.endpoint()?).await;
+    let sent = context.webhook_admin().ping(&context.endpoint()?).await;
     show_result(context, sent).await
 }
 
 /// `POST /webhooks/{id}/example`
 pub(super) async fn example(context: &PageContext, form: Form) -> PageResult {
-    let admin = &context.panel.webhook_admin;
+    let admin = context.webhook_admin();
     let sent = admin.example(&context.endpoint()?, form.get("topic")).await;
     show_result(context, sent).await
 }
@@ -341,11 +335,7 @@ async fn show_result(context: &PageContext, sent: AdminResult<DeliveryId>) -> Pa
 /// `POST /webhooks/{id}/remove`
 pub(super) async fn remove(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
-    context
-        .panel
-        .webhook_admin
-        .remove(&id, &context.actor)
-        .await?;
+    context.webhook_admin().remove(&id, &context.actor).await?;
     tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint removed");
     context.redirect_with_flash("/webhooks", "endpoint-removed")
 }
@@ -353,7 +343,7 @@ pub(super) async fn remove(context: &PageContext) -> PageResult {
 /// `POST /webhooks/{id}/retry-dead`
 pub(super) async fn retry_dead(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
-    let admin = &context.panel.webhook_admin;
+    let admin = context.webhook_admin();
     admin.retry_dead(&id, &context.actor).await?;
     context.redirect(&format!("/deliveries?endpoint={id}&done=all-retried"))
 }

@@ -206,7 +206,7 @@ pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
         "*".to_owned(),
         "All topics except message.sent, including future ones",
     );
-    let known = context.panel.webhook_admin.described_topics();
+    let known = context.webhook_admin().described_topics();
     let is_known = |name: &str| known.iter().any(|(topic, _)| topic.as_str() == name);
     let is_other = |topic: &&str| *topic != "*" && !is_known(topic);
     let others: Vec<_> = form
@@ -280,10 +280,10 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
         owner,
         secret,
     };
-    match context.panel.webhook_admin.add(new, &context.actor).await {
+    match context.webhook_admin().add(new, &context.actor).await {
         Ok(added) => return show_added(context, &added).await,
         Err(WebhookAdminError::Address(error)) => {
-            let text = context.panel.webhook_admin.describe(&error);
+            let text = context.webhook_admin().describe(&error);
             form.add_error("url", text);
         }
         Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),

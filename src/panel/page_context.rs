@@ -21,8 +21,9 @@ use crate::host::Session;
 use crate::model::{EndpointId, Timestamp, UserId};
 use crate::store::{
     BeginOutcome, Completion, IdempotencyNamespace, IdempotentRequest, ResourceIds, StoredResponse,
-    WebhookStores,
+    Stores, WebhookStores,
 };
+use crate::webhook_admin::WebhookAdmin;
 
 /// Name of the form field of the nonce, a random value for forms that are executed once.
 const NONCE_FIELD: &str = "once";
@@ -198,7 +199,7 @@ impl PageContext {
             key: hash,
             fingerprint: [0; 32],
         };
-        let store = &self.panel.stores.idempotency;
+        let store = &self.stores().idempotency;
         let reservation = match store.begin(&request, self.now).await? {
             BeginOutcome::Reserved(reservation) => reservation,
             BeginOutcome::Replay(_) | BeginOutcome::KeyReused => {
@@ -252,8 +253,16 @@ impl PageContext {
         html! { time.relative datetime=(at) title=(utc_time(at)) { (relative_time(at, self.now)) } }
     }
 
+    pub(super) fn webhook_admin(&self) -> &WebhookAdmin {
+        &self.panel.webhook_admin
+    }
+
+    pub(super) fn stores(&self) -> &Stores {
+        &self.panel.stores
+    }
+
     pub(super) fn webhooks(&self) -> &WebhookStores {
-        self.panel.webhook_admin.webhooks()
+        self.webhook_admin().webhooks()
     }
 
     /// Returns the id of the member whose name is in the field `owner`. Adds an error to the field if it is empty or no

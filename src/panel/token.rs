@@ -40,7 +40,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
 /// Returns the token whose lookup is in the path.
 async fn find(context: &PageContext) -> PanelResult<TokenRecord> {
     let lookup = Lookup::parse(&context.id).map_err(|_| PanelError::NotFound)?;
-    let token = context.panel.stores.tokens.find(&lookup).await?;
+    let token = context.stores().tokens.find(&lookup).await?;
     token.ok_or(PanelError::NotFound)
 }
 
@@ -116,7 +116,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
     let audit = context
         .audit_entry(AuditAction::TOKEN_UPDATED, token.lookup)?
         .with_details(format_args!("label {label:?}"));
-    let store = &context.panel.stores.tokens;
+    let store = &context.stores().tokens;
     if !store.set_label(&token.lookup, label, &audit).await? {
         return Err(PanelError::NotFound);
     }
@@ -149,7 +149,7 @@ pub(super) async fn confirm_revocation(context: &PageContext) -> PageResult {
 /// `POST /tokens/{id}/revoke`
 pub(super) async fn revoke(context: &PageContext) -> PageResult {
     let lookup = Lookup::parse(&context.id).map_err(|_| PanelError::NotFound)?;
-    let store = &context.panel.stores.tokens;
+    let store = &context.stores().tokens;
     let audit = context.audit_entry(AuditAction::TOKEN_REVOKED, lookup)?;
     if !store.revoke(&lookup, context.now, &audit).await? {
         return Err(PanelError::NotFound);
@@ -161,7 +161,7 @@ pub(super) async fn revoke(context: &PageContext) -> PageResult {
 /// Renders the requests of the last hours and days.
 async fn usage(context: &PageContext, token: &TokenRecord) -> PanelResult<Markup> {
     let now = context.now;
-    let store = &context.panel.stores.usage;
+    let store = &context.stores().usage;
     let since = first_interval(now, DAY, DAYS);
     let stored = store
         .token_usage_by_hour(since, Some(&token.lookup))

@@ -73,7 +73,7 @@ async fn first_form(context: &PageContext) -> PanelResult<Form> {
     let Ok(lookup) = Lookup::parse(context.query.get(LIKE)) else {
         return Ok(Form::default());
     };
-    let token = context.panel.stores.tokens.find(&lookup).await?;
+    let token = context.stores().tokens.find(&lookup).await?;
     let token = token.ok_or(PanelError::NotFound)?;
     let scopes = known_scopes(context, &token).into_iter().map(str::to_owned);
     Ok(Form::with_values("scopes", scopes)

@@ -32,7 +32,7 @@ const STATES: [(&str, &str, TokenStateFilter); 5] = [
 
 /// `GET /tokens`
 pub(super) async fn list(context: &PageContext) -> PageResult {
-    let store = &context.panel.stores.tokens;
+    let store = &context.stores().tokens;
     let mut fields = ListFilter::new(context, "/tokens", &["search", "owner", "state"]);
     let state = STATES
         .iter()
@@ -112,12 +112,7 @@ async fn no_tokens(context: &PageContext, fields: &ListFilter<'_>) -> PanelResul
         limit: 1,
         ..TokenFilter::default()
     };
-    let any = context
-        .panel
-        .stores
-        .tokens
-        .list(&filter, context.now)
-        .await?;
+    let any = context.stores().tokens.list(&filter, context.now).await?;
     if !any.is_empty() {
         let path = context.url("/tokens?state=revoked");
         let revoked = html! { a href=(path) { "Show revoked tokens" } "." };

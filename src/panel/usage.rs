@@ -127,12 +127,7 @@ async fn attention(context: &PageContext, endpoints: &[Endpoint]) -> PanelResult
         limit: MAX_TOKENS,
         ..TokenFilter::default()
     };
-    let expiring = context
-        .panel
-        .stores
-        .tokens
-        .list(&filter, context.now)
-        .await?;
+    let expiring = context.stores().tokens.list(&filter, context.now).await?;
     let tokens = expiring.len();
     let is_capped = expiring.len() >= MAX_TOKENS as usize;
     Ok(html! {
