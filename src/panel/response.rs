@@ -114,8 +114,13 @@ impl PanelError {
         Self::Internal(source.into())
     }
 
-    /// Returns the content of the error page. The source of an internal error is only logged.
-    pub(super) fn into_page(self, id: RequestId) -> ErrorPage {
+    /// Returns the error page, which `document` renders from a title and a text. The source of an internal error is only
+    /// logged.
+    pub(super) fn into_response(
+        self,
+        id: RequestId,
+        document: impl FnOnce(&str, &str) -> Markup,
+    ) -> PageResponse {
         let mut retry_after = None;
         if let Self::Internal(source) = &self {
             tracing::error!(error = %ErrorChain(&**source), "internal error");
@@ -155,28 +160,8 @@ impl PanelError {
                 format!("An internal error occurred. {}", log()).into(),
             ),
         };
-        ErrorPage {
-            status,
-            title,
-            text,
-            retry_after,
-        }
-    }
-}
-
-/// Content of an error page.
-pub(super) struct ErrorPage {
-    status: StatusCode,
-    pub(super) title: &'static str,
-    pub(super) text: Cow<'static, str>,
-    retry_after: Option<Duration>,
-}
-
-impl ErrorPage {
-    /// Returns the response with the rendered page.
-    pub(super) fn into_response(self, page: Markup) -> PageResponse {
-        let response = PageResponse::page(self.status, page);
-        match self.retry_after {
+        let response = PageResponse::page(status, document(title, &text));
+        match retry_after {
             Some(wait) => response.retry_after(wait),
             None => response,
         }

@@ -71,10 +71,14 @@ impl PanelInner {
                 Err(PanelError::internal("the request timed out"))
             }
         };
-        let response = match result.unwrap_or_else(timeout) {
-            Ok(response) => response,
-            Err(error) => self.error_response(error, id, progress.context.as_deref()),
+        // With navigation if the visitor is an administrator.
+        let document = |title: &str, text: &str| match &progress.context {
+            Some(context) => context.error_document(title, text),
+            None => bare_document(&self.settings, title, text),
         };
+        let response = result
+            .unwrap_or_else(timeout)
+            .unwrap_or_else(|error| error.into_response(id, document));
         let status = response.status.as_u16();
         let method = recorder::method_label(&head.method);
         let below = self.path_below_base(head).unwrap_or_default();
@@ -85,21 +89,6 @@ impl PanelInner {
             tracing::info!(%method, path, status, "request completed");
         }
         response.into_response(head)
-    }
-
-    /// Renders an error page, with navigation if the visitor is an administrator.
-    fn error_response(
-        &self,
-        error: PanelError,
-        id: RequestId,
-        context: Option<&PageContext>,
-    ) -> PageResponse {
-        let page = error.into_page(id);
-        let document = match context {
-            Some(context) => context.error_document(page.title, &page.text),
-            None => bare_document(&self.settings, page.title, &page.text),
-        };
-        page.into_response(document)
     }
 
     /// Checks session, administrator and route, and for a form its origin and CSRF token, in this order.
