@@ -1,6 +1,5 @@
 //! The authorizer and the board of a host.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::{Authorizer, Board};
@@ -57,8 +56,4 @@ impl<B: Authorizer + Board> From<Arc<B>> for Host {
     }
 }
 
-impl fmt::Debug for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Host").finish_non_exhaustive()
-    }
-}
+opaque_debug!(Host);

@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake};
@@ -258,18 +257,7 @@ fn typed<T>(method: &str, value: Option<T>) -> T {
 
 debug_fields!(StoreInterceptor, |it| counts: it.hooks().counts);
 
-impl fmt::Debug for Intervention {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Proceed => "Proceed",
-            Self::Fail => "Fail",
-            Self::Panic => "Panic",
-            Self::Hang => "Hang",
-            Self::Delay(_) => "Delay",
-            Self::DelayResult(_) => "DelayResult",
-        })
-    }
-}
+opaque_debug!(Intervention);
 
 impl<T: LibraryStore + ?Sized> LibraryStore for Intercepted<T> {}
 

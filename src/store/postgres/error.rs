@@ -1,8 +1,8 @@
 //! Errors of Postgres.
 
 use std::error::Error;
+use std::io;
 use std::time::Duration;
-use std::{fmt, io};
 
 use deadpool_postgres::{HookError, PoolError, TimeoutType};
 use tokio_postgres::error::{DbError, SqlState};
@@ -153,12 +153,7 @@ fn kind(error: &tokio_postgres::Error) -> String {
 }
 
 display_debug!(PostgresError);
-
-impl fmt::Debug for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+display_debug!(Cause);
 
 impl From<tokio_postgres::Error> for PostgresError {
     fn from(error: tokio_postgres::Error) -> Self {

@@ -1,6 +1,5 @@
 //! Errors of a database.
 
-use std::fmt;
 use std::io;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -83,12 +82,7 @@ impl SqliteError {
 }
 
 display_debug!(SqliteError);
-
-impl fmt::Debug for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+display_debug!(Cause);
 
 /// Returns the error as one sentence, without the SQL statement and without values. The sentence of a failed conversion
 /// names only the column.
