@@ -13,7 +13,7 @@ use super::endpoints::{self, Route};
 use super::usage::UsageCounters;
 use super::{ApiSettings, response};
 use crate::host::{Caller, RequestEvents};
-use crate::http_util::{LazyBody, OriginalUri, ResponseBody, run};
+use crate::http_util::{LazyBody, OriginalUri, ResponseBody};
 use crate::metrics::recorder;
 use crate::model::{Expected, PAGE_BYTES};
 use crate::operation::{
@@ -22,6 +22,7 @@ use crate::operation::{
 };
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::scope::Scope;
+use crate::task::{catch_panic, timeout};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
@@ -110,7 +111,7 @@ impl ApiInner {
         steps: impl Future<Output = ApiResult<ApiResponse>>,
     ) -> Option<ApiResult<ApiResponse>> {
         let runtime = &*self.services.environment.runtime;
-        run(runtime, self.settings.request_timeout, steps).await
+        timeout(runtime, self.settings.request_timeout, catch_panic(steps)).await
     }
 
     /// Runs steps 1 to 10 of a request over HTTP. The first step that rejects the request determines the response.

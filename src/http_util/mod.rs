@@ -17,10 +17,8 @@ pub(crate) use etag::EntityTag;
 pub(crate) use form::{form_decode, form_pairs, percent_decode};
 #[cfg(any(feature = "panel", feature = "reference"))]
 pub(crate) use page::{Content, page_headers, respond};
-#[cfg(feature = "panel")]
-pub(crate) use request::run_write;
 pub(crate) use request::{
     BodyError, LazyBody, OriginalUri, is_json, loggable_path, no_original_uri, parse_base_path,
-    read_body, restore_uri, retry_after, run,
+    read_body, restore_uri, retry_after,
 };
 pub use response::ResponseBody;

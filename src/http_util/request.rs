@@ -1,4 +1,4 @@
-//! Requests: original URI, body, timeout and panics.
+//! Requests: original URI, paths and body.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,10 +14,6 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use crate::build_error::BuildError;
 use crate::host::BoxError;
 use crate::mask_secrets::mask_secrets;
-use crate::runtime::Runtime;
-#[cfg(feature = "panel")]
-use crate::task::spawn_and_join;
-use crate::task::{PanicError, catch_panic, timeout};
 
 /// Finds the original URI of a request whose path prefix a router removed.
 pub(crate) type OriginalUri = dyn Fn(&Parts) -> Option<&Uri> + Send + Sync;
@@ -93,28 +89,6 @@ where
             Err(BodyError::Incomplete)
         }
     }
-}
-
-/// Runs the steps of a request. Converts a panic to an error, and returns `None` after `limit`.
-pub(crate) async fn run<T, E: From<PanicError>>(
-    runtime: &dyn Runtime,
-    limit: Duration,
-    steps: impl Future<Output = Result<T, E>>,
-) -> Option<Result<T, E>> {
-    timeout(runtime, limit, catch_panic(steps)).await
-}
-
-/// Completes a write even if the client disconnects. Returns `None` if the runtime dropped the write.
-#[cfg(feature = "panel")]
-pub(crate) async fn run_write<T, E>(
-    runtime: &dyn Runtime,
-    write: impl Future<Output = Result<T, E>> + Send + 'static,
-) -> Option<Result<T, E>>
-where
-    T: Send + 'static,
-    E: From<PanicError> + Send + 'static,
-{
-    spawn_and_join(runtime, catch_panic(write)).await
 }
 
 /// Returns the value of `retry-after`: whole seconds, rounded up, at least 1.

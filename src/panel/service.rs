@@ -17,11 +17,10 @@ use super::router::{self, PanelRoute, RouteHandler};
 use crate::api::client_ip;
 use crate::audit::AuditActor;
 use crate::host::RequestId;
-use crate::http_util::{
-    BodyError, ResponseBody, loggable_path, read_body, restore_uri, run, run_write,
-};
+use crate::http_util::{BodyError, ResponseBody, loggable_path, read_body, restore_uri};
 use crate::metrics::recorder;
 use crate::runtime::BoxFuture;
+use crate::task::{catch_panic, spawn_and_join, timeout};
 
 /// Reads the body when polled. Only forms read it.
 type UnreadBody = BoxFuture<'static, Result<Bytes, BodyError>>;
@@ -63,8 +62,8 @@ impl PanelInner {
         let mut progress = Progress::default();
         let pipeline = self.run_pipeline(head, body, &mut progress);
         let limit = self.settings.request_timeout;
-        let result = run(&*self.environment.runtime, limit, pipeline).await;
-        let timeout = || {
+        let result = timeout(&*self.environment.runtime, limit, catch_panic(pipeline)).await;
+        let timed_out = || {
             if progress.reading_form {
                 Err(PanelError::BadForm)
             } else {
@@ -77,7 +76,7 @@ impl PanelInner {
             None => bare_document(&self.settings, title, text),
         };
         let response = result
-            .unwrap_or_else(timeout)
+            .unwrap_or_else(timed_out)
             .unwrap_or_else(|error| error.into_response(id, document));
         let status = response.status.as_u16();
         let method = recorder::method_label(&head.method);
@@ -141,7 +140,8 @@ impl PanelInner {
         progress.reading_form = false;
         let form = parse_form(body, &context.session)?;
         let write = async move { handler(&context, form).await };
-        let result = run_write(&*self.environment.runtime, write).await;
+        // The write completes even if the client disconnects.
+        let result = spawn_and_join(&*self.environment.runtime, catch_panic(write)).await;
         result.unwrap_or_else(|| Err(PanelError::internal("the runtime dropped a write")))
     }
 
