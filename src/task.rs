@@ -20,7 +20,7 @@ use crate::runtime::Runtime;
 /// contain user content. The panic hook prints both kinds of messages.
 #[derive(Debug, Error)]
 #[error("the host's code panicked: {0}")]
-pub(crate) struct PanicError(&'static str);
+struct PanicError(&'static str);
 
 impl PanicError {
     fn new(payload: &(dyn Any + Send)) -> Self {
@@ -29,23 +29,20 @@ impl PanicError {
     }
 }
 
-impl From<PanicError> for BackendError {
-    fn from(panic: PanicError) -> Self {
-        Self::new(panic)
-    }
-}
-
 /// Runs `future` and converts a panic to an error.
 ///
 /// Unwind safety: a panic can only leave the host's own state inconsistent, because values that the library holds across
 /// an await restore their state when they are dropped.
-pub(crate) async fn catch_panic<T, E: From<PanicError>>(
+pub(crate) async fn catch_panic<T, E: From<BackendError>>(
     future: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {
     let mut future = pin!(future);
     poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        polled.unwrap_or_else(|payload| Poll::Ready(Err(PanicError::new(&*payload).into())))
+        polled.unwrap_or_else(|payload| {
+            let panic = BackendError::new(PanicError::new(&*payload));
+            Poll::Ready(Err(panic.into()))
+        })
     })
     .await
 }

@@ -11,7 +11,6 @@ use super::extract::error::InputError;
 use crate::host::{BackendError, BoardError, BoxError, OverloadedError};
 use crate::model::ErrorCode;
 use crate::scope::Scope;
-use crate::task::PanicError;
 
 /// Value of `retry-after` if the first request with the same `Idempotency-Key` is still in progress.
 const IN_PROGRESS_RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -133,12 +132,6 @@ impl ApiError {
             }
         };
         (code, messages.translate(text).into())
-    }
-}
-
-impl From<PanicError> for ApiError {
-    fn from(panic: PanicError) -> Self {
-        Self::internal(panic)
     }
 }
 

@@ -13,7 +13,6 @@ use super::components::{SCRIPT, STYLE_SHEET};
 use crate::error_chain::ErrorChain;
 use crate::host::{BackendError, BoxError, OverloadedError, RequestId};
 use crate::http_util::{self, Content, ResponseBody};
-use crate::task::PanicError;
 use crate::webhook_admin::WebhookAdminError;
 
 /// Pages load scripts and style sheets of their own origin only, and images of their own origin and from `data:` URLs.
@@ -171,12 +170,6 @@ impl PanelError {
 impl From<BackendError> for PanelError {
     fn from(error: BackendError) -> Self {
         Self::Internal(error.into_inner())
-    }
-}
-
-impl From<PanicError> for PanelError {
-    fn from(error: PanicError) -> Self {
-        Self::internal(error)
     }
 }
 
