@@ -46,6 +46,17 @@ impl<E: IntoBackendError> From<E> for BackendError {
     }
 }
 
+/// Implements [`IntoBackendError`] for types that convert to `$error`, with an `$error` as the source of the result.
+macro_rules! impl_into_backend_error {
+    ($error:ty: $($type:ty),+) => {$(
+        impl crate::error::IntoBackendError for $type {
+            fn into_backend_error(self) -> crate::error::BackendError {
+                crate::error::BackendError::new(<$error>::from(self))
+            }
+        }
+    )+};
+}
+
 /// Converts any error to a [`BackendError`], for errors that `?` does not convert, such as those of sqlx.
 ///
 /// The text of the error and of its sources is logged. The text of a database error can quote content: convert it to an
@@ -213,7 +224,7 @@ macro_rules! impl_serde_str {
     )+};
 }
 
-pub(crate) use {impl_as_str, impl_from_str, impl_serde_str};
+pub(crate) use {impl_as_str, impl_from_str, impl_into_backend_error, impl_serde_str};
 
 /// Error of an operation that the backend did not run, and that the client can repeat. Examples of causes are a full
 /// queue, a locked database, or a connection that could not be opened.

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
-use crate::error::{BackendError, BoxError, IntoBackendError};
+use crate::error::{BoxError, impl_into_backend_error};
 use crate::model::Timestamp;
 
 /// A boxed future that is `Send`.
@@ -43,7 +43,7 @@ impl_for_pointers!(RandomSource {
 
 /// Error of a random source that is not available.
 ///
-/// `?` converts it to a [`BackendError`] and to a [`BoardError`](crate::host::BoardError).
+/// `?` converts it to a [`BackendError`](crate::host::BackendError) and to a [`BoardError`](crate::host::BoardError).
 #[derive(Debug, Error)]
 #[error("the random source failed")]
 #[non_exhaustive]
@@ -56,11 +56,7 @@ impl RandomError {
     }
 }
 
-impl IntoBackendError for RandomError {
-    fn into_backend_error(self) -> BackendError {
-        BackendError::new(self)
-    }
-}
+impl_into_backend_error!(RandomError: RandomError);
 
 /// The host's executor.
 ///

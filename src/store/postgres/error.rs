@@ -8,7 +8,7 @@ use deadpool_postgres::{HookError, PoolError, TimeoutType};
 use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::types::{WasNull, WrongType};
 
-use crate::error::{BackendError, IntoBackendError, OverloadedError};
+use crate::error::{OverloadedError, impl_into_backend_error};
 use crate::store::MigrationError;
 use crate::store::sql::ColumnError;
 
@@ -192,20 +192,4 @@ impl From<PoolError> for PostgresError {
     }
 }
 
-impl IntoBackendError for PostgresError {
-    fn into_backend_error(self) -> BackendError {
-        BackendError::new(self)
-    }
-}
-
-impl IntoBackendError for tokio_postgres::Error {
-    fn into_backend_error(self) -> BackendError {
-        PostgresError::from(self).into_backend_error()
-    }
-}
-
-impl IntoBackendError for PoolError {
-    fn into_backend_error(self) -> BackendError {
-        PostgresError::from(self).into_backend_error()
-    }
-}
+impl_into_backend_error!(PostgresError: PostgresError, tokio_postgres::Error, PoolError);

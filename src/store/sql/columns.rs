@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::audit::{AuditAction, AuditOrigin};
-use crate::error::{BackendError, IntoBackendError, ParseError};
+use crate::error::{ParseError, impl_into_backend_error};
 use crate::model::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId,
 };
@@ -69,11 +69,7 @@ impl ColumnError {
     }
 }
 
-impl IntoBackendError for ColumnError {
-    fn into_backend_error(self) -> BackendError {
-        BackendError::new(self)
-    }
-}
+impl_into_backend_error!(ColumnError: ColumnError);
 
 pub(crate) type ColumnResult<T> = Result<T, ColumnError>;
 

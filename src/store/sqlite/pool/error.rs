@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{Error, ErrorCode, ffi};
 
-use crate::error::{BackendError, IntoBackendError, OverloadedError};
+use crate::error::{OverloadedError, impl_into_backend_error};
 use crate::store::sql::ColumnError;
 
 /// Time after which a caller may repeat an operation that was not run.
@@ -195,14 +195,4 @@ impl From<ColumnError> for SqliteError {
     }
 }
 
-impl IntoBackendError for SqliteError {
-    fn into_backend_error(self) -> BackendError {
-        BackendError::new(self)
-    }
-}
-
-impl IntoBackendError for Error {
-    fn into_backend_error(self) -> BackendError {
-        SqliteError::from(self).into_backend_error()
-    }
-}
+impl_into_backend_error!(SqliteError: SqliteError, Error);
