@@ -20,3 +20,48 @@ static PROVIDER: LazyLock<Arc<CryptoProvider>> =
 pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::clone(&PROVIDER)
 }
+
+/// Implements `AsyncWrite` for `$type` by its field `$field`.
+#[cfg(any(feature = "postgres", feature = "webhooks"))]
+macro_rules! forward_writes {
+    ($type:ident.$field:tt) => {
+        impl tokio::io::AsyncWrite for $type {
+            fn poll_write(
+                mut self: std::pin::Pin<&mut Self>,
+                context: &mut std::task::Context<'_>,
+                bytes: &[u8],
+            ) -> std::task::Poll<std::io::Result<usize>> {
+                std::pin::Pin::new(&mut self.$field).poll_write(context, bytes)
+            }
+
+            fn poll_write_vectored(
+                mut self: std::pin::Pin<&mut Self>,
+                context: &mut std::task::Context<'_>,
+                slices: &[std::io::IoSlice<'_>],
+            ) -> std::task::Poll<std::io::Result<usize>> {
+                std::pin::Pin::new(&mut self.$field).poll_write_vectored(context, slices)
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                self.$field.is_write_vectored()
+            }
+
+            fn poll_flush(
+                mut self: std::pin::Pin<&mut Self>,
+                context: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<std::io::Result<()>> {
+                std::pin::Pin::new(&mut self.$field).poll_flush(context)
+            }
+
+            fn poll_shutdown(
+                mut self: std::pin::Pin<&mut Self>,
+                context: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<std::io::Result<()>> {
+                std::pin::Pin::new(&mut self.$field).poll_shutdown(context)
+            }
+        }
+    };
+}
+
+#[cfg(any(feature = "postgres", feature = "webhooks"))]
+pub(crate) use forward_writes;

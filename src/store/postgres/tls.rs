@@ -3,12 +3,12 @@
 //! `tokio-postgres-rustls` is not used: its connector could replace the last types of this file, but it adds a parser of
 //! certificates for channel binding, and its errors do not name the reason of a failed handshake.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio_postgres::Socket;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
@@ -28,7 +28,7 @@ use tokio_rustls::rustls::{
 
 use super::PostgresError;
 use crate::runtime::BoxFuture;
-use crate::tls;
+use crate::tls::{self, forward_writes};
 
 /// Protocol name that libpq sends.
 const ALPN: &[u8] = b"postgresql";
@@ -273,32 +273,4 @@ impl AsyncRead for PostgresTlsStream {
     }
 }
 
-impl AsyncWrite for PostgresTlsStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.0.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
-    }
-}
+forward_writes!(PostgresTlsStream.0);

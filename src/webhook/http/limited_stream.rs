@@ -8,6 +8,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::tls::forward_writes;
+
 /// A TCP connection, with or without TLS.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
@@ -56,10 +58,6 @@ impl LimitedStream {
         };
         (limited, limit)
     }
-
-    fn stream(self: Pin<&mut Self>) -> Pin<&mut IoStream> {
-        Pin::new(&mut self.get_mut().stream)
-    }
 }
 
 impl AsyncRead for LimitedStream {
@@ -69,38 +67,10 @@ impl AsyncRead for LimitedStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(self.as_mut().stream().poll_read(context, buffer))?;
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let read = buffer.filled().len() - before;
         Poll::Ready(self.limit.take(read))
     }
 }
 
-impl AsyncWrite for LimitedStream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.stream().poll_write(context, bytes)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_flush(context)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_shutdown(context)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.stream().poll_write_vectored(context, buffers)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-}
+forward_writes!(LimitedStream.stream);
