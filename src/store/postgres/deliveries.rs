@@ -12,7 +12,10 @@ use super::execute::{Parameters, PostgresExecutor, millis};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::sql::{self, read_delivery_count, read_endpoint_stats, read_queue_stats};
+use crate::store::sql::{
+    self, Statement, query_readable, read_delivery_count, read_endpoint_stats, read_queue_stats,
+    readable,
+};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
     EndpointStats, LibraryStore, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
@@ -150,21 +153,14 @@ impl DeliveryStore for PostgresExecutor {
         now: Timestamp,
     ) -> BackendResult<Vec<DeliveryCount>> {
         let parameters: Parameters<'_> = &[&since, &now, &DeliveryState::ALL];
-        Ok(self
-            .readable(
-                "deliveries",
-                DELIVERY_STATS,
-                parameters,
-                read_delivery_count,
-            )
-            .await?)
+        let read = readable("deliveries", read_delivery_count);
+        let counts = self.read(DELIVERY_STATS, parameters, read).await?;
+        Ok(counts.into_iter().flatten().collect())
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
-        let parameters: Parameters<'_> = &[&since];
-        Ok(self
-            .readable("endpoints", ENDPOINT_STATS, parameters, read_endpoint_stats)
-            .await?)
+        let stats = Statement::new(ENDPOINT_STATS, [since.into()]);
+        query_readable(self, "endpoints", stats, read_endpoint_stats).await
     }
 
     async fn enqueue(

@@ -10,7 +10,7 @@ use super::pool::{finish, limit_wait};
 use super::{PostgresError, audit};
 use crate::audit::AuditEntry;
 use crate::model::Timestamp;
-use crate::store::sql::{ColumnResult, Columns, readable};
+use crate::store::sql::{ColumnResult, Columns};
 
 pub(super) type Result<T> = std::result::Result<T, PostgresError>;
 
@@ -109,18 +109,6 @@ impl PostgresExecutor {
         read: impl Fn(&dyn Columns) -> ColumnResult<T>,
     ) -> Result<Option<T>> {
         Ok(self.all(sql, parameters, read).await?.into_iter().next())
-    }
-
-    /// Decodes the rows that can be decoded. Reports the others by their column `id`.
-    pub(super) async fn readable<T>(
-        &self,
-        table: &'static str,
-        sql: &str,
-        parameters: Parameters<'_>,
-        read: impl Fn(&dyn Columns) -> ColumnResult<T>,
-    ) -> Result<Vec<T>> {
-        let rows = self.read(sql, parameters, readable(table, read)).await?;
-        Ok(rows.into_iter().flatten().collect())
     }
 
     /// Prepares a statement on a connection of the pool, and logs its text.

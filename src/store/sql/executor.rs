@@ -86,7 +86,7 @@ impl<E: SqlExecutor> SqlStore<E> {
 }
 
 /// Decodes the rows that can be decoded. Reports the others by their column `id`.
-pub(super) async fn query_readable<T: Send + 'static>(
+pub(crate) async fn query_readable<T: Send + 'static>(
     executor: &impl SqlExecutor,
     table: &'static str,
     statement: Statement,

@@ -16,8 +16,7 @@ mod tokens;
 mod usage;
 
 pub(super) use columns::{ColumnError, ColumnResult, Columns, ScopeList, text_columns};
-use executor::query_readable;
-pub(super) use executor::{SqlExecutor, SqlStore, readable};
+pub(super) use executor::{SqlExecutor, SqlStore, query_readable, readable};
 use rows::{read_attempt, read_event};
 pub(super) use rows::{
     read_claimed_event, read_delivery, read_delivery_count, read_endpoint, read_endpoint_stats,

@@ -35,7 +35,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    pub(super) fn new(
+    pub(crate) fn new(
         sql: impl Into<Cow<'static, str>>,
         values: impl IntoIterator<Item = Value>,
     ) -> Self {
