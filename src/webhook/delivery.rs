@@ -1,5 +1,5 @@
 //! Deliveries of events to endpoints: states, results of attempts, and backoff ([protocol](crate::guide::protocol),
-//! sections 13.9 to 13.13).
+//! sections 13.9 to 13.12).
 
 use std::time::Duration;
 
@@ -150,23 +150,6 @@ impl DeliveryProgress {
             state,
             attempts,
             due_at: delay.map(|delay| now.saturating_add(delay)),
-        }
-    }
-
-    /// Returns the progress after an operator retry: a finished delivery is queued again with its attempts counted from 0; a
-    /// retrying one becomes due at once with its attempts unchanged. `None` if it is queued.
-    #[doc(hidden)]
-    pub fn requeued(self, now: Timestamp) -> Option<Self> {
-        match self.state {
-            DeliveryState::Queued => None,
-            DeliveryState::Retrying => Some(Self {
-                due_at: Some(now),
-                ..self
-            }),
-            DeliveryState::Delivered
-            | DeliveryState::Dead
-            | DeliveryState::Gone
-            | DeliveryState::Withheld => Some(Self::queued(now)),
         }
     }
 }

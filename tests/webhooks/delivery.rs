@@ -1,4 +1,4 @@
-//! States and backoff of deliveries (`docs/protocol.md`, sections 13.10, 13.11 and 13.13).
+//! States and backoff of deliveries (`docs/protocol.md`, sections 13.10 and 13.11).
 
 use std::time::Duration;
 
@@ -60,26 +60,6 @@ fn an_outcome_determines_state_attempts_and_delay() {
             let later = progress.after_attempt(Responded(500), &Backoff::default(), after(9), 0.0);
             assert_eq!(later, progress, "a finished delivery does not change");
         }
-    }
-}
-
-#[test]
-fn an_operator_retry_depends_on_the_state() {
-    let queued = DeliveryProgress::queued(after(7));
-    let retrying = DeliveryProgress {
-        due_at: Some(after(7)),
-        ..after_outcomes(&[NoResponse; 2])
-    };
-    for (outcomes, expected) in [
-        (vec![], None),
-        (vec![NoResponse; 2], Some(retrying)),
-        (vec![Responded(200)], Some(queued)),
-        (vec![Withheld], Some(queued)),
-        (vec![NoResponse; 6], Some(queued)),
-        (vec![NoResponse, Responded(410)], Some(queued)),
-    ] {
-        let progress = after_outcomes(&outcomes);
-        assert_eq!(progress.requeued(after(7)), expected, "{progress:?}");
     }
 }
 

@@ -6,21 +6,21 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
-use super::execute::{Result, all, change, change_audited, changes, first};
+use super::execute::{Result, all, change, changes, first};
 use super::outbox::{insert, mark_fanned_out, queue};
 use super::{SqliteExecutor, claim};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::sql::{
-    self, read_delivery, read_delivery_count, read_endpoint_stats, read_queue_stats, readable,
-    report_unreadable,
+    self, SqlExecutor as _, Statement, query_readable, read_delivery_count, read_endpoint_stats,
+    read_queue_stats, readable, report_unreadable,
 };
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
     EndpointStats, LibraryStore, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
 };
-use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
 const IS_ENABLED: &str = "SELECT 1 FROM forum_api_endpoints WHERE id = ?1 AND enabled";
 
@@ -39,14 +39,7 @@ const RELEASE: &str = "
     UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = FALSE, sending = ?4
     WHERE id = ?1 AND lease = ?2";
 
-const FIND: &str = "
-    SELECT * FROM forum_api_deliveries
-    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
-
-const RETRY: &str = "
-    UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
-    WHERE id = ?1 AND NOT (leased AND due_at > ?5)";
-
+const RETRY: &str = include_str!("sql/retry.sql");
 const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
 const ADD_ATTEMPT: &str = include_str!("sql/add_attempt.sql");
 
@@ -162,13 +155,10 @@ impl DeliveryStore for SqliteExecutor {
     }
 
     async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
-        self.read(move |connection| {
-            let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
-            let parameters = params![now, max_depth];
-            let stats = first(connection, QUEUE_STATS, parameters, read_queue_stats);
-            Ok(stats?.unwrap_or_default())
-        })
-        .await
+        let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
+        let stats = Statement::new(QUEUE_STATS, [now.into(), max_depth.into()]);
+        let stats = self.query(stats, read_queue_stats).await?;
+        Ok(stats.into_iter().next().unwrap_or_default())
     }
 
     async fn delivery_stats(
@@ -190,12 +180,8 @@ impl DeliveryStore for SqliteExecutor {
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
-        self.read(move |connection| {
-            let read = readable("endpoints", read_endpoint_stats);
-            let stats = all(connection, ENDPOINT_STATS, [since], read)?;
-            Ok(stats.into_iter().flatten().collect())
-        })
-        .await
+        let stats = Statement::new(ENDPOINT_STATS, [since.into()]);
+        query_readable(self, "endpoints", stats, read_endpoint_stats).await
     }
 
     async fn enqueue(
@@ -225,23 +211,8 @@ impl DeliveryStore for SqliteExecutor {
         now: Timestamp,
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
-        let id = id.clone();
-        let audit = audit.clone();
-        self.write(move |connection| {
-            let delivery = first(connection, FIND, [&id], read_delivery)?;
-            let Some(progress) = delivery.and_then(|delivery| delivery.progress.requeued(now))
-            else {
-                return Ok(false);
-            };
-            let DeliveryProgress {
-                state,
-                attempts,
-                due_at,
-            } = progress;
-            let row = params![id, state, attempts, due_at, now];
-            Ok(change_audited(connection, RETRY, row, &audit)? > 0)
-        })
-        .await
+        let retry = Statement::new(RETRY, [id.into(), now.into()]);
+        Ok(self.change_audited(retry, audit).await? > 0)
     }
 
     async fn retry_dead(
@@ -251,32 +222,13 @@ impl DeliveryStore for SqliteExecutor {
         limit: u32,
         audit: &AuditEntry,
     ) -> BackendResult<u64> {
-        let endpoint = endpoint.clone();
-        let audit = audit.clone();
-        let DeliveryProgress {
-            state,
-            attempts,
-            due_at,
-        } = DeliveryProgress::queued(now);
-        self.write(move |connection| {
-            let row = params![
-                endpoint,
-                state,
-                attempts,
-                due_at,
-                DeliveryState::Dead,
-                limit
-            ];
-            change_audited(connection, RETRY_DEAD, row, &audit)
-        })
-        .await
+        let retry = Statement::new(RETRY_DEAD, [endpoint.into(), now.into(), limit.into()]);
+        self.change_audited(retry, audit).await
     }
 
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool> {
-        let id = id.clone();
-        let audit = audit.clone();
-        self.write(move |connection| Ok(change_audited(connection, REMOVE, [id], &audit)? > 0))
-            .await
+        let remove = Statement::new(REMOVE, [id.into()]);
+        Ok(self.change_audited(remove, audit).await? > 0)
     }
 
     async fn purge(
@@ -286,12 +238,8 @@ impl DeliveryStore for SqliteExecutor {
         limit: u32,
         audit: &AuditEntry,
     ) -> BackendResult<u64> {
-        let audit = audit.clone();
-        self.write(move |connection| {
-            let old = params![state, before, limit];
-            change_audited(connection, PURGE, old, &audit)
-        })
-        .await
+        let purge = Statement::new(PURGE, [(&state).into(), before.into(), limit.into()]);
+        self.change_audited(purge, audit).await
     }
 
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {

@@ -5,7 +5,7 @@ use rusqlite::{Connection, params, params_from_iter};
 use super::execute::{Result, change, changes};
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::FanOut;
-use crate::webhook::{DeliveryProgress, Event};
+use crate::webhook::Event;
 
 const QUEUE: &str = include_str!("sql/enqueue.sql");
 
@@ -40,13 +40,7 @@ pub(super) fn queue(
     now: Timestamp,
 ) -> Result<bool> {
     let id = DeliveryId::derive(event, endpoint);
-    let DeliveryProgress {
-        state,
-        attempts,
-        due_at,
-    } = DeliveryProgress::queued(now);
-    let row = params![id, event, endpoint, now, state, attempts, due_at];
-    changes(connection, QUEUE, row)
+    changes(connection, QUEUE, params![id, event, endpoint, now])
 }
 
 pub(super) fn fan_out(connection: &Connection, fan_out: &FanOut, now: Timestamp) -> Result<()> {
