@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use crate::base62;
-use crate::error::{ParseError, impl_as_str, impl_from_str};
+use crate::error::{ParseError, impl_as_str, impl_from_str, named_variants};
 use crate::model::{AuditEntryId, Timestamp, UserId, is_dotted_name, is_single_line_char};
 use crate::runtime::{RandomError, RandomSource};
 
@@ -114,45 +114,17 @@ impl AuditAction {
 impl_from_str!(AuditAction);
 impl_as_str!(AuditAction);
 
-/// Interface through which a change was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum AuditOrigin {
-    /// The control panel, or another page of the host.
-    Panel,
-    /// A command of a command line.
-    CommandLine,
-    /// The program itself, for example the webhook worker.
-    System,
-}
-
-impl AuditOrigin {
-    /// All origins.
-    pub const ALL: &'static [Self] = &[Self::Panel, Self::CommandLine, Self::System];
-
-    /// Parses the text of [`as_str`](Self::as_str).
-    ///
-    /// # Errors
-    /// [`ParseError`] for other texts.
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let origin = Self::ALL.iter().find(|one| one.as_str() == text);
-        origin
-            .copied()
-            .ok_or(ParseError::new("an origin, for example panel"))
-    }
-
-    /// Returns `panel`, `command_line` or `system`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Panel => "panel",
-            Self::CommandLine => "command_line",
-            Self::System => "system",
-        }
+named_variants! {
+    /// Interface through which a change was made.
+    pub enum AuditOrigin: "an origin, for example panel" {
+        /// The control panel, or another page of the host.
+        Panel = "panel",
+        /// A command of a command line.
+        CommandLine = "command_line",
+        /// The program itself, for example the webhook worker.
+        System = "system",
     }
 }
-
-impl_from_str!(AuditOrigin);
-impl_as_str!(AuditOrigin);
 
 /// Actor of a change: an administrator, a user of the operating system, or the program itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -224,7 +224,53 @@ macro_rules! impl_serde_str {
     )+};
 }
 
-pub(crate) use {impl_as_str, impl_from_str, impl_into_backend_error, impl_serde_str};
+/// Declares an enum whose variants have names. `$expected` completes the sentence "expected …" of the error for another
+/// name.
+macro_rules! named_variants {
+    (
+        $(#[$attribute:meta])*
+        pub enum $type:ident: $expected:literal {
+            $($(#[$doc:meta])+ $variant:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $type {
+            $($(#[$doc])+ #[doc = concat!("\n\nIts name is `", $name, "`.")] $variant,)+
+        }
+
+        impl $type {
+            /// All variants.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// Returns the name of the variant.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// Parses the name of a variant.
+            ///
+            /// # Errors
+            /// [`ParseError`](crate::error::ParseError) if no variant has this name.
+            pub fn parse(name: &str) -> Result<Self, crate::error::ParseError> {
+                let variant = Self::ALL.iter().find(|variant| variant.as_str() == name);
+                variant
+                    .copied()
+                    .ok_or(crate::error::ParseError::new($expected))
+            }
+        }
+
+        crate::error::impl_from_str!($type);
+        crate::error::impl_as_str!($type);
+    };
+}
+
+pub(crate) use {
+    impl_as_str, impl_from_str, impl_into_backend_error, impl_serde_str, named_variants,
+};
 
 /// Error of an operation that the backend did not run, and that the client can repeat. Examples of causes are a full
 /// queue, a locked database, or a connection that could not be opened.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::LibraryStore;
 use crate::audit::AuditEntry;
-use crate::error::{BackendResult, ParseError, impl_as_str, impl_from_str};
+use crate::error::{BackendResult, named_variants};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::webhook::{
     AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event, Topic,
@@ -226,57 +226,21 @@ impl DeliveryFilter {
     }
 }
 
-/// Response to the last attempt of a delivery, for [`DeliveryFilter`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ResponseFilter {
-    /// A status from 200 to 299.
-    Success,
-    /// A status from 300 to 399.
-    Redirect,
-    /// A status from 400 to 499.
-    ClientError,
-    /// A status from 500 to 599.
-    ServerError,
-    /// No response: the attempt ended with an error, before or after the request was sent.
-    NoResponse,
-}
-
-impl ResponseFilter {
-    /// All values, in the order of the panel's list.
-    pub const ALL: &'static [Self] = &[
-        Self::Success,
-        Self::Redirect,
-        Self::ClientError,
-        Self::ServerError,
-        Self::NoResponse,
-    ];
-
-    /// Returns the name, for example `2xx` or `none`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "2xx",
-            Self::Redirect => "3xx",
-            Self::ClientError => "4xx",
-            Self::ServerError => "5xx",
-            Self::NoResponse => "none",
-        }
-    }
-
-    /// Parses a name.
-    ///
-    /// # Errors
-    /// [`ParseError`] if no value has this name.
-    pub fn parse(name: &str) -> Result<Self, ParseError> {
-        let value = Self::ALL.iter().find(|value| value.as_str() == name);
-        value
-            .copied()
-            .ok_or(ParseError::new("2xx, 3xx, 4xx, 5xx or none"))
+named_variants! {
+    /// Response to the last attempt of a delivery, for [`DeliveryFilter`].
+    pub enum ResponseFilter: "2xx, 3xx, 4xx, 5xx or none" {
+        /// A status from 200 to 299.
+        Success = "2xx",
+        /// A status from 300 to 399.
+        Redirect = "3xx",
+        /// A status from 400 to 499.
+        ClientError = "4xx",
+        /// A status from 500 to 599.
+        ServerError = "5xx",
+        /// No response: the attempt ended with an error, before or after the request was sent.
+        NoResponse = "none",
     }
 }
-
-impl_from_str!(ResponseFilter);
-impl_as_str!(ResponseFilter);
 
 /// Results of the deliveries to one endpoint in a period ([`DeliveryStore::endpoint_stats`]).
 #[derive(Clone, Debug, PartialEq, Eq)]

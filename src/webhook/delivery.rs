@@ -6,75 +6,39 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{Topic, TransportError};
-use crate::error::{ParseError, impl_as_str, impl_from_str};
+use crate::error::named_variants;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 
 /// Number of failed attempts after which a delivery is dead.
 const MAX_ATTEMPTS: u32 = 6;
 
-/// The state of a delivery. [`Queued`](Self::Queued) and [`Retrying`](Self::Retrying) are pending states; the others are
-/// finished states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DeliveryState {
-    /// Waits for its first attempt. A finished delivery that an operator retries is in this state again.
-    Queued,
-    /// Waits for another attempt: the last one failed, or the secret could not be decrypted.
-    Retrying,
-    /// An attempt succeeded.
-    Delivered,
-    /// Six attempts failed. Kept until an operator retries or removes it, or until the `dead_retention` of the worker's
-    /// settings has passed.
-    Dead,
-    /// The receiver responded with 410.
-    Gone,
-    /// The endpoint's owner may no longer receive the event.
-    Withheld,
+named_variants! {
+    /// The state of a delivery. [`Queued`](Self::Queued) and [`Retrying`](Self::Retrying) are pending states; the others are
+    /// finished states.
+    pub enum DeliveryState: "a state, for example queued" {
+        /// Waits for its first attempt. A finished delivery that an operator retries is in this state again.
+        Queued = "queued",
+        /// Waits for another attempt: the last one failed, or the secret could not be decrypted.
+        Retrying = "retrying",
+        /// An attempt succeeded.
+        Delivered = "delivered",
+        /// Six attempts failed. Kept until an operator retries or removes it, or until the `dead_retention` of the worker's
+        /// settings has passed.
+        Dead = "dead",
+        /// The receiver responded with 410.
+        Gone = "gone",
+        /// The endpoint's owner may no longer receive the event.
+        Withheld = "withheld",
+    }
 }
 
 impl DeliveryState {
-    /// All states.
-    pub const ALL: &'static [Self] = &[
-        Self::Queued,
-        Self::Retrying,
-        Self::Delivered,
-        Self::Dead,
-        Self::Gone,
-        Self::Withheld,
-    ];
-
-    /// Returns the name, for example `queued`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Retrying => "retrying",
-            Self::Delivered => "delivered",
-            Self::Dead => "dead",
-            Self::Gone => "gone",
-            Self::Withheld => "withheld",
-        }
-    }
-
     /// Returns `true` if another attempt follows: the delivery is queued or retrying. Only an operator changes a
     /// finished delivery.
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Queued | Self::Retrying)
     }
-
-    /// Parses a name.
-    ///
-    /// # Errors
-    /// [`ParseError`] if no state has this name.
-    pub fn parse(name: &str) -> Result<Self, ParseError> {
-        let state = Self::ALL.iter().find(|state| state.as_str() == name);
-        state
-            .copied()
-            .ok_or(ParseError::new("a state, for example queued"))
-    }
 }
-
-impl_from_str!(DeliveryState);
-impl_as_str!(DeliveryState);
 
 /// State, attempts and next attempt of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
