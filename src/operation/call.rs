@@ -11,7 +11,7 @@ use super::checks;
 use super::error::{ApiError, ApiResult};
 use super::extract::error::InputResult;
 use super::extract::value::{self, InputValue};
-use super::idempotency::{self, Begin};
+use super::idempotency;
 use super::input::{Decode, DecodeContext, Input, Source, reject_query};
 use super::output::{Output, Render, RenderContext};
 use super::path::{PathParams, PathSegments};
@@ -21,7 +21,7 @@ use super::spec::OperationSpec;
 use crate::host::{BoardError, BoardResult, Caller, MemberCaller, RequestId, ResourceRef};
 use crate::http_util::LazyBody;
 use crate::runtime::BoxFuture;
-use crate::store::IdempotentRequest;
+use crate::store::{BeginOutcome, IdempotentRequest};
 use crate::task::{catch_panic, spawn_and_join};
 
 /// Capacity in bytes of a new body. Most resources have shorter ones.
@@ -249,22 +249,23 @@ impl<F: Signature> Execution<F> {
         if self.spec.has_side_effects || matches!(resource, ResourceRef::Forum(_)) {
             checks::require_visible(board, caller, resource, self.spec.id).await?;
         }
-        let store = &*services.stores.idempotency;
         let mut reservation = None;
         if let Some(request) = &self.request {
-            let now = services.environment.clock.now();
-            let begin = idempotency::begin(store, request, now).await;
-            if let Err(ApiError::Idempotency(_)) = begin {
-                checks::require_exists(board, caller, resource).await?;
-            }
-            match begin? {
-                Begin::Run(reserved) => reservation = Some(reserved),
-                Begin::Replay(stored) => {
+            let reserved = match idempotency::begin(services, request).await? {
+                BeginOutcome::Reserved(reserved) => Ok(reserved),
+                BeginOutcome::Replay(stored) => {
                     let shown = &stored.resource;
                     checks::require_replay_visible(board, caller, resource, shown).await?;
                     return stored.try_into();
                 }
+                BeginOutcome::InProgress => Err(ApiError::KeyInProgress),
+                BeginOutcome::OutcomeUnknown => Err(ApiError::KeyOutcomeUnknown),
+                BeginOutcome::KeyReused => Err(ApiError::KeyReused),
+            };
+            if reserved.is_err() {
+                checks::require_exists(board, caller, resource).await?;
             }
+            reservation = Some(reserved?);
         }
         // Pinned here, because a future that is passed by value would be stored twice.
         let handler = pin!(self.run_handler(path, input));

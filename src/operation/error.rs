@@ -39,7 +39,12 @@ pub(crate) enum ApiError {
     Overloaded(#[source] BoxError, Duration),
     /// An error of the board, with its message and the time to wait before a retry.
     Board(ErrorCode, String, Option<Duration>),
-    Idempotency(IdempotencyConflict),
+    /// A request with the same idempotency key is in progress.
+    KeyInProgress,
+    /// The outcome of a request with the same idempotency key is unknown.
+    KeyOutcomeUnknown,
+    /// The idempotency key belongs to another request.
+    KeyReused,
     /// A resource of the body or of a stored response does not exist, or the caller may not see it.
     BodyNotFound,
 }
@@ -67,14 +72,6 @@ pub(crate) enum AuthFailure {
     Expired,
 }
 
-/// Reason why the response to a request with an `Idempotency-Key` is a 409.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IdempotencyConflict {
-    InProgress,
-    OutcomeUnknown,
-    KeyReused,
-}
-
 impl ApiError {
     pub(crate) fn internal(source: impl Into<BoxError>) -> Self {
         let source = source.into();
@@ -95,7 +92,7 @@ impl ApiError {
         match self {
             Self::RateLimited(after) | Self::Overloaded(_, after) => Some(*after),
             Self::BoardOffline(after) | Self::Board(_, _, after) => *after,
-            Self::Idempotency(IdempotencyConflict::InProgress) => Some(IN_PROGRESS_RETRY_AFTER),
+            Self::KeyInProgress => Some(IN_PROGRESS_RETRY_AFTER),
             _ => None,
         }
     }
@@ -122,14 +119,9 @@ impl ApiError {
             Self::Internal(_) | Self::Overloaded(..) => {
                 (ErrorCode::InternalError, text::INTERNAL_ERROR)
             }
-            Self::Idempotency(conflict) => {
-                let text = match conflict {
-                    IdempotencyConflict::InProgress => text::IN_PROGRESS,
-                    IdempotencyConflict::OutcomeUnknown => text::OUTCOME_UNKNOWN,
-                    IdempotencyConflict::KeyReused => text::KEY_REUSED,
-                };
-                (ErrorCode::Conflict, text)
-            }
+            Self::KeyInProgress => (ErrorCode::Conflict, text::IN_PROGRESS),
+            Self::KeyOutcomeUnknown => (ErrorCode::Conflict, text::OUTCOME_UNKNOWN),
+            Self::KeyReused => (ErrorCode::Conflict, text::KEY_REUSED),
         };
         (code, messages.translate(text).into())
     }

@@ -7,16 +7,15 @@ use http::HeaderMap;
 use http::request::Parts;
 use sha2::{Digest, Sha256};
 
-use super::error::{ApiError, ApiResult, IdempotencyConflict};
+use super::error::{ApiError, ApiResult};
 use super::extract::error::{InputError, InputErrorKind, InputResult};
 use super::response::ApiResponse;
 use super::services::Services;
 use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;
-use crate::model::{Expected, Timestamp};
+use crate::model::Expected;
 use crate::store::{
-    BeginOutcome, Completion, IdempotencyNamespace, IdempotencyStore, IdempotentRequest,
-    Reservation, StoredResponse,
+    BeginOutcome, Completion, IdempotencyNamespace, IdempotentRequest, Reservation,
 };
 use crate::token::Lookup;
 
@@ -70,29 +69,14 @@ pub(crate) fn fingerprint(
     }
 }
 
-/// Result of the look-up of an idempotency key.
-pub(crate) enum Begin {
-    /// The key is new and reserved. The outcome of the request must be recorded.
-    Run(Reservation),
-    /// The response to an earlier request with the same key.
-    Replay(StoredResponse),
-}
-
 /// Looks up the key of a request and reserves it if it is new.
 pub(crate) async fn begin(
-    store: &dyn IdempotencyStore,
+    services: &Services,
     request: &IdempotentRequest,
-    now: Timestamp,
-) -> ApiResult<Begin> {
-    let outcome = store.begin(request, now).await;
-    let conflict = match outcome.inspect_err(|_| recorder::record_store_error(STORE))? {
-        BeginOutcome::Reserved(reservation) => return Ok(Begin::Run(reservation)),
-        BeginOutcome::Replay(stored) => return Ok(Begin::Replay(stored)),
-        BeginOutcome::InProgress => IdempotencyConflict::InProgress,
-        BeginOutcome::OutcomeUnknown => IdempotencyConflict::OutcomeUnknown,
-        BeginOutcome::KeyReused => IdempotencyConflict::KeyReused,
-    };
-    Err(ApiError::Idempotency(conflict))
+) -> ApiResult<BeginOutcome> {
+    let now = services.environment.clock.now();
+    let outcome = services.stores.idempotency.begin(request, now).await;
+    Ok(outcome.inspect_err(|_| recorder::record_store_error(STORE))?)
 }
 
 /// Records the outcome of a request that holds a reservation. If the store fails, logs the failure, and repeats the call
