@@ -65,36 +65,11 @@ fn shards(max_keys: usize) -> Vec<Mutex<Shard>> {
 }
 
 impl MemoryRateLimitStore {
-    pub(crate) fn charge_now(
-        &self,
-        key: &RateLimitKey,
-        cost: u32,
-        budget: Budget,
-        now: Timestamp,
-    ) -> RateLimitDecision {
-        let shard = self.shard(key);
-        let decision = shard.and_then(|(key, mut shard)| shard.charge(key, cost, budget, now));
-        decision.unwrap_or_else(|| {
-            let mut overflow = lock(match key {
-                RateLimitKey::PasswordAttempts(_) => &self.attempts_overflow,
-                _ => &self.overflow,
-            });
-            let (state, decision) = budget.charge(*overflow, cost, now);
-            *overflow = state;
-            decision
-        })
-    }
-
-    pub(crate) fn refund_now(&self, key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) {
-        if let Some((key, mut shard)) = self.shard(key) {
-            shard.refund(key, cost, budget, now);
-        }
-    }
-
     /// Returns the last known window, which may have ended.
     #[cfg(feature = "redis")]
     pub(crate) fn known(&self, key: &RateLimitKey) -> Option<WindowState> {
-        self.shard(key).and_then(|(key, shard)| shard.known(key))
+        let (key, shard) = self.shard(key)?;
+        shard.windows.get(&key).copied()
     }
 
     /// Merges the state of another store, if there is capacity for the key.
@@ -134,7 +109,17 @@ impl RateLimitStore for MemoryRateLimitStore {
         budget: Budget,
         now: Timestamp,
     ) -> BackendResult<RateLimitDecision> {
-        Ok(self.charge_now(key, cost, budget, now))
+        let shard = self.shard(key);
+        let decision = shard.and_then(|(key, mut shard)| shard.charge(key, cost, budget, now));
+        Ok(decision.unwrap_or_else(|| {
+            let mut overflow = lock(match key {
+                RateLimitKey::PasswordAttempts(_) => &self.attempts_overflow,
+                _ => &self.overflow,
+            });
+            let (state, decision) = budget.charge(*overflow, cost, now);
+            *overflow = state;
+            decision
+        }))
     }
 
     async fn refund(
@@ -144,7 +129,9 @@ impl RateLimitStore for MemoryRateLimitStore {
         budget: Budget,
         now: Timestamp,
     ) -> BackendResult<()> {
-        self.refund_now(key, cost, budget, now);
+        if let Some((key, mut shard)) = self.shard(key) {
+            shard.refund(key, cost, budget, now);
+        }
         Ok(())
     }
 }
@@ -201,15 +188,10 @@ impl Shard {
         };
     }
 
-    #[cfg(feature = "redis")]
-    fn known(&self, key: u128) -> Option<WindowState> {
-        self.windows.get(&key).copied()
-    }
-
     /// Replaces the known state, unless the known state is a later state of the same window, with more used units.
     #[cfg(feature = "redis")]
     fn merge(&mut self, key: u128, state: WindowState, budget: Budget, now: Timestamp) {
-        let known = self.known(key);
+        let known = self.windows.get(&key).copied();
         let is_outdated =
             known.is_some_and(|known| known.ends_at == state.ends_at && known.used > state.used);
         if !is_outdated && (known.is_some() || self.has_capacity(budget, now)) {

@@ -97,17 +97,6 @@ impl RedisRateLimitStore {
         Ok(reply)
     }
 
-    fn charge_locally(
-        &self,
-        key: &RateLimitKey,
-        cost: u32,
-        budget: Budget,
-        now: Timestamp,
-    ) -> RateLimitDecision {
-        self.known
-            .charge_now(key, cost, budget, self.redis_time(now))
-    }
-
     /// Returns the time of Redis at the node's time `now`.
     fn redis_time(&self, now: Timestamp) -> Timestamp {
         let clock_offset = self.clock_offset.load(Ordering::Relaxed);
@@ -124,12 +113,12 @@ impl RateLimitStore for RedisRateLimitStore {
         budget: Budget,
         now: Timestamp,
     ) -> BackendResult<RateLimitDecision> {
-        let decision = self.charge_in_redis(key, cost, budget, now).await;
-        match self.settings.fallback {
-            RedisFallback::Local => {
-                Ok(decision.unwrap_or_else(|_| self.charge_locally(key, cost, budget, now)))
+        match self.charge_in_redis(key, cost, budget, now).await {
+            Err(_) if self.settings.fallback == RedisFallback::Local => {
+                let now = self.redis_time(now);
+                self.known.charge(key, cost, budget, now).await
             }
-            RedisFallback::Refuse => decision,
+            decision => decision,
         }
     }
 
@@ -141,8 +130,8 @@ impl RateLimitStore for RedisRateLimitStore {
         now: Timestamp,
     ) -> BackendResult<()> {
         let refunded = self.request(key, -i64::from(cost), budget, now).await;
-        self.known
-            .refund_now(key, cost, budget, self.redis_time(now));
+        let now = self.redis_time(now);
+        self.known.refund(key, cost, budget, now).await?;
         match self.settings.fallback {
             RedisFallback::Local => Ok(()),
             RedisFallback::Refuse => refunded.map(drop),
