@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, Savepoint, params, params_from_iter};
 
-use super::Database;
 use super::execute::{Result, all, change, change_audited};
+use super::pool::Priority;
+use super::{Database, SqliteError};
 use super::{idempotency, outbox, usage, webhook_key};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
@@ -18,18 +19,23 @@ use crate::webhook::{Endpoint, KeyId};
 
 /// Runs statements in a database.
 #[derive(Clone)]
-pub(super) enum SqliteExecutor {
-    Foreground(Database),
-    /// Writes of the board precede the writes of this executor.
-    Background(Database),
+pub(super) struct SqliteExecutor {
+    database: Database,
+    /// Writes of the board precede the writes of a background executor.
+    priority: Priority,
 }
 
 impl SqliteExecutor {
+    fn new(database: &Database, priority: Priority) -> Self {
+        let database = database.clone();
+        Self { database, priority }
+    }
+
     pub(super) async fn read<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> BackendResult<T> {
-        Ok(self.database().read(run).await?)
+        Ok(self.database.read(run).await?)
     }
 
     pub(super) async fn write<T: Send + 'static>(
@@ -37,16 +43,7 @@ impl SqliteExecutor {
         run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> BackendResult<T> {
         let run = |savepoint: &Savepoint<'_>| run(savepoint);
-        Ok(match self {
-            Self::Foreground(database) => database.write(run).await?,
-            Self::Background(database) => database.write_background(run).await?,
-        })
-    }
-
-    const fn database(&self) -> &Database {
-        match self {
-            Self::Foreground(database) | Self::Background(database) => database,
-        }
+        Ok(self.database.write_in(self.priority, run).await?)
     }
 }
 
@@ -71,25 +68,22 @@ impl SqlExecutor for SqliteExecutor {
             let values = params_from_iter(statement.values);
             all(connection, &statement.sql, values, read)
         };
-        match self {
-            Self::Foreground(database) if is_urgent => Ok(database.read_short(run).await?),
+        match self.priority {
+            Priority::Foreground if is_urgent => Ok(self.database.read_short(run).await?),
             _ => self.read(run).await,
         }
     }
 
     async fn change(&self, statement: Statement) -> BackendResult<u64> {
-        let is_urgent = statement.is_urgent;
-        let run = move |connection: &Connection| {
-            let values = params_from_iter(statement.values);
-            Ok(change(connection, &statement.sql, values)? as u64)
+        let priority = match self.priority {
+            Priority::Foreground if statement.is_urgent => Priority::Completion,
+            priority => priority,
         };
-        match self {
-            Self::Foreground(database) if is_urgent => {
-                let run = |savepoint: &Savepoint<'_>| run(savepoint);
-                Ok(database.write_completion(run).await?)
-            }
-            _ => self.write(run).await,
-        }
+        let run = move |savepoint: &Savepoint<'_>| {
+            let values = params_from_iter(statement.values);
+            Ok::<_, SqliteError>(change(savepoint, &statement.sql, values)? as u64)
+        };
+        Ok(self.database.write_in(priority, run).await?)
     }
 
     async fn change_audited(&self, statement: Statement, audit: &AuditEntry) -> BackendResult<u64> {
@@ -104,7 +98,7 @@ impl SqlExecutor for SqliteExecutor {
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let lookup = *lookup;
         let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
-        self.database().write_detached(move |savepoint| {
+        self.database.write_detached(move |savepoint| {
             change(savepoint, RECORD_USE, params![lookup, now, too_old]).map(drop)
         });
         Ok(())
@@ -165,8 +159,9 @@ impl Stores {
     /// Creates stores of tokens, idempotency keys, usage and the audit log in `database`, for one node (feature `sqlite`).
     /// Rate limits are in memory.
     pub fn in_sqlite(database: &Database) -> Self {
-        let foreground = Arc::new(SqlStore(SqliteExecutor::Foreground(database.clone())));
-        let background = SqliteExecutor::Background(database.clone());
+        let foreground = SqliteExecutor::new(database, Priority::Foreground);
+        let foreground = Arc::new(SqlStore(foreground));
+        let background = SqliteExecutor::new(database, Priority::Background);
         Self {
             tokens: foreground.clone(),
             idempotency: foreground.clone(),
@@ -180,7 +175,7 @@ impl Stores {
 impl WebhookStores {
     /// Creates stores of webhooks in `database` (feature `sqlite`).
     pub fn in_sqlite(database: &Database) -> Self {
-        let executor = SqliteExecutor::Background(database.clone());
+        let executor = SqliteExecutor::new(database, Priority::Background);
         let store = Arc::new(SqlStore(executor.clone()));
         Self {
             outbox: store.clone(),

@@ -131,22 +131,16 @@ impl Database {
         self.write_in(Priority::Background, run).await
     }
 
-    /// Runs a write that completes admitted work as [`write`](Self::write) does. It is not rejected if the queue is full.
-    pub(in crate::store::sqlite) async fn write_completion<
-        T: Send + 'static,
-        E: From<SqliteError> + Send + 'static,
-    >(
-        &self,
-        run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E> {
-        self.write_in(Priority::Completion, run).await
-    }
-
-    async fn write_in<T: Send + 'static, E: From<SqliteError> + Send + 'static>(
+    /// Runs a write of any priority as [`write`](Self::write) does.
+    pub(in crate::store::sqlite) async fn write_in<T, E>(
         &self,
         priority: Priority,
         run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E> {
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<SqliteError> + Send + 'static,
+    {
         let (sender, reply) = oneshot::channel();
         self.0
             .queue(|queues| queues.write(priority, run, reply_to(sender)))?;

@@ -41,7 +41,7 @@ pub(super) struct JobSenders {
 
 /// Priority of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Priority {
+pub(in crate::store::sqlite) enum Priority {
     /// The caller waits for the write.
     Foreground,
     /// Completes work that was admitted before; not rejected if the queue is full.
