@@ -79,11 +79,6 @@ impl ForumApi {
     }
 
     #[cfg(feature = "test-util")]
-    pub(crate) fn base_path(&self) -> &str {
-        &self.0.settings.base_path
-    }
-
-    #[cfg(feature = "test-util")]
     pub(crate) fn scopes(&self) -> &Scopes {
         &self.0.services.scopes
     }

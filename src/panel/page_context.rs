@@ -262,7 +262,7 @@ impl PageContext {
     }
 
     pub(super) fn webhooks(&self) -> &WebhookStores {
-        self.webhook_admin().webhooks()
+        &self.webhook_admin().webhooks
     }
 
     /// Returns the id of the member whose name is in the field `owner`. Adds an error to the field if it is empty or no

@@ -290,7 +290,7 @@ impl<'a> TestClient<'a> {
 
     /// Creates a request without a body.
     pub fn request(&self, method: Method, path: &str) -> TestRequest<'a> {
-        let uri = format!("{}{path}", self.api.api.base_path());
+        let uri = format!("{}{path}", self.api.api.0.settings.base_path);
         let request = TestRequest {
             api: self.api,
             request: Request::builder().method(method).uri(uri),

@@ -31,7 +31,7 @@ const RESULT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// A [`ping`](Self::ping) and an [`example`](Self::example) are not recorded.
 #[derive(Clone)]
 pub struct WebhookAdmin {
-    webhooks: WebhookStores,
+    pub(crate) webhooks: WebhookStores,
     environment: Environment,
     resolver: Arc<dyn Resolver>,
     allowed_addresses: AllowedAddresses,
@@ -166,11 +166,6 @@ impl WebhookAdmin {
         named
             .map(|kind| (kind.topic, sentence(kind.description).trim_end_matches('.')))
             .collect()
-    }
-
-    #[cfg(feature = "panel")]
-    pub(crate) fn webhooks(&self) -> &WebhookStores {
-        &self.webhooks
     }
 
     /// Checks that the secrets in the store are encrypted with the key of the environment. Records the key if the store
