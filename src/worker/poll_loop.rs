@@ -1,6 +1,6 @@
 //! Wakeup and health of a loop of the worker.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use tokio::sync::Notify;
 
@@ -26,11 +26,11 @@ impl PollLoop {
     }
 
     pub(super) fn health(&self) -> LoopHealth {
-        *self.lock()
+        *lock(&self.health)
     }
 
     pub(super) fn record_success(&self, now: Timestamp) {
-        *self.lock() = LoopHealth {
+        *lock(&self.health) = LoopHealth {
             last_success_at: Some(now),
             consecutive_failures: 0,
         };
@@ -38,12 +38,8 @@ impl PollLoop {
 
     /// Returns the number of consecutive failures.
     pub(super) fn record_failure(&self) -> u32 {
-        let mut health = self.lock();
+        let mut health = lock(&self.health);
         health.consecutive_failures = health.consecutive_failures.saturating_add(1);
         health.consecutive_failures
-    }
-
-    fn lock(&self) -> MutexGuard<'_, LoopHealth> {
-        lock(&self.health)
     }
 }

@@ -1,7 +1,7 @@
 //! Limits of concurrent attempts, in total and for each endpoint.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use super::settings::WorkerSettings;
 use crate::lock::lock;
@@ -31,7 +31,7 @@ impl Slots {
     /// Begins a claim. Returns a request for as many deliveries as there are free slots; `None` if all slots are in
     /// use.
     pub(super) fn begin_claim(&self, settings: &WorkerSettings) -> Option<ClaimRequest> {
-        let mut in_flight = self.lock();
+        let mut in_flight = lock(&self.0);
         let limit = settings.max_in_flight.saturating_sub(in_flight.total());
         in_flight.is_claiming = limit > 0;
         let endpoints = in_flight.endpoints.iter();
@@ -48,15 +48,15 @@ impl Slots {
 
     /// Ends a claim, after its deliveries have acquired their slots.
     pub(super) fn end_claim(&self) {
-        self.lock().is_claiming = false;
+        lock(&self.0).is_claiming = false;
     }
 
     pub(super) fn count(&self) -> u32 {
-        self.lock().total()
+        lock(&self.0).total()
     }
 
     pub(super) fn acquire(&self, endpoint: &Endpoint) {
-        let mut in_flight = self.lock();
+        let mut in_flight = lock(&self.0);
         let attempts = in_flight.endpoints.entry(endpoint.id.clone()).or_default();
         attempts.count += 1;
         attempts.is_impaired = endpoint.is_impaired();
@@ -64,7 +64,7 @@ impl Slots {
 
     /// Frees a slot. Returns `true` if a delivery may be waiting for it.
     pub(super) fn release(&self, endpoint: &EndpointId, settings: &WorkerSettings) -> bool {
-        let mut in_flight = self.lock();
+        let mut in_flight = lock(&self.0);
         let total = in_flight.total();
         let impaired = in_flight.impaired();
         let Some(attempts) = in_flight.endpoints.get_mut(endpoint) else {
@@ -77,10 +77,6 @@ impl Slots {
             in_flight.endpoints.remove(endpoint);
         }
         in_flight.is_claiming || total >= settings.max_in_flight || is_limited
-    }
-
-    fn lock(&self) -> MutexGuard<'_, InFlight> {
-        lock(&self.0)
     }
 }
 

@@ -4,7 +4,7 @@
 //! no variant for clusters, and does not check that the server accepts writes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use redis::{RedisError, RedisResult, Script};
@@ -65,7 +65,7 @@ impl ReconnectingConnection {
         self: &Arc<Self>,
         request: &ChargeRequest<'_>,
     ) -> BackendResult<ChargeReply> {
-        let Some(connection) = self.connection().clone() else {
+        let Some(connection) = lock(&self.connection).clone() else {
             self.reconnect(request.key);
             return Err(BackendError::new("Redis is unreachable"));
         };
@@ -83,15 +83,11 @@ impl ReconnectingConnection {
     }
 
     pub(super) fn is_unreachable(&self) -> bool {
-        self.connection().is_none()
+        lock(&self.connection).is_none()
     }
 
     pub(super) fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
-    }
-
-    fn connection(&self) -> MutexGuard<'_, Option<Arc<Connection>>> {
-        lock(&self.connection)
     }
 
     /// Drops a failed connection and reconnects, unless another charge has done so.
@@ -102,7 +98,7 @@ impl ReconnectingConnection {
         error: &BackendError,
     ) {
         let is_failed = |connection: &mut Arc<_>| Arc::ptr_eq(connection, failed);
-        if self.connection().take_if(is_failed).is_some() {
+        if lock(&self.connection).take_if(is_failed).is_some() {
             self.log_unreachable(error);
             self.reconnect(key);
         }
@@ -134,7 +130,7 @@ impl ReconnectingConnection {
         };
         let duration = self.timeout.saturating_mul(self.servers.connect_timeouts());
         let connection = self.with_timeout(duration, connect).await?;
-        *self.connection() = Some(Arc::new(connection));
+        *lock(&self.connection) = Some(Arc::new(connection));
         Ok(())
     }
 

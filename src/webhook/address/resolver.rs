@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, watch};
@@ -91,7 +91,7 @@ impl Lookups {
         name: &str,
         look_up: impl FnOnce(&str) -> io::Result<Vec<IpAddr>> + Send + 'static,
     ) -> ResultReceiver {
-        let mut running = self.lock();
+        let mut running = lock(&self.running);
         // A look-up that panicked has dropped its sender.
         let joined = running
             .get(name)
@@ -111,17 +111,13 @@ impl Lookups {
                     tracing::debug!(name, %error, "look-up failed");
                     error.kind()
                 });
-                lookups.lock().remove(&name);
+                lock(&lookups.running).remove(&name);
                 sender.send_replace(Some(result));
                 drop(permit);
             })
             .await;
         });
         receiver
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, ResultReceiver>> {
-        lock(&self.running)
     }
 }
 
@@ -134,7 +130,7 @@ mod tests {
 
     use tokio::task::{JoinHandle, yield_now};
 
-    use super::Lookups;
+    use super::{Lookups, lock};
 
     const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(8, 8, 8, 8));
 
@@ -167,7 +163,7 @@ mod tests {
         let (end_b, b) = start(&lookups, "b", &report);
         assert_eq!(started.recv().unwrap(), "b");
         let (end_c, c) = start(&lookups, "c", &report);
-        while lookups.lock().len() < 3 {
+        while lock(&lookups.running).len() < 3 {
             yield_now().await;
         }
         // A caller that stops waiting does not free the thread.
@@ -181,7 +177,7 @@ mod tests {
             end.send(()).unwrap();
             assert_eq!(resolved.await.unwrap().unwrap(), [ADDRESS]);
         }
-        assert!(lookups.lock().is_empty());
+        assert!(lock(&lookups.running).is_empty());
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -199,6 +195,6 @@ mod tests {
         started.recv().unwrap();
         drop(end);
         assert!(again.await.unwrap().is_err(), "an error is passed on");
-        assert!(lookups.lock().is_empty());
+        assert!(lock(&lookups.running).is_empty());
     }
 }
