@@ -1,11 +1,9 @@
 //! Statements that write an entry of the audit log with a change.
 
-use tokio_postgres::types::ToSql;
-
 use crate::audit::AuditEntry;
 
 /// Returns a statement that runs `change` and writes an entry if it changes at least one row. Its row has the column
-/// `count`. Its parameters are the `others` of `change`, followed by [`entry_values`].
+/// `count`. Its parameters are the `others` of `change`, and [`entry_values`] as the last one.
 pub(super) fn audited_statement(change: &str, others: usize) -> String {
     let insert = insert_statement(others, "count(*) FROM changed HAVING count(*) > 0");
     format!(
@@ -20,40 +18,21 @@ SELECT count(*) FROM changed"
 }
 
 /// Returns a statement that adds an entry. If an entry with the same id is stored, the statement adds the number of
-/// records to its count instead. The parameters are `others` other parameters, followed by [`entry_values`]. `count` is
-/// the SQL expression for the number of records, followed by the clauses of its query, if any.
+/// records to its count instead. The parameters are `others` other parameters, and [`entry_values`] as the last one.
+/// `count` is the SQL expression for the number of records, followed by the clauses of its query, if any.
 pub(super) fn insert_statement(others: usize, count: &str) -> String {
-    let [
-        id,
-        at,
-        actor,
-        user,
-        origin,
-        address,
-        action,
-        target,
-        details,
-    ] = std::array::from_fn(|index| others + index + 1);
+    let values = format!("(${}::TEXT[])", others + 1);
     format!(
         "INSERT INTO forum_api_audit_log AS entry
     (id, occurred_at, actor, os_user, origin, address, action, target, details, count)
-SELECT ${id}::TEXT, ${at}::TEXT::BIGINT, NULLIF(${actor}::TEXT, ''), NULLIF(${user}::TEXT, ''), ${origin}::TEXT,
-    NULLIF(${address}::TEXT, ''), ${action}::TEXT, ${target}::TEXT, ${details}::TEXT, {count}
+SELECT {values}[1], {values}[2]::BIGINT, NULLIF({values}[3], ''), NULLIF({values}[4], ''), {values}[5],
+    NULLIF({values}[6], ''), {values}[7], {values}[8], {values}[9], {count}
 ON CONFLICT (id) DO UPDATE SET count = entry.count + excluded.count"
     )
 }
 
-/// Returns the parameters of [`insert_statement`], which has no parameter for the number of records.
-pub(super) fn entry_values(entry: &AuditEntry) -> [String; 9] {
+/// Returns the last parameter of [`insert_statement`], which has no parameter for the number of records.
+pub(super) fn entry_values(entry: &AuditEntry) -> Vec<String> {
     let [values @ .., _] = entry.insert_parameters(0);
-    values
-}
-
-/// Appends the values of an entry to the parameters of a statement.
-pub(super) fn with_entry<'a>(
-    parameters: &[&'a (dyn ToSql + Sync)],
-    values: &'a [String],
-) -> Vec<&'a (dyn ToSql + Sync)> {
-    let values = values.iter().map(|value| value as &(dyn ToSql + Sync));
-    parameters.iter().copied().chain(values).collect()
+    values.into()
 }

@@ -65,7 +65,7 @@ impl PostgresExecutor {
     ) -> Result<u64> {
         let sql = audit::audited_statement(change, parameters.len());
         let values = audit::entry_values(audit);
-        let parameters = audit::with_entry(parameters, &values);
+        let parameters = [parameters, &[&values]].concat();
         Ok(self
             .first(&sql, &parameters, |row| row.value("count"))
             .await?

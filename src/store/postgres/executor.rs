@@ -6,7 +6,7 @@ use deadpool_postgres::Pool;
 use tokio_postgres::types::ToSql;
 
 use super::PostgresError;
-use super::audit::{entry_values, insert_statement, with_entry};
+use super::audit::{entry_values, insert_statement};
 use super::execute::{LeaseClock, Parameters, PostgresExecutor, millis};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
@@ -145,7 +145,7 @@ impl SqlExecutor for PostgresExecutor {
         let insert = insert_statement(parameters.len(), "1 FROM recorded");
         let sql = format!("{REPLACE_KEY}, audited AS ({insert}) SELECT key_id FROM recorded");
         let values = entry_values(audit);
-        let parameters = with_entry(parameters, &values);
+        let parameters = [parameters, &[&values]].concat();
         Ok(!self.query(&sql, &parameters).await?.is_empty())
     }
 

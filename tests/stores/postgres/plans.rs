@@ -170,9 +170,11 @@ async fn take_statements(pool: &Pool) -> Vec<(String, Vec<String>)> {
 async fn plan(client: &Client, statement: &str, types: &[String]) -> String {
     let sample = |(number, kind): (usize, &String)| match kind.as_str() {
         "text" if statement.contains(&format!("topic = ${number}")) => "'ping'",
-        "text" if statement.contains(&format!("${number}::TEXT::BIGINT")) => "'20'",
         "text" if statement.contains(&format!("CAST(${number} AS TEXT) IS NULL")) => "NULL",
         "text" => "'whe_1'",
+        "text[]" if statement.contains(&format!("(${number}::TEXT[])[2]::BIGINT")) => {
+            "'{aud_1,20}'"
+        }
         "text[]" => "ARRAY['dlv_1', 'evt_2', 'dead']",
         "bigint[]" | "integer[]" => "'{1,2,3}'",
         "boolean[]" => "'{t,f,t}'",
