@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::de::{self, Unexpected};
 use thiserror::Error;
 
 /// Error of any type, such as an error of a database driver, used as the source of another error.
@@ -166,6 +167,11 @@ impl ParseError {
     pub(crate) const fn new(expected: &'static str) -> Self {
         Self(expected)
     }
+
+    /// Returns an error of a deserializer.
+    pub(crate) fn invalid_value<E: de::Error>(self) -> E {
+        E::invalid_value(Unexpected::Other("another value"), &self.0)
+    }
 }
 
 /// Implements `FromStr` and `TryFrom<&str>` by the type's `parse`.
@@ -218,7 +224,7 @@ macro_rules! impl_serde_str {
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = <String as serde::Deserialize>::deserialize(deserializer)?;
-                Self::parse(&text).map_err(serde::de::Error::custom)
+                Self::parse(&text).map_err(|error| error.invalid_value())
             }
         }
     )+};

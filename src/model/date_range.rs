@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use jiff::civil::Date;
 use schemars::{Schema, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::serde_helpers::inline_schema;
 use super::time::DAY;
 use super::{Expected, Timestamp};
-use crate::error::{ParseError, impl_as_str, impl_from_str};
+use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 
 /// Date range of a search: `24h`, `7d`, `30d`, `1y`, or two dates in UTC such as `2026-01-01..2026-02-01`. The end date
 /// is exclusive. Either date can be omitted, but not both. `1y` is 365 days.
@@ -97,19 +96,7 @@ fn parse_end(text: &str) -> Option<Option<Timestamp>> {
 
 impl_from_str!(DateRange);
 impl_as_str!(DateRange);
-
-impl Serialize for DateRange {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl<'de> Deserialize<'de> for DateRange {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).map_err(|_| Expected::DATE_RANGE.error())
-    }
-}
+impl_serde_str!(DateRange);
 
 inline_schema!(DateRange, schema());
 

@@ -1,11 +1,10 @@
 //! Search queries: words, `"phrases"` and excluded `-words` ([protocol](crate::guide::protocol), section 12.6).
 
 use schemars::json_schema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Expected;
 use super::serde_helpers::inline_schema;
-use crate::error::{ParseError, impl_as_str, impl_from_str};
+use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 
 /// Maximum length of a query, in characters.
 const MAX_LENGTH: usize = 200;
@@ -116,19 +115,7 @@ fn split_first_term(text: &str) -> (&str, &str) {
 
 impl_from_str!(SearchQuery);
 impl_as_str!(SearchQuery);
-
-impl Serialize for SearchQuery {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl<'de> Deserialize<'de> for SearchQuery {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).map_err(|_| Expected::SEARCH_QUERY.error())
-    }
-}
+impl_serde_str!(SearchQuery);
 
 inline_schema!(
     SearchQuery,
