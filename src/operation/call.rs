@@ -213,15 +213,11 @@ fn parse_key(head: &Parts, spec: &OperationSpec) -> InputResult<Option<String>> 
 }
 
 /// Reads the body of a request whose parameters are in the body.
-async fn read_body(
-    head: &Parts,
-    body: LazyBody<'_>,
-    reading_body: &mut bool,
-) -> InputResult<Bytes> {
+async fn read_body(head: &Parts, body: LazyBody<'_>, reading: &mut bool) -> InputResult<Bytes> {
     value::require_json(&head.headers)?;
-    *reading_body = true;
+    *reading = true;
     let bytes = body.await?;
-    *reading_body = false;
+    *reading = false;
     Ok(bytes)
 }
 

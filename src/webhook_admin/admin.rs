@@ -620,12 +620,8 @@ impl WebhookAdmin {
         Ok(actor.entry(&*self.environment.random, now, action, target)?)
     }
 
-    fn encrypt(
-        &self,
-        secret: &WebhookSecret,
-        endpoint: &EndpointId,
-    ) -> AdminResult<EncryptedSecret> {
-        let encrypted = self.environment.secret_cipher.encrypt(secret, endpoint);
+    fn encrypt(&self, secret: &WebhookSecret, id: &EndpointId) -> AdminResult<EncryptedSecret> {
+        let encrypted = self.environment.secret_cipher.encrypt(secret, id);
         encrypted.map_err(WebhookAdminError::Backend)
     }
 

@@ -34,13 +34,9 @@ impl<'a> Components<'a> {
     }
 
     /// Adds the response unless there is one with this name, and returns a reference to it.
-    pub(super) fn share_response(
-        &mut self,
-        name: String,
-        response: impl FnOnce() -> Value,
-    ) -> Value {
+    pub(super) fn share_response(&mut self, name: String, build: impl FnOnce() -> Value) -> Value {
         let reference = json!({ "$ref": format!("#/components/responses/{name}") });
-        self.responses.entry(name).or_insert_with(response);
+        self.responses.entry(name).or_insert_with(build);
         reference
     }
 }
