@@ -129,7 +129,7 @@ async fn forums(fixture: &BenchFixture) -> Vec<i64> {
                         title: format!("Forum {number}"),
                         ..ForumInsert::default()
                     };
-                    forums.push(forums::add(tx, &new).await?);
+                    forums.push(forums::add(tx, new).await?);
                 }
                 Ok(forums)
             })

@@ -117,7 +117,7 @@ impl Server {
         };
         let mut settings = settings(options);
         let values = board
-            .read(|connection| Box::pin(async move { Ok(SettingValues::load(connection).await?) }))
+            .read(|connection| Box::pin(SettingValues::load(connection)))
             .await?;
         settings.board = values.describe();
         settings.board.token_source = token_source(&options.token_source);

@@ -27,9 +27,7 @@ impl Authorizer for ReferenceBoard {
         let with_position = self.database.has_replicas();
         let Some((token, owner)) = self
             .read_short(move |connection| {
-                Box::pin(async move {
-                    Ok(ActorRow::load_token(connection, lookup, with_position).await?)
-                })
+                Box::pin(ActorRow::load_token(connection, lookup, with_position))
             })
             .await?
         else {
@@ -69,9 +67,7 @@ impl Authorizer for ReferenceBoard {
     ) -> BackendResult<Option<HashMap<UserId, Access>>> {
         let members: Vec<_> = owners.iter().filter_map(|id| id.to_i64().ok()).collect();
         let rows = self
-            .read_short(move |connection| {
-                Box::pin(async move { Ok(ActorRow::load_all(connection, &members).await?) })
-            })
+            .read_short(move |connection| Box::pin(ActorRow::load_all(connection, members)))
             .await?;
         let Some(first) = rows.first() else {
             return Ok(Some(HashMap::new()));
@@ -93,9 +89,7 @@ impl ReferenceBoard {
             return Ok(rules);
         }
         let loaded = self
-            .read_short(|connection| {
-                Box::pin(async move { Ok(BoardRules::load(connection).await?) })
-            })
+            .read_short(|connection| Box::pin(BoardRules::load(connection)))
             .await?;
         let rules = Arc::new(loaded);
         self.rules.set(rules.clone());
@@ -106,17 +100,15 @@ impl ReferenceBoard {
     pub async fn signed_in(&self, session: Hash) -> BoardResult<Option<Login>> {
         let now = self.clock.now();
         let Some((account, used_at)) = self
-            .read_short(move |connection| {
-                Box::pin(async move { Ok(sessions::find(connection, &session, now).await?) })
-            })
+            .read_short(move |connection| Box::pin(sessions::find(connection, session, now)))
             .await?
         else {
             return Ok(None);
         };
         if last_seen::is_due(used_at, now, sessions::USE_RESOLUTION) {
-            let recorded = self.database.write_background(move |tx| {
-                Box::pin(async move { Ok(sessions::record_use(tx, &session, now).await?) })
-            });
+            let recorded = self
+                .database
+                .write_background(move |tx| Box::pin(sessions::record_use(tx, session, now)));
             if let Err(error) = recorded.await {
                 tracing::error!(%error, "failed to record the use of a session");
             }
@@ -148,9 +140,7 @@ impl ReferenceBoard {
         let with_position = self.database.has_replicas();
         let Some(row) = self
             .read_short(move |connection| {
-                Box::pin(
-                    async move { Ok(ActorRow::load(connection, member, with_position).await?) },
-                )
+                Box::pin(ActorRow::load(connection, member, with_position))
             })
             .await?
         else {

@@ -56,7 +56,7 @@ impl host::Board for ReferenceBoard {
         let member = by.user_id().to_i64()?;
         let mut account = self
             .read_at(position(by)?, move |connection| {
-                Box::pin(async move { accounts::own(connection, member).await })
+                Box::pin(accounts::own(connection, member))
             })
             .await?;
         self.last_seen.apply_to(&mut account.owner)?;
@@ -66,7 +66,7 @@ impl host::Board for ReferenceBoard {
     async fn list_forums(&self, caller: &Caller) -> BoardResult<Page<Forum>> {
         let actor = actor(caller)?;
         self.read_at(actor.position, move |connection| {
-            Box::pin(async move { forums::list(connection, &actor).await })
+            Box::pin(forums::list(connection, actor))
         })
         .await
         .map(Page::from)
@@ -167,7 +167,7 @@ impl host::Board for ReferenceBoard {
         let position = actor(caller)?.position;
         let mut profile = self
             .read_at(position, move |connection| {
-                Box::pin(async move { accounts::profile(connection, &user).await })
+                Box::pin(accounts::profile(connection, user))
             })
             .await?;
         self.last_seen.apply_to(&mut profile)?;

@@ -162,9 +162,9 @@ pub async fn is_fresh(connection: &Connection<'_>) -> BoardResult<bool> {
     let [forums, members, posts] =
         [content.forums.len(), content.members.len(), posts].map(|count| count as i64);
     let parameters = bind![forums, members, posts];
-    Ok(connection
+    connection
         .one(compare, parameters, |row| row.value("is_fresh"))
-        .await?)
+        .await
 }
 
 /// Writes the demo content and tracks the written ids by name or title.
@@ -200,7 +200,7 @@ impl<'a> DemoWriter<'a> {
                 reply: groups(forum.reply)?,
             },
         };
-        let id = forums::add(self.tx, &new).await?;
+        let id = forums::add(self.tx, new).await?;
         self.forums.insert(forum.title, id);
         Ok(())
     }

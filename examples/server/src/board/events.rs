@@ -1,6 +1,6 @@
 //! Events of a transaction: commands record them, and they are written to the outbox with the change.
 
-use forum_api::host::{BackendResult, BoardResult, RequestInfo};
+use forum_api::host::{BoardResult, RequestInfo};
 use forum_api::model::Timestamp;
 use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventMeta};
@@ -49,7 +49,7 @@ impl EventRecorder {
     }
 
     /// Writes the recorded events to the outbox.
-    pub async fn write(self, tx: &Transaction<'_>) -> BackendResult<Vec<Event>> {
+    pub async fn write(self, tx: &Transaction<'_>) -> BoardResult<Vec<Event>> {
         for event in &self.recorded {
             tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters())
                 .await?;

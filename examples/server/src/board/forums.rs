@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
+use std::sync::Arc;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Forum, ForumId, is_blank, is_single_line};
@@ -18,7 +19,7 @@ const LIST: &str = "
     FROM forum";
 
 /// Lists the visible forums by position, parents before their children.
-pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec<Forum>> {
+pub async fn list(connection: &Connection<'_>, actor: Arc<Actor>) -> BoardResult<Vec<Forum>> {
     let mut children = BTreeMap::<Option<i64>, Vec<(i64, Forum)>>::new();
     let read = |row: &Row<'_>| {
         let id = row.value("id")?;
@@ -67,7 +68,7 @@ pub struct ForumInsert {
 }
 
 /// Adds a forum as the last of its siblings and returns its id.
-pub async fn add(tx: &Transaction<'_>, new: &ForumInsert) -> BoardResult<i64> {
+pub async fn add(tx: &Transaction<'_>, new: ForumInsert) -> BoardResult<i64> {
     if is_blank(&new.title) || !is_single_line(&new.title) {
         let rule = "the title must not be blank, and must be one line without control characters";
         return Err(BoardError::validation("title", rule));
@@ -88,8 +89,7 @@ pub async fn add(tx: &Transaction<'_>, new: &ForumInsert) -> BoardResult<i64> {
         ":read": stored(new.lists.read), ":start": stored(new.lists.start),
         ":reply": stored(new.lists.reply),
     };
-    let insert = tx.insert(insert, parameters).await;
-    Ok(insert?)
+    tx.insert(insert, parameters).await
 }
 
 fn stored(groups: Option<Groups>) -> Option<String> {

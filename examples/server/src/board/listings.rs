@@ -1,6 +1,6 @@
 //! Lists of members, forums, threads, posts and nodes for the operator, without visibility checks.
 
-use forum_api::host::BackendResult;
+use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserId};
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub struct MemberListing {
 }
 
 /// Lists all members, the newest first.
-pub async fn members(connection: &Connection<'_>) -> BackendResult<Vec<MemberListing>> {
+pub async fn members(connection: &Connection<'_>) -> BoardResult<Vec<MemberListing>> {
     let list = "
         SELECT id, username, groups, banned, joined_at, last_seen_at, post_count FROM member
         ORDER BY id DESC";
@@ -54,7 +54,7 @@ pub struct ForumListing {
 }
 
 /// Lists all forums by id.
-pub async fn forums(connection: &Connection<'_>) -> BackendResult<Vec<ForumListing>> {
+pub async fn forums(connection: &Connection<'_>) -> BoardResult<Vec<ForumListing>> {
     let list = "
         SELECT id, parent_id, title, read_groups, start_groups, reply_groups, thread_count, post_count
         FROM forum ORDER BY id";
@@ -93,7 +93,7 @@ pub struct ThreadListing {
 pub async fn threads(
     connection: &Connection<'_>,
     forum: Option<i64>,
-) -> BackendResult<Vec<ThreadListing>> {
+) -> BoardResult<Vec<ThreadListing>> {
     let list = "
         SELECT thread.id, forum_id, thread.title, username, state, locked, pinned, reply_count, last_activity_at
         FROM thread LEFT JOIN member ON member.id = author_id
@@ -132,7 +132,7 @@ pub struct PostListing {
 pub async fn posts(
     connection: &Connection<'_>,
     state: ContentState,
-) -> BackendResult<Vec<PostListing>> {
+) -> BoardResult<Vec<PostListing>> {
     let list = "
         SELECT post.id, thread_id, username, created_at, body
         FROM post LEFT JOIN member ON member.id = author_id
@@ -153,7 +153,7 @@ pub async fn posts(
 }
 
 /// Lists the running servers and workers of a board in Postgres, with the addresses that Postgres sees.
-pub async fn nodes_of_postgres(connection: &Connection<'_>) -> BackendResult<Vec<Node>> {
+pub async fn nodes_of_postgres(connection: &Connection<'_>) -> BoardResult<Vec<Node>> {
     let list = "
         SELECT application_name AS name, coalesce(host(client_addr), 'local') AS address
         FROM pg_stat_activity

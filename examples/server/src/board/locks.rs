@@ -4,7 +4,7 @@
 //! A statement that locks rows reads only the ids of these rows. If it has waited for a lock, it would return other columns
 //! as they were when the statement began.
 
-use forum_api::host::BackendResult;
+use forum_api::host::BoardResult;
 use forum_api::model::{NewMessage, UserRef};
 
 use super::db::{Bound, Driver, Transaction, bind};
@@ -76,7 +76,7 @@ const RECIPIENTS: &str = members!(
 
 impl LockTarget {
     /// Locks the thread of the target, and then the members: those of the target, and `member`.
-    pub async fn lock(&self, tx: &Transaction<'_>, member: Option<i64>) -> BackendResult<()> {
+    pub async fn lock(&self, tx: &Transaction<'_>, member: Option<i64>) -> BoardResult<()> {
         let (sql, id) = match self {
             Self::Nothing => return members(tx, &Vec::from_iter(member)).await,
             Self::Thread(id) => (THREAD, *id),
@@ -109,14 +109,14 @@ async fn lock(
     tx: &Transaction<'_>,
     sql: &'static str,
     parameters: &[Bound<'_>],
-) -> BackendResult<()> {
+) -> BoardResult<()> {
     match tx.driver {
         Driver::Sqlite(_) => Ok(()),
         Driver::Postgres(_) => tx.any(sql, parameters).await.map(drop),
     }
 }
 
-pub async fn members(tx: &Transaction<'_>, ids: &[i64]) -> BackendResult<()> {
+pub async fn members(tx: &Transaction<'_>, ids: &[i64]) -> BoardResult<()> {
     let sql = "
         SELECT id FROM member WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE";
     if ids.is_empty() {
@@ -133,7 +133,7 @@ fn array(ids: &[i64]) -> String {
 
 /// Locks the threads of several posts, then the authors of these posts and of the visible posts in threads whose first
 /// posts are among them, and then the forums.
-pub async fn posts(tx: &Transaction<'_>, posts: &[i64]) -> BackendResult<()> {
+pub async fn posts(tx: &Transaction<'_>, posts: &[i64]) -> BoardResult<()> {
     const STATEMENTS: [&str; 3] = [
         "SELECT id FROM thread WHERE id IN (
             SELECT thread_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
@@ -165,7 +165,7 @@ pub async fn forum_of_conflict(
     tx: &Transaction<'_>,
     forum: Option<i64>,
     thread: Option<i64>,
-) -> BackendResult<()> {
+) -> BoardResult<()> {
     let sql = "
         SELECT id FROM forum WHERE id = coalesce(:forum, (SELECT forum_id FROM thread WHERE id = :thread))
         FOR NO KEY UPDATE";
@@ -179,7 +179,7 @@ pub async fn forum_of_conflict(
 }
 
 /// Locks the authors of the visible posts of a thread.
-pub async fn authors(tx: &Transaction<'_>, thread: i64) -> BackendResult<()> {
+pub async fn authors(tx: &Transaction<'_>, thread: i64) -> BoardResult<()> {
     let sql = "
         SELECT id FROM member
         WHERE id = ANY (ARRAY(SELECT DISTINCT author_id FROM post WHERE thread_id = ?1 AND state = 'visible'))
@@ -189,7 +189,7 @@ pub async fn authors(tx: &Transaction<'_>, thread: i64) -> BackendResult<()> {
 
 /// Locks a member and all administrators, so that two commands do not remove the last two administrators at the same
 /// time.
-pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> BackendResult<()> {
+pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> BoardResult<()> {
     let sql = "
         SELECT id FROM member WHERE id = ?1 OR groups LIKE '%administrators%' ORDER BY id FOR NO KEY UPDATE";
     lock(tx, sql, bind![member]).await
@@ -197,7 +197,7 @@ pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> Bac
 
 /// Waits for all other writes, and blocks new writes until the end of the transaction. Reads continue. Postgres plans
 /// the statements of the transaction for their values, because they change many rows.
-pub async fn board(tx: &Transaction<'_>) -> BackendResult<()> {
+pub async fn board(tx: &Transaction<'_>) -> BoardResult<()> {
     tx.execute_batch(tx.dialect(
         "",
         "SET LOCAL plan_cache_mode = auto; LOCK TABLE thread, member, post, forum IN EXCLUSIVE MODE",
@@ -206,7 +206,7 @@ pub async fn board(tx: &Transaction<'_>) -> BackendResult<()> {
 }
 
 /// Excludes other transactions that add forums.
-pub async fn forum_tree(tx: &Transaction<'_>) -> BackendResult<()> {
+pub async fn forum_tree(tx: &Transaction<'_>) -> BoardResult<()> {
     let sql = "SELECT pg_advisory_xact_lock(hashtextextended('board forums', 0))";
     lock(tx, sql, &[]).await
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
+use forum_api::host::{BackendError, BoardError, BoardResult};
 use forum_api::model::{Author, ForumId, NewRating, PostId, Rating, Timestamp, UserRef, is_blank};
 use forum_api::webhook::{Event, ForumSummary};
 
@@ -23,7 +23,7 @@ pub async fn rate(
     user: UserRef,
     rate: NewRating,
 ) -> BoardResult<Rating> {
-    let rated = accounts::profile(tx, &user).await?;
+    let rated = accounts::profile(tx, user).await?;
     let member = rated.user_id.to_i64()?;
     if actor.member == Some(member) {
         return Err(BoardError::forbidden(texts.self_rating));
@@ -71,7 +71,7 @@ async fn rater_and_forum(
     connection: &Connection<'_>,
     actor: Option<i64>,
     forum: Option<i64>,
-) -> BackendResult<(Option<Author>, Option<ForumSummary>)> {
+) -> BoardResult<(Option<Author>, Option<ForumSummary>)> {
     let query = "
         SELECT
             actor.id AS actor_id, actor.username AS actor_name, actor.avatar_url AS actor_avatar,
@@ -170,7 +170,7 @@ async fn load_limits(
     (rater, member): (Option<i64>, i64),
     post: Option<i64>,
     now: Timestamp,
-) -> BackendResult<(SettingValues, bool, Option<Timestamp>)> {
+) -> BoardResult<(SettingValues, bool, Option<Timestamp>)> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT

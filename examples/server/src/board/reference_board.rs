@@ -86,22 +86,20 @@ impl ReferenceBoard {
 
     /// Returns whether the database has a board already.
     pub async fn exists(&self) -> BoardResult<bool> {
-        self.read_short(|connection| Box::pin(async move { Ok(schema::exists(connection).await?) }))
+        self.read_short(|connection| Box::pin(schema::exists(connection)))
             .await
     }
 
     /// Compares the board's tables with those that this program needs.
     pub async fn schema_status(&self) -> BoardResult<SchemaStatus> {
-        self.read_short(|connection| Box::pin(async move { Ok(schema::status(connection).await?) }))
+        self.read_short(|connection| Box::pin(schema::status(connection)))
             .await
     }
 
     /// Returns the names of the pending migrations of the library's and the board's tables.
     pub async fn pending_migrations(&self) -> BoardResult<Vec<String>> {
-        self.read_snapshot(|connection| {
-            Box::pin(async move { Ok(schema::pending(connection).await?) })
-        })
-        .await
+        self.read_snapshot(|connection| Box::pin(schema::pending(connection)))
+            .await
     }
 
     /// Applies the pending migrations to the board's tables.

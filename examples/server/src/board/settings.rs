@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use forum_api::BoardDescription;
-use forum_api::host::BackendResult;
+use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::Timestamp;
 use serde_json::Value;
 
@@ -95,7 +95,7 @@ settings! {
 }
 
 impl Setting {
-    pub async fn get(&self, connection: &Connection<'_>) -> BackendResult<i64> {
+    pub async fn get(&self, connection: &Connection<'_>) -> BoardResult<i64> {
         let find = "SELECT value FROM setting WHERE key = ?1";
         let read = |row: &Row<'_>| Ok(self.read(row.text("value")?));
         let value = connection.first(find, bind![self.key], read).await?;
@@ -147,7 +147,7 @@ impl Setting {
     }
 
     /// Sets a value. Returns `None` for an invalid one, and `Some(false)` if the setting has this value already.
-    pub async fn set(&self, tx: &Transaction<'_>, text: &str) -> BackendResult<Option<bool>> {
+    pub async fn set(&self, tx: &Transaction<'_>, text: &str) -> BoardResult<Option<bool>> {
         let unsigned = (!text.starts_with('+')).then_some(text);
         let value = unsigned
             .and_then(|text| self.parse(text))
@@ -165,7 +165,7 @@ impl Setting {
 pub struct SettingValues(HashMap<String, String>);
 
 impl SettingValues {
-    pub async fn load(connection: &Connection<'_>) -> BackendResult<Self> {
+    pub async fn load(connection: &Connection<'_>) -> BoardResult<Self> {
         let read = |row: &Row<'_>| Ok((row.value("key")?, row.value("value")?));
         let stored = connection
             .all("SELECT key, value FROM setting", &[], read)
@@ -206,7 +206,7 @@ impl SettingValues {
 }
 
 /// Returns all settings with their values.
-pub async fn all(connection: &Connection<'_>) -> BackendResult<Vec<(&'static Setting, i64)>> {
+pub async fn all(connection: &Connection<'_>) -> BoardResult<Vec<(&'static Setting, i64)>> {
     let mut values = Vec::new();
     for setting in ALL.iter().copied() {
         values.push((setting, setting.get(connection).await?));
@@ -230,7 +230,7 @@ pub async fn set_offline(
     tx: &Transaction<'_>,
     offline: bool,
     until: Option<Timestamp>,
-) -> BackendResult<bool> {
+) -> BoardResult<bool> {
     if offline {
         let value = until.map_or("true".into(), |until| until.to_string());
         return put(tx, "board.offline", &value).await;
@@ -240,7 +240,7 @@ pub async fn set_offline(
 }
 
 /// Returns whether the board is online, for people.
-pub async fn availability(connection: &Connection<'_>) -> BackendResult<String> {
+pub async fn availability(connection: &Connection<'_>) -> BoardResult<String> {
     let find = "SELECT value FROM setting WHERE key = 'board.offline'";
     let until: Option<String> = connection
         .first(find, &[], |row| row.value("value"))
@@ -253,7 +253,7 @@ pub async fn availability(connection: &Connection<'_>) -> BackendResult<String> 
 }
 
 /// Stores a value. Returns `false` if this value is stored already.
-async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> BackendResult<bool> {
+async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> BoardResult<bool> {
     let put = "
         INSERT INTO setting (key, value) VALUES (?1, ?2)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE setting.value <> excluded.value";

@@ -109,7 +109,7 @@ async fn load(
     connection: &Connection<'_>,
     actor: &Actor,
     (target, id): (SubscriptionTargetKind, i64),
-) -> BackendResult<Subscription> {
+) -> BoardResult<Subscription> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!("{SELECT} AND subscription.target = :target AND subscription.target_id = :id")
     });

@@ -47,7 +47,7 @@ impl BoardCommand {
         let details = until.map(|until| format!("until {until}"));
         let entry = audit::entry(action, "")?.with_details(details.unwrap_or_default());
         let set = board.set_audited(entry, move |tx, _| {
-            Box::pin(async move { Ok(settings::set_offline(tx, offline, until).await?) })
+            Box::pin(settings::set_offline(tx, offline, until))
         });
         let (state, undo) = if offline {
             ("offline", " To undo, run `board online`.")
@@ -144,9 +144,7 @@ impl AddForumArgs {
         let entry = audit::entry(audit::FORUM_ADDED, &forum.title)?.with_details(details(&forum));
         let title = forum.title.clone();
         let id = board
-            .write_audited(entry, move |tx, _| {
-                Box::pin(async move { forums::add(tx, &forum).await })
-            })
+            .write_audited(entry, move |tx, _| Box::pin(forums::add(tx, forum)))
             .await?;
         let text = format_args!("Added forum {title:?} with the id {id}.");
         Output::new(text, json!({ "forumId": id.to_string() }))
@@ -409,9 +407,7 @@ impl SettingCommand {
             return set(board, key, value).await;
         }
         let mut values = board
-            .read_snapshot(|connection| {
-                Box::pin(async move { Ok(settings::all(connection).await?) })
-            })
+            .read_snapshot(|connection| Box::pin(settings::all(connection)))
             .await?;
         if let Some(SettingAction::Get { key }) = self.action {
             let mut values = values.into_iter();

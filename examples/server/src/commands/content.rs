@@ -21,7 +21,7 @@ pub async fn member_id(board: &ReferenceBoard, name: String) -> BoardResult<i64>
 /// Lists all forums. A sub-forum without a list of groups has the list of its parent.
 pub async fn list_forums(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {
     let forums = board
-        .read(|connection| Box::pin(async move { Ok(listings::forums(connection).await?) }))
+        .read(|connection| Box::pin(listings::forums(connection)))
         .await?;
     Output::list(forums, limit)
 }
@@ -47,7 +47,7 @@ pub async fn list_threads(
                 if let Some(forum) = forum {
                     forums::check_exists(connection, forum).await?;
                 }
-                Ok(listings::threads(connection, forum).await?)
+                listings::threads(connection, forum).await
             })
         })
         .await?;
@@ -61,9 +61,7 @@ pub async fn list_posts(
     limit: Limit,
 ) -> BoardResult<Output> {
     let posts = board
-        .read(move |connection| {
-            Box::pin(async move { Ok(listings::posts(connection, state).await?) })
-        })
+        .read(move |connection| Box::pin(listings::posts(connection, state)))
         .await?;
     Output::list(posts, limit)
 }

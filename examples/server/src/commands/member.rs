@@ -130,7 +130,7 @@ async fn new_password(name: &str, from_stdin: bool) -> BoardResult<String> {
 
 async fn list(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {
     let members = board
-        .read(|connection| Box::pin(async move { Ok(listings::members(connection).await?) }))
+        .read(|connection| Box::pin(listings::members(connection)))
         .await?;
     Output::list(members, limit)
 }
@@ -210,7 +210,7 @@ async fn erase(
         let ban = audit::entry(audit::MEMBER_BANNED, member)?;
         board
             .set_audited(ban, move |tx, _| {
-                Box::pin(async move { Ok(accounts::set_banned(tx, member, true).await?) })
+                Box::pin(accounts::set_banned(tx, member, true))
             })
             .await?;
         let entry =

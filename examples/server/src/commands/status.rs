@@ -65,9 +65,7 @@ impl StatusCommand {
             return Output::new(labelled(&pairs), json);
         }
         let availability = board
-            .read_short(|connection| {
-                Box::pin(async move { Ok(settings::availability(connection).await?) })
-            })
+            .read_short(|connection| Box::pin(settings::availability(connection)))
             .await?;
         let key = key(url, self.secret_key_file.as_deref(), database).await?;
         let now = SystemClock.now();
@@ -159,7 +157,7 @@ async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<Node>> {
     if matches!(database, BoardDatabase::Sqlite(_)) {
         return Ok(running_nodes(url));
     }
-    let read = database
-        .read(|connection| Box::pin(async move { Ok(nodes_of_postgres(connection).await?) }));
-    read.await
+    database
+        .read(|connection| Box::pin(nodes_of_postgres(connection)))
+        .await
 }

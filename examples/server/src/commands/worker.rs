@@ -54,8 +54,7 @@ impl WorkerCommand {
             DatabaseLock::shared(url)?,
             NodeLock::register(url, None).ok(),
         );
-        let (database, board) =
-            connect::open_migrated(url, &self.connections, &cipher).await?;
+        let (database, board) = connect::open_migrated(url, &self.connections, &cipher).await?;
         let environment = cipher.environment();
         let base_url = self.base_url.as_deref().unwrap_or_default();
         let allowed = self.webhooks.allowed_addresses(base_url);

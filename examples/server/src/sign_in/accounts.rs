@@ -21,9 +21,7 @@ pub async fn by_name(board: &ReferenceBoard, name: &str) -> BoardResult<Option<A
 /// Returns the account of this member, if it can sign in.
 pub async fn by_id(board: &ReferenceBoard, member: i64) -> BoardResult<Option<Account>> {
     board
-        .read(move |connection| {
-            Box::pin(async move { Ok(accounts::login(connection, member).await?) })
-        })
+        .read(move |connection| Box::pin(accounts::login(connection, member)))
         .await
 }
 
@@ -43,9 +41,7 @@ pub async fn with_password(
 pub async fn id(board: &ReferenceBoard, name: &str) -> BoardResult<Option<i64>> {
     let name = UserRef::Name(name.to_owned());
     board
-        .read(move |connection| {
-            Box::pin(async move { Ok(accounts::find(connection, &name).await?) })
-        })
+        .read(move |connection| Box::pin(async move { accounts::find(connection, &name).await }))
         .await
 }
 
@@ -55,17 +51,13 @@ pub async fn names(
     members: Vec<UserId>,
 ) -> BoardResult<HashMap<UserId, String>> {
     board
-        .read(move |connection| {
-            Box::pin(async move { accounts::names(connection, &members).await })
-        })
+        .read(move |connection| Box::pin(accounts::names(connection, members)))
         .await
 }
 
 /// Returns the names of the members who were active last and can own a token.
 pub async fn last_active(board: &ReferenceBoard, limit: u32) -> BoardResult<Vec<String>> {
     board
-        .read(move |connection| {
-            Box::pin(async move { Ok(accounts::last_active(connection, limit).await?) })
-        })
+        .read(move |connection| Box::pin(accounts::last_active(connection, limit)))
         .await
 }

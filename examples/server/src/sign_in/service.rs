@@ -488,7 +488,7 @@ mod tests {
             Box::pin(async move {
                 let groups = Groups::of([Group::Administrators]);
                 let admin = board::accounts::add(tx, "admin", groups, events.now).await?;
-                Ok(board::accounts::set_password(tx, admin, &hash).await?)
+                board::accounts::set_password(tx, admin, &hash).await
             })
         });
         add.await.unwrap();

@@ -103,12 +103,12 @@ pub async fn begin(
     board
         .write(move |tx, events| {
             Box::pin(async move {
-                sessions::end(tx, &previous).await?;
+                sessions::end(tx, previous).await?;
                 if let Some(prefix) = prefix {
                     let prefix = prefix_hash(prefix);
                     sessions::remember_prefix(tx, account.member, &prefix, events.now).await?;
                 }
-                Ok(sessions::begin(tx, &hash, &account, events.now).await?)
+                sessions::begin(tx, &hash, &account, events.now).await
             })
         })
         .await?;
@@ -126,9 +126,7 @@ pub async fn has_signed_in(
     };
     let prefix = prefix_hash(prefix);
     board
-        .read_short(move |connection| {
-            Box::pin(async move { Ok(sessions::knows_prefix(connection, member, &prefix).await?) })
-        })
+        .read_short(move |connection| Box::pin(sessions::knows_prefix(connection, member, prefix)))
         .await
 }
 
@@ -141,7 +139,7 @@ fn prefix_hash(prefix: u128) -> Hash {
 pub async fn end(board: &ReferenceBoard, ended: &[SessionId]) -> BoardResult<()> {
     let ended = hashes(ended);
     board
-        .write(move |tx, _| Box::pin(async move { Ok(sessions::end(tx, &ended).await?) }))
+        .write(move |tx, _| Box::pin(sessions::end(tx, ended)))
         .await
 }
 

@@ -160,10 +160,8 @@ impl Demo {
     where
         T: FromSql + FromSqlOwned + Send + 'static,
     {
-        self.read(move |connection| {
-            Box::pin(async move { Ok(connection.all(sql, &[], |row| row.value("value")).await?) })
-        })
-        .await
+        self.read(move |connection| Box::pin(connection.all(sql, &[], |row| row.value("value"))))
+            .await
     }
 
     pub const fn database(&self) -> &BoardDatabase {
@@ -207,7 +205,7 @@ impl Demo {
     /// Runs a statement.
     pub async fn sql(&self, sql: &str) {
         let sql = sql.to_owned();
-        self.change(move |tx| Box::pin(async move { Ok(tx.execute_batch(&sql).await?) }))
+        self.change(move |tx| Box::pin(async move { tx.execute_batch(&sql).await }))
             .await;
     }
 

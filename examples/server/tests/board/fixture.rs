@@ -119,7 +119,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
         };
         Ok(self
             .board
-            .write(move |tx, _| Box::pin(async move { forums::add(tx, &forum).await }))
+            .write(move |tx, _| Box::pin(forums::add(tx, forum)))
             .await?
             .into())
     }
@@ -131,7 +131,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
             Box::pin(async move {
                 let set = "UPDATE forum SET read_groups = ?2 WHERE id = ?1";
                 tx.execute(set, bind![forum, readers.to_string()]).await?;
-                Ok(tx.execute_batch(RECOUNT).await?)
+                tx.execute_batch(RECOUNT).await
             })
         })
         .await
@@ -159,17 +159,13 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
 
     async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
         let member = member.to_i64()?;
-        self.change(move |tx| {
-            Box::pin(async move { Ok(accounts::set_banned(tx, member, banned).await?) })
-        })
-        .await
+        self.change(move |tx| Box::pin(accounts::set_banned(tx, member, banned)))
+            .await
     }
 
     async fn set_offline(&self, offline: bool) -> FixtureResult<()> {
-        self.change(move |tx| {
-            Box::pin(async move { Ok(settings::set_offline(tx, offline, None).await?) })
-        })
-        .await
+        self.change(move |tx| Box::pin(settings::set_offline(tx, offline, None)))
+            .await
     }
 
     async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
@@ -199,10 +195,8 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {
         let member = member.to_i64()?;
         let ignored = ignored.to_i64()?;
-        self.change(move |tx| {
-            Box::pin(async move { Ok(accounts::ignore(tx, member, ignored).await?) })
-        })
-        .await
+        self.change(move |tx| Box::pin(accounts::ignore(tx, member, ignored)))
+            .await
     }
 
     fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
@@ -217,7 +211,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
         let member = member.to_i64()?;
         self.change(move |tx| {
             let delete = "DELETE FROM member WHERE id = ?1";
-            Box::pin(async move { Ok(tx.execute(delete, bind![member]).await?) })
+            Box::pin(async move { tx.execute(delete, bind![member]).await })
         })
         .await
     }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::LazyLock;
 
-use forum_api::host::{self, BackendResult, BoardError};
+use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::Timestamp;
 use forum_api::token::{Lookup, TokenRecord};
 
@@ -96,7 +96,7 @@ impl Actor {
     pub async fn load(
         connection: &Connection<'_>,
         member: Option<i64>,
-    ) -> BackendResult<Option<Self>> {
+    ) -> BoardResult<Option<Self>> {
         let Some(row) = ActorRow::load(connection, member, false).await? else {
             return Ok(None);
         };
@@ -110,7 +110,7 @@ impl Actor {
         member: i64,
         rules: &BoardRulesCache,
         texts: &Texts,
-    ) -> host::BoardResult<Self> {
+    ) -> BoardResult<Self> {
         let closed = || BoardError::forbidden(texts.account_closed);
         let row = ActorRow::load(tx, Some(member), false)
             .await?
@@ -173,7 +173,7 @@ impl ActorRow {
         connection: &Connection<'_>,
         member: Option<i64>,
         with_position: bool,
-    ) -> BackendResult<Option<Self>> {
+    ) -> BoardResult<Option<Self>> {
         let [without, with] = &*LOAD;
         let load = if with_position { with } else { without };
         connection
@@ -184,9 +184,9 @@ impl ActorRow {
     /// Loads those of the members who exist and are not banned.
     pub async fn load_all(
         connection: &Connection<'_>,
-        members: &[i64],
-    ) -> BackendResult<Vec<Self>> {
-        let parameters = bind! { ":members": json(members)? };
+        members: Vec<i64>,
+    ) -> BoardResult<Vec<Self>> {
+        let parameters = bind! { ":members": json(&members)? };
         connection.all(&LOAD_MEMBERS, parameters, Self::read).await
     }
 
@@ -196,7 +196,7 @@ impl ActorRow {
         connection: &Connection<'_>,
         lookup: Lookup,
         with_position: bool,
-    ) -> BackendResult<Option<(TokenRecord, Option<Self>)>> {
+    ) -> BoardResult<Option<(TokenRecord, Option<Self>)>> {
         let [sqlite, postgres, with] = &*LOAD_TOKEN;
         let load = if with_position {
             with

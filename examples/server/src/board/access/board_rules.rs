@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use forum_api::host::BackendResult;
+use forum_api::host::BoardResult;
 
 use super::groups::Groups;
 use super::permissions::{AccessLists, ForumPermissions, ForumRules, access, of_forum, resolve};
@@ -34,7 +34,7 @@ pub struct BoardRules {
 }
 
 impl BoardRules {
-    pub async fn load(connection: &Connection<'_>) -> BackendResult<Self> {
+    pub async fn load(connection: &Connection<'_>) -> BoardResult<Self> {
         let mut forums = BTreeMap::new();
         let mut rules = Self::default();
         let read = |row: &Row<'_>| {

@@ -43,7 +43,7 @@ pub async fn find_id(connection: &Connection<'_>, name: &str) -> BoardResult<i64
 }
 
 /// Returns the id of a member; `None` if the member does not exist.
-pub async fn find(connection: &Connection<'_>, user: &UserRef) -> BackendResult<Option<i64>> {
+pub async fn find(connection: &Connection<'_>, user: &UserRef) -> BoardResult<Option<i64>> {
     let find = [
         "SELECT id FROM member WHERE id = ?1",
         "SELECT id FROM member WHERE lower(username) = ?1",
@@ -58,7 +58,7 @@ async fn first<T: Send>(
     user: &UserRef,
     [by_id, by_name]: [&'static str; 2],
     read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
-) -> BackendResult<Option<T>> {
+) -> BoardResult<Option<T>> {
     match user {
         UserRef::Id(id) => connection.first(by_id, bind![id.to_i64().ok()], read).await,
         UserRef::Name(name) => {
@@ -70,7 +70,7 @@ async fn first<T: Send>(
 
 pub async fn names(
     connection: &Connection<'_>,
-    members: &[UserId],
+    members: Vec<UserId>,
 ) -> BoardResult<HashMap<UserId, String>> {
     let find = "
         SELECT id, username FROM member
@@ -85,7 +85,7 @@ pub async fn names(
 }
 
 /// Returns the names of the members who are not banned, those who were active last first.
-pub async fn last_active(connection: &Connection<'_>, limit: u32) -> BackendResult<Vec<String>> {
+pub async fn last_active(connection: &Connection<'_>, limit: u32) -> BoardResult<Vec<String>> {
     let list = "
         SELECT username FROM member WHERE banned = FALSE
         ORDER BY COALESCE(last_seen_at, 0) DESC, id LIMIT ?1";
@@ -97,7 +97,7 @@ pub async fn last_active(connection: &Connection<'_>, limit: u32) -> BackendResu
 
 /// Bans a member and ends the member's sessions, or lifts the ban. Returns `false` if the member is in this state
 /// already.
-pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> BackendResult<bool> {
+pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> BoardResult<bool> {
     if banned {
         let end = "DELETE FROM session WHERE member_id = ?1";
         tx.execute(end, bind![member]).await?;
@@ -106,23 +106,20 @@ pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> Back
     Ok(tx.execute(update, bind![member, banned]).await? > 0)
 }
 
-pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> BackendResult<()> {
-    tx.execute(
-        "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-        bind![member, ignored],
-    )
-    .await
-    .map(drop)
+pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> BoardResult<()> {
+    let insert =
+        "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    tx.execute(insert, bind![member, ignored]).await.map(drop)
 }
 
 /// Sets the groups of a member. Returns `false` if the member has these groups already.
-pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> BackendResult<bool> {
+pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> BoardResult<bool> {
     let update = "UPDATE member SET groups = ?2 WHERE id = ?1 AND groups <> ?2";
     let groups = groups.to_string();
     Ok(tx.execute(update, bind![member, groups]).await? > 0)
 }
 
-pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> BackendResult<()> {
+pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> BoardResult<()> {
     let update = "UPDATE member SET password_hash = ?2 WHERE id = ?1";
     tx.execute(update, bind![member, hash]).await.map(drop)
 }
@@ -178,7 +175,7 @@ pub struct Login {
 }
 
 /// Returns the account of a member who is not banned and has a password.
-pub async fn login(connection: &Connection<'_>, member: i64) -> BackendResult<Option<Login>> {
+pub async fn login(connection: &Connection<'_>, member: i64) -> BoardResult<Option<Login>> {
     let query = "
         SELECT id, username, password_hash, groups FROM member
         WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
@@ -206,9 +203,9 @@ macro_rules! profile {
     };
 }
 
-pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> BoardResult<Member> {
+pub async fn profile(connection: &Connection<'_>, user: UserRef) -> BoardResult<Member> {
     let queries = [profile!("id = ?1"), profile!("lower(username) = ?1")];
-    let profile = first(connection, user, queries, read_profile).await;
+    let profile = first(connection, &user, queries, read_profile).await;
     profile?.ok_or(BoardError::PathNotFound)
 }
 
@@ -218,14 +215,14 @@ pub async fn own(connection: &Connection<'_>, member: i64) -> BoardResult<OwnAcc
             id, username, joined_at, title, avatar_url, last_seen_at, post_count, reputation,
             unread_count
         FROM member WHERE id = ?1";
-    let account = connection
+    connection
         .first(query, bind![member], |row| {
             let mut account = OwnAccount::new(read_profile(row)?);
             account.unread_messages = Some(row.count("unread_count")?);
             Ok(account)
         })
-        .await;
-    account?.ok_or(BoardError::PathNotFound)
+        .await?
+        .ok_or(BoardError::PathNotFound)
 }
 
 fn read_profile(row: &Row<'_>) -> BackendResult<Member> {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use forum_api::host::BackendResult;
+use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 use sha2::{Digest, Sha256};
 
@@ -28,15 +28,15 @@ pub type Hash = [u8; 32];
 /// Returns the account of a valid session, and the last use.
 pub async fn find(
     connection: &Connection<'_>,
-    hash: &[u8],
+    hash: Hash,
     now: Timestamp,
-) -> BackendResult<Option<(Login, Timestamp)>> {
+) -> BoardResult<Option<(Login, Timestamp)>> {
     let query = "
         SELECT member.id, member.username, member.password_hash, member.groups, session.password, session.used_at
         FROM session JOIN member ON member.id = session.member_id
         WHERE session.hash = :hash AND session.used_at > :idle AND session.began_at > :old
             AND member.banned = FALSE AND member.password_hash IS NOT NULL";
-    let parameters = bind! { ":hash": hash, ":idle": now.saturating_sub(IDLE), ":old": now.saturating_sub(MAX_DURATION) };
+    let parameters = bind! { ":hash": hash.as_slice(), ":idle": now.saturating_sub(IDLE), ":old": now.saturating_sub(MAX_DURATION) };
     let found = connection
         .first(query, parameters, |row| {
             let account = Login::read(row)?;
@@ -57,7 +57,7 @@ pub async fn begin(
     hash: &[u8],
     account: &Login,
     now: Timestamp,
-) -> BackendResult<()> {
+) -> BoardResult<()> {
     tx.execute(SWEEP, bind![now.saturating_sub(IDLE), MAX_SWEPT])
         .await?;
     let insert = "
@@ -70,9 +70,11 @@ pub async fn begin(
     tx.execute(insert, parameters).await.map(drop)
 }
 
-pub async fn record_use(tx: &Transaction<'_>, hash: &[u8], now: Timestamp) -> BackendResult<()> {
+pub async fn record_use(tx: &Transaction<'_>, hash: Hash, now: Timestamp) -> BoardResult<()> {
     let update = "UPDATE session SET used_at = ?2 WHERE hash = ?1";
-    tx.execute(update, bind![hash, now]).await.map(drop)
+    tx.execute(update, bind![hash.as_slice(), now])
+        .await
+        .map(drop)
 }
 
 /// Maximum number of address prefixes that are remembered for a member.
@@ -85,7 +87,7 @@ pub async fn remember_prefix(
     member: i64,
     prefix: &Hash,
     now: Timestamp,
-) -> BackendResult<()> {
+) -> BoardResult<()> {
     let upsert = "
         INSERT INTO sign_in_prefix (member_id, hash, used_at) VALUES (?1, ?2, ?3)
         ON CONFLICT (member_id, hash) DO UPDATE SET used_at = excluded.used_at";
@@ -103,8 +105,8 @@ pub async fn remember_prefix(
 pub async fn knows_prefix(
     connection: &Connection<'_>,
     member: i64,
-    prefix: &Hash,
-) -> BackendResult<bool> {
+    prefix: Hash,
+) -> BoardResult<bool> {
     let find = "SELECT 1 FROM sign_in_prefix WHERE member_id = ?1 AND hash = ?2";
     connection.any(find, bind![member, prefix.as_slice()]).await
 }
@@ -114,7 +116,7 @@ pub const SWEEP: &str = "
     DELETE FROM session
     WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";
 
-pub async fn end(tx: &Transaction<'_>, hashes: &[Hash]) -> BackendResult<()> {
+pub async fn end(tx: &Transaction<'_>, hashes: Vec<Hash>) -> BoardResult<()> {
     let delete = "DELETE FROM session WHERE hash = ?1";
     for hash in hashes {
         tx.execute(delete, bind![hash.as_slice()]).await?;

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use forum_api::host::{BackendError, BackendResult, BoardResult};
+use forum_api::host::{BackendResult, BoardError, BoardResult};
 use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
 
@@ -81,7 +81,7 @@ impl<'a> Connection<'a> {
         sql: &'static str,
         parameters: &[Bound<'_>],
         mut read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
-    ) -> BackendResult<Vec<T>> {
+    ) -> BoardResult<Vec<T>> {
         let mut all = Vec::new();
         let read = |row: &Row<'_>| {
             all.push(read(row)?);
@@ -97,7 +97,7 @@ impl<'a> Connection<'a> {
         sql: &'static str,
         parameters: &[Bound<'_>],
         mut read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
-    ) -> BackendResult<Option<T>> {
+    ) -> BoardResult<Option<T>> {
         let mut first = None;
         let read = |row: &Row<'_>| {
             first = Some(read(row)?);
@@ -113,12 +113,12 @@ impl<'a> Connection<'a> {
         sql: &'static str,
         parameters: &[Bound<'_>],
         read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
-    ) -> BackendResult<T> {
+    ) -> BoardResult<T> {
         let first = self.first(sql, parameters, read).await?;
-        first.ok_or_else(|| BackendError::new("the query returned no row"))
+        first.ok_or_else(|| BoardError::internal("the query returned no row"))
     }
 
-    pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> BackendResult<bool> {
+    pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> BoardResult<bool> {
         Ok(self.first(sql, parameters, |_| Ok(())).await?.is_some())
     }
 
@@ -128,13 +128,13 @@ impl<'a> Connection<'a> {
         sql: &'static str,
         parameters: &[Bound<'_>],
         mut read: impl FnMut(&Row<'_>) -> BackendResult<ControlFlow<()>> + Send,
-    ) -> BackendResult<()> {
+    ) -> BoardResult<()> {
         if self
             .is_spent
             .as_ref()
             .is_some_and(|spent| spent.swap(true, Ordering::Relaxed))
         {
-            return Err(BackendError::new(
+            return Err(BoardError::internal(
                 "a read of several statements needs a snapshot",
             ));
         }
@@ -153,7 +153,7 @@ impl<'a> Connection<'a> {
             }
             Driver::Postgres(connection) => {
                 let read = |row: &tokio_postgres::Row| read(&Row::Postgres(row));
-                connection.each_row(sql, parameters, read).await
+                Ok(connection.each_row(sql, parameters, read).await?)
             }
         }
     }
@@ -178,14 +178,14 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a statement. Returns the number of rows that it changed, without the rows that its triggers changed.
-    pub async fn execute(&self, sql: &'static str, parameters: &[Bound<'_>]) -> BackendResult<u64> {
+    pub async fn execute(&self, sql: &'static str, parameters: &[Bound<'_>]) -> BoardResult<u64> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 bind_all(&mut statement, parameters)?;
                 Ok(statement.raw_execute()? as u64)
             }
-            Driver::Postgres(connection) => connection.execute(sql, parameters).await,
+            Driver::Postgres(connection) => Ok(connection.execute(sql, parameters).await?),
         }
     }
 
@@ -195,7 +195,7 @@ impl<'a> Transaction<'a> {
         &self,
         statements: &[&'static str],
         parameters: &[Bound<'_>],
-    ) -> BackendResult<Option<i64>> {
+    ) -> BoardResult<Option<i64>> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
                 let mut id = None;
@@ -211,7 +211,7 @@ impl<'a> Transaction<'a> {
                         }
                     }
                     if bound < statement.parameter_count() {
-                        return Err(mismatch());
+                        return Err(mismatch().into());
                     }
                     let mut rows = statement.raw_query();
                     while let Some(row) = rows.next()? {
@@ -219,37 +219,39 @@ impl<'a> Transaction<'a> {
                     }
                 }
                 if used.contains(&false) {
-                    Err(mismatch())
+                    Err(mismatch().into())
                 } else {
                     Ok(id)
                 }
             }
-            Driver::Postgres(connection) => connection.execute_all(statements, parameters).await,
+            Driver::Postgres(connection) => {
+                Ok(connection.execute_all(statements, parameters).await?)
+            }
         }
     }
 
     /// Runs a statement whose parameters are texts, in order.
-    pub async fn execute_texts(&self, sql: &str, parameters: &[String]) -> BackendResult<()> {
+    pub async fn execute_texts(&self, sql: &str, parameters: &[String]) -> BoardResult<()> {
         match &self.0.driver {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 statement.execute(params_from_iter(parameters))?;
                 Ok(())
             }
-            Driver::Postgres(connection) => connection.execute_texts(sql, parameters).await,
+            Driver::Postgres(connection) => Ok(connection.execute_texts(sql, parameters).await?),
         }
     }
 
     /// Runs a statement that inserts a row, and returns the `id` that the statement returns.
-    pub async fn insert(&self, sql: &'static str, parameters: &[Bound<'_>]) -> BackendResult<i64> {
+    pub async fn insert(&self, sql: &'static str, parameters: &[Bound<'_>]) -> BoardResult<i64> {
         self.one(sql, parameters, |row| row.value("id")).await
     }
 
     /// Runs any number of statements without parameters.
-    pub async fn execute_batch(&self, sql: &str) -> BackendResult<()> {
+    pub async fn execute_batch(&self, sql: &str) -> BoardResult<()> {
         match &self.0.driver {
             Driver::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
-            Driver::Postgres(connection) => connection.execute_batch(sql).await,
+            Driver::Postgres(connection) => Ok(connection.execute_batch(sql).await?),
         }
     }
 }

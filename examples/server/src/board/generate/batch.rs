@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use forum_api::host::BackendResult;
+use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ struct GeneratedPost {
 
 impl Batch {
     /// Creates an empty batch whose ids follow the ids that the board has assigned.
-    pub async fn begin(connection: &Connection<'_>) -> BackendResult<Self> {
+    pub async fn begin(connection: &Connection<'_>) -> BoardResult<Self> {
         let find = connection.dialect(
             "SELECT
                 (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'thread') AS last_thread,
@@ -99,7 +99,7 @@ impl Batch {
     }
 
     /// Writes the batch. Posts in the forums `on_profiles` count on their authors' profiles.
-    pub async fn write(mut self, tx: &Transaction<'_>, on_profiles: &[i64]) -> BackendResult<()> {
+    pub async fn write(mut self, tx: &Transaction<'_>, on_profiles: &[i64]) -> BoardResult<()> {
         self.number(tx).await?;
         tx.execute(INSERT_THREADS, bind![json(&self.threads)?])
             .await?;
@@ -109,7 +109,7 @@ impl Batch {
     }
 
     /// Sets the number of each post in its thread.
-    async fn number(&mut self, connection: &Connection<'_>) -> BackendResult<()> {
+    async fn number(&mut self, connection: &Connection<'_>) -> BoardResult<()> {
         let threads: Vec<i64> = self.posts.iter().map(|post| post.thread).collect();
         let find = "
             SELECT id, last_number FROM thread
@@ -152,7 +152,7 @@ const INSERT_POSTS: &str = "
     FROM json_each(?1)";
 
 /// Advances the sequences past the written ids.
-async fn advance_sequences(tx: &Transaction<'_>) -> BackendResult<()> {
+async fn advance_sequences(tx: &Transaction<'_>) -> BoardResult<()> {
     let pass = "
         SELECT setval(pg_get_serial_sequence('thread', 'id'), max(id)) FROM thread;
         SELECT setval(pg_get_serial_sequence('post', 'id'), max(id)) FROM post";
@@ -161,7 +161,7 @@ async fn advance_sequences(tx: &Transaction<'_>) -> BackendResult<()> {
 
 /// Adds all posts with ids above `last` to the counters. These posts must be visible and newer than all other posts.
 /// Posts in the forums `on_profiles` also count on profiles.
-pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> BackendResult<()> {
+pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> BoardResult<()> {
     tx.execute(COUNT_IN_THREADS, bind! { ":last": last })
         .await?;
     tx.execute(COUNT_IN_FORUMS, bind! { ":last": last }).await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::host::{BackendResult, BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::Timestamp;
 
 use super::batch::Batch;
@@ -108,7 +108,7 @@ impl ContentGenerator {
             .filter(|forum| forum.counts)
             .map(|forum| forum.id)
             .collect();
-        Ok(batch.write(tx, &on_profiles).await?)
+        batch.write(tx, &on_profiles).await
     }
 
     async fn add_member(&mut self, tx: &Transaction<'_>) -> BoardResult<()> {
@@ -176,12 +176,12 @@ async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Generate
     Ok(GeneratedForum { id, counts })
 }
 
-async fn newest(connection: &Connection<'_>) -> BackendResult<Option<Timestamp>> {
+async fn newest(connection: &Connection<'_>) -> BoardResult<Option<Timestamp>> {
     let find = "SELECT max(created_at) AS newest FROM post";
     connection.one(find, &[], |row| row.value("newest")).await
 }
 
-async fn next_member(connection: &Connection<'_>) -> BackendResult<i64> {
+async fn next_member(connection: &Connection<'_>) -> BoardResult<i64> {
     let find = "SELECT coalesce(max(id), 0) + 1 AS next FROM member";
     connection.one(find, &[], |row| row.value("next")).await
 }
@@ -211,7 +211,7 @@ mod tests {
                 Box::pin(async move {
                     fill(tx, now).await?;
                     let find = "SELECT created_at FROM post ORDER BY id";
-                    Ok(tx.all(find, &[], |row| row.value("created_at")).await?)
+                    tx.all(find, &[], |row| row.value("created_at")).await
                 })
             })
             .await

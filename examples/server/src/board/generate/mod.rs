@@ -50,8 +50,6 @@ pub async fn run(
     }
     board
         .database
-        .write_without_timeout(|tx| {
-            Box::pin(async move { Ok(search::update_statistics(tx).await?) })
-        })
+        .write_without_timeout(|tx| Box::pin(search::update_statistics(tx)))
         .await
 }

@@ -1,6 +1,6 @@
 //! Stores messages: one text, and a copy of it for each party.
 
-use forum_api::host::{BackendError, BackendResult};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Folder, Timestamp};
 
 use crate::board::db::{Transaction, bind, json};
@@ -23,7 +23,7 @@ pub async fn deliver(
     message: MessageInsert<'_>,
     recipients: &[i64],
     is_receipt: bool,
-) -> BackendResult<i64> {
+) -> BoardResult<i64> {
     let parameters = bind! {
         ":sender": message.sender, ":subject": message.subject, ":body": message.body,
         ":html": message.html, ":requested": message.receipt_requested, ":is_receipt": is_receipt,
@@ -37,7 +37,7 @@ pub async fn deliver(
         ":sender": (!is_receipt).then_some(message.sender),
     };
     let copy = tx.execute_all(&[COUNT, COPIES], parameters).await?;
-    copy.ok_or_else(|| BackendError::new("the copy has no id"))
+    copy.ok_or_else(|| BoardError::internal("the copy has no id"))
 }
 
 const COUNT: &str = "

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{BackendResult, BoardResult};
+use forum_api::host::BoardResult;
 use forum_api::model::{Author, Folder, Message, MessageSummary, NewMessage, Timestamp, UserId};
 use forum_api::webhook::Event;
 
@@ -76,7 +76,7 @@ async fn load_limits(
     connection: &Connection<'_>,
     sender: i64,
     now: Timestamp,
-) -> BackendResult<(SettingValues, Option<Author>, Option<Timestamp>)> {
+) -> BoardResult<(SettingValues, Option<Author>, Option<Timestamp>)> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT {}, id, username, avatar_url, (

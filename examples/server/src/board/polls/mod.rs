@@ -94,7 +94,7 @@ async fn load_limits(
     actor: &Actor,
     poll: i64,
     now: Timestamp,
-) -> BackendResult<(SettingValues, Option<Timestamp>, i64)> {
+) -> BoardResult<(SettingValues, Option<Timestamp>, i64)> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT {}, {OLDEST}, coalesce(max(options), 0) AS largest_vote

@@ -1,6 +1,6 @@
 //! Limit of a member's edits of posts and polls per hour.
 
-use forum_api::host::{BackendResult, BoardResult};
+use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 
 use crate::board::access::actor::Actor;
@@ -39,7 +39,7 @@ pub async fn run_counted(
     now: Timestamp,
     mut statements: Vec<&'static str>,
     mut parameters: Vec<Bound<'_>>,
-) -> BackendResult<()> {
+) -> BoardResult<()> {
     let member = limited(actor);
     let since = now.saturating_sub(rules::HOUR);
     if member.is_some() {

@@ -1,6 +1,6 @@
 //! Moderation of threads and posts by an operator.
 
-use forum_api::host::{BackendResult, BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use super::post_events::{EDITED, REPLY_RESTORED, THREAD_RESTORED};
@@ -130,11 +130,7 @@ async fn lock_and_load(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> 
     PostRow::load(tx, post).await?.ok_or_else(absent)
 }
 
-async fn set_state(
-    tx: &Transaction<'_>,
-    item: &mut PostRow,
-    to: ContentState,
-) -> BackendResult<()> {
+async fn set_state(tx: &Transaction<'_>, item: &mut PostRow, to: ContentState) -> BoardResult<()> {
     let on_profiles = BoardRules::load(tx).await?.counts(item.forum);
     item.set_state(tx, to, on_profiles).await
 }

@@ -57,7 +57,7 @@ impl PostInsert<'_> {
         slot: &PostSlot,
         threads: i64,
         others: &[&'static str],
-    ) -> BackendResult<()> {
+    ) -> BoardResult<()> {
         let is_visible = self.state == ContentState::Visible;
         let parameters = bind! {
             ":post": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
@@ -142,7 +142,7 @@ pub async fn thread(
     forum: i64,
     title: &str,
     first: PostInsert<'_>,
-) -> BackendResult<PostSlot> {
+) -> BoardResult<PostSlot> {
     static INSERTS: LazyLock<[String; 2]> = LazyLock::new(|| {
         let [sqlite, postgres] = PostSlot::POST_ID;
         [("max", sqlite), ("greatest", postgres)].map(|(later, post_id)| {
@@ -182,7 +182,7 @@ pub async fn reply(
     forum: i64,
     slot: &PostSlot,
     reply: PostInsert<'_>,
-) -> BackendResult<()> {
+) -> BoardResult<()> {
     const NUMBER: &str = "UPDATE thread SET last_number = :number WHERE id = :thread";
     const VISIBLE: &str = "
         UPDATE thread SET
@@ -214,7 +214,7 @@ pub async fn count_reply(
     tx: &Transaction<'_>,
     reply: CounterDelta,
     is_thread_visible: bool,
-) -> BackendResult<()> {
+) -> BoardResult<()> {
     const COUNT: &str = "
         UPDATE thread SET
             reply_count = reply_count + :by,
@@ -232,7 +232,7 @@ pub async fn count_reply(
 }
 
 /// Counts a thread with its `first` post and all visible replies.
-pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> BackendResult<()> {
+pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> BoardResult<()> {
     let counts_replies = first.on_profiles && first.replies > 0;
     if counts_replies {
         locks::authors(tx, first.thread).await?;
@@ -257,7 +257,7 @@ async fn count_in_forum(
     threads: i64,
     posts: i64,
     other: Option<&'static str>,
-) -> BackendResult<()> {
+) -> BoardResult<()> {
     const COUNT: &str = "
         UPDATE forum SET thread_count = thread_count + :threads, post_count = post_count + :posts
         WHERE id = :forum";

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{self, BackendResult};
+use forum_api::host::{self, BackendResult, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use super::post_events::{EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
@@ -42,7 +42,7 @@ impl PostRow {
     thread.state AS thread_state, thread.author_id AS thread_author_id, thread.locked, thread.reply_count,
     post.author_id AS post_author_id, post.created_at AS post_created_at";
 
-    pub async fn load(connection: &Connection<'_>, post: i64) -> BackendResult<Option<Self>> {
+    pub async fn load(connection: &Connection<'_>, post: i64) -> BoardResult<Option<Self>> {
         static QUERY: LazyLock<String> = LazyLock::new(|| {
             let columns = PostRow::COLUMNS;
             format!(
@@ -147,7 +147,7 @@ impl PostRow {
         tx: &Transaction<'_>,
         to: ContentState,
         on_profiles: bool,
-    ) -> BackendResult<()> {
+    ) -> BoardResult<()> {
         let post = "
             UPDATE post SET
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
@@ -182,7 +182,7 @@ impl PostRow {
         tx: &Transaction<'_>,
         to: ContentState,
         on_profiles: bool,
-    ) -> BackendResult<()> {
+    ) -> BoardResult<()> {
         if self.first {
             self.thread_state = to;
         }

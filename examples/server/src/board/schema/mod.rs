@@ -1,6 +1,6 @@
 //! The board's tables: migrations for each backend.
 
-use forum_api::host::{BackendResult, BoardResult};
+use forum_api::host::BoardResult;
 use forum_api::store::postgres::{self, apply_migrations, migration_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus, sqlite, sqlite_schema};
 
@@ -26,11 +26,11 @@ pub(super) const POSTGRES: Migrations = Migrations {
 };
 
 /// Returns whether the database has a board.
-pub async fn exists(connection: &Connection<'_>) -> BackendResult<bool> {
+pub async fn exists(connection: &Connection<'_>) -> BoardResult<bool> {
     has_table(connection, TABLE).await
 }
 
-async fn has_table(connection: &Connection<'_>, table: &'static str) -> BackendResult<bool> {
+async fn has_table(connection: &Connection<'_>, table: &'static str) -> BoardResult<bool> {
     let find = connection.dialect(
         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1) AS is_there",
         "SELECT to_regclass(?1) IS NOT NULL AS is_there",
@@ -41,7 +41,7 @@ async fn has_table(connection: &Connection<'_>, table: &'static str) -> BackendR
 }
 
 /// Returns the names of the pending migrations of the library's and the board's tables.
-pub async fn pending(connection: &Connection<'_>) -> BackendResult<Vec<String>> {
+pub async fn pending(connection: &Connection<'_>) -> BoardResult<Vec<String>> {
     let (library, board) = match connection.driver {
         Driver::Sqlite(_) => (sqlite_schema::MIGRATIONS, SQLITE),
         Driver::Postgres(_) => (postgres::MIGRATIONS, POSTGRES),
@@ -73,7 +73,7 @@ pub async fn pending(connection: &Connection<'_>) -> BackendResult<Vec<String>> 
 }
 
 /// Compares the migrations of the database with those of this program.
-pub async fn status(connection: &Connection<'_>) -> BackendResult<SchemaStatus> {
+pub async fn status(connection: &Connection<'_>) -> BoardResult<SchemaStatus> {
     Ok(match &connection.driver {
         Driver::Sqlite(sqlite) => sqlite::migration_status(sqlite, &SQLITE)?,
         Driver::Postgres(postgres) => migration_status(postgres.client(), &POSTGRES).await?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use forum_api::host::{BackendResult, BoardResult};
+use forum_api::host::BoardResult;
 use forum_api::model::{DateRange, ForumId, SearchField, SearchFilter, SearchQuery, Timestamp};
 
 use super::index;
@@ -88,7 +88,7 @@ async fn posts_in_range(
     connection: &Connection<'_>,
     when: &DateRange,
     now: Timestamp,
-) -> BackendResult<RangeInclusive<i64>> {
+) -> BoardResult<RangeInclusive<i64>> {
     let (from, until) = when.bounds(now);
     let from = from.map_or(i64::MIN, Timestamp::as_millis);
     let until = until.map_or(i64::MAX, Timestamp::as_millis);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use forum_api::host::BackendResult;
+use forum_api::host::BoardResult;
 use forum_api::model::{SearchFilter, SearchHit, SearchHitKind, SearchQuery, SearchShow};
 
 use super::index::{is_unspaced, words};
@@ -24,7 +24,7 @@ pub async fn read(
     connection: &Connection<'_>,
     found: &[Match],
     filter: &SearchFilter,
-) -> BackendResult<Vec<SearchHit>> {
+) -> BoardResult<Vec<SearchHit>> {
     let terms = TermMatcher::of(&filter.q);
     let posts: Vec<_> = found.iter().map(|found| found.post).collect();
     let kind = match filter.show {

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use forum_api::host::{BackendResult, BoardResult};
+use forum_api::host::BoardResult;
 use rusqlite::config::DbConfig;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
@@ -175,7 +175,7 @@ pub async fn index_in_bulk(
 }
 
 /// Enables or disables the triggers that index posts.
-async fn set_index_triggers(tx: &Transaction<'_>, enabled: bool) -> BackendResult<()> {
+async fn set_index_triggers(tx: &Transaction<'_>, enabled: bool) -> BoardResult<()> {
     match &tx.driver {
         Driver::Sqlite(sqlite) => {
             sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, enabled)?;
@@ -188,7 +188,7 @@ async fn set_index_triggers(tx: &Transaction<'_>, enabled: bool) -> BackendResul
 
 /// Updates the statistics of Postgres after many posts were added, and empties the pending list of the search index, which
 /// each search reads until the next post is written.
-pub async fn update_statistics(tx: &Transaction<'_>) -> BackendResult<()> {
+pub async fn update_statistics(tx: &Transaction<'_>) -> BoardResult<()> {
     let update = "SELECT gin_clean_pending_list('post_text_by_word'); ANALYZE";
     tx.execute_batch(tx.dialect("", update)).await
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow::{Break, Continue};
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
-use forum_api::host::{BackendResult, BoardResult};
+use forum_api::host::BoardResult;
 use forum_api::model::{List, Page, PageKey, SearchFilter};
 
 use super::filter::MatchCondition;
@@ -60,7 +60,7 @@ impl ScanDirection {
         filter: &MatchCondition,
         ahead: &RangeInclusive<i64>,
         rows: i64,
-    ) -> BackendResult<Vec<Match>> {
+    ) -> BoardResult<Vec<Match>> {
         match &connection.driver {
             Driver::Postgres(_) => {
                 self.matches_on_postgres(connection, filter, ahead, rows)
@@ -79,7 +79,7 @@ impl ScanDirection {
         filter: &MatchCondition,
         ahead: &RangeInclusive<i64>,
         rows: i64,
-    ) -> BackendResult<Vec<Match>> {
+    ) -> BoardResult<Vec<Match>> {
         let way: i64 = match self {
             Self::Descending => -1,
             Self::Ascending => 1,
@@ -113,7 +113,7 @@ impl ScanDirection {
         filter: &MatchCondition,
         ahead: &RangeInclusive<i64>,
         rows: i64,
-    ) -> BackendResult<Vec<Match>> {
+    ) -> BoardResult<Vec<Match>> {
         let most = rows.max(MIN_CANDIDATES) * MAX_CANDIDATES_FACTOR;
         let (mut found, rest) = self
             .matches_in_place(connection, filter, "", ahead, [rows, most])
@@ -137,7 +137,7 @@ impl ScanDirection {
         place: &str,
         ahead: &RangeInclusive<i64>,
         [rows, most]: [i64; 2],
-    ) -> BackendResult<(Vec<Match>, Option<RangeInclusive<i64>>)> {
+    ) -> BoardResult<(Vec<Match>, Option<RangeInclusive<i64>>)> {
         let mut found = Vec::new();
         let mut candidates = 0;
         let mut rest = None;
@@ -294,7 +294,7 @@ async fn with_earlier_match(
     filter: &MatchCondition,
     behind: Option<&RangeInclusive<i64>>,
     found: &[Match],
-) -> BackendResult<HashSet<i64>> {
+) -> BoardResult<HashSet<i64>> {
     let Some(behind) = behind else {
         return Ok(HashSet::new());
     };
