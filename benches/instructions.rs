@@ -114,7 +114,7 @@ async fn fill(path: &str) -> String {
     generate::run(&board, amount, 1, audit_entry(), |_| ())
         .await
         .unwrap();
-    let token = issue(&*board.stores().tokens, &owner).await;
+    let token = issue(&*board.database.stores().tokens, &owner).await;
     // Writes everything to the file, which is copied.
     database.close().await;
     token
@@ -164,7 +164,7 @@ impl Service {
             REPLY => board(database, FastClock::default()),
             _ => board(database, SystemClock),
         };
-        let stores = board.stores();
+        let stores = board.database.stores();
         let mut settings = ApiSettings::default();
         settings.base_path = "/api/v1".into();
         settings.token_budget.units = u32::MAX;

@@ -39,7 +39,7 @@ impl Writers {
     /// Creates the members and the threads, with flood control off and rate limits that are never reached. Writes the
     /// first reply.
     pub async fn new(fixture: &BenchFixture) -> Self {
-        let stores = fixture.board.stores();
+        let stores = fixture.board.database.stores();
         let board = Arc::new(fixture.board.clone());
         let mut tokens = Vec::new();
         for member in members(fixture).await {

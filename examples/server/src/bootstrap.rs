@@ -8,7 +8,6 @@ use forum_api::token::{TokenRequest, issue_token};
 
 use crate::board::ReferenceBoard;
 use crate::board::accounts::passwords;
-use crate::board::db::BoardDatabase;
 use crate::board::demo;
 use crate::options::ServeArgs;
 use crate::prompt;
@@ -43,7 +42,6 @@ pub fn password(options: &ServeArgs, is_board: bool) -> BoardResult<Option<Passw
 
 /// Creates a board if there is a password for it, or else migrates the existing one.
 pub async fn create(
-    database: &BoardDatabase,
     board: &ReferenceBoard,
     options: &ServeArgs,
     password: Option<Password>,
@@ -64,7 +62,7 @@ pub async fn create(
         example_calls: None,
     };
     if let Some(trial) = trial {
-        let tokens = database.stores().tokens;
+        let tokens = board.database.stores().tokens;
         let surface = Surface::from(options.surface);
         let owner = UserId::from(trial.member);
         let scopes = Vec::from_iter(surface.scopes());

@@ -36,32 +36,31 @@ pub async fn open_migrated(
     url: &str,
     options: &DatabaseOptions,
     cipher: &WebhookCipher,
-) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
+) -> BoardResult<ReferenceBoard> {
     let parsed = DatabaseUrl::of_board(url, options).await?;
     parsed.check_key(cipher).await?;
-    let (database, board) = parsed.open(Language::English).await?;
+    let board = parsed.open(Language::English).await?;
     board.migrate().await?;
-    Ok((database, board))
+    Ok(board)
 }
 
 /// Opens the database of an existing board for a command.
 ///
 /// # Errors
 /// If the database has no board, or its schema is not that of the program.
-pub async fn open_current(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
-    let (database, board) = open_unmigrated(url).await?;
-    must_be_current(&database, &board).await?;
-    Ok((database, board))
+pub async fn open_current(url: &str) -> BoardResult<ReferenceBoard> {
+    let board = open_unmigrated(url).await?;
+    must_be_current(&board).await?;
+    Ok(board)
 }
 
 /// Opens the database of an existing board for a command, with pending migrations, too.
 ///
 /// # Errors
 /// If the database has no board.
-pub async fn open_unmigrated(url: &str) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
+pub async fn open_unmigrated(url: &str) -> BoardResult<ReferenceBoard> {
     let parsed = DatabaseUrl::of_board(url, &DatabaseOptions::COMMAND).await?;
-    let database = parsed.open_unmigrated()?;
-    Ok((database.clone(), board(database, Language::English)))
+    Ok(board(parsed.open_unmigrated()?, Language::English))
 }
 
 /// Applies the pending migrations to the database of an existing board. Returns their names.
@@ -69,18 +68,18 @@ pub async fn open_unmigrated(url: &str) -> BoardResult<(BoardDatabase, Reference
 /// # Errors
 /// If the database has no board, or its schema is newer than the program, or a migration fails.
 pub async fn migrate(url: &str) -> BoardResult<Vec<String>> {
-    let (database, board) = open_unmigrated(url).await?;
+    let board = open_unmigrated(url).await?;
     let mut applied = board.pending_migrations().await?;
-    database.migrate_library().await?;
+    board.database.migrate_library().await?;
     board.migrate().await?;
     let pending = board.pending_migrations().await?;
-    database.close().await;
+    board.database.close().await;
     applied.retain(|name| !pending.contains(name));
     Ok(applied)
 }
 
-async fn must_be_current(database: &BoardDatabase, board: &ReferenceBoard) -> BoardResult<()> {
-    let library = database.library_schema_status().await?;
+async fn must_be_current(board: &ReferenceBoard) -> BoardResult<()> {
+    let library = board.database.library_schema_status().await?;
     let schemas = [library, board.schema_status().await?];
     if schemas.contains(&SchemaStatus::Newer) {
         let reason =
@@ -229,11 +228,11 @@ impl DatabaseUrl {
         }
     }
 
-    /// Opens the database, creating it if that is allowed, and returns it with its board, whose tables may be missing.
+    /// Opens the database, creating it if that is allowed, and returns its board, whose tables may be missing.
     ///
     /// # Errors
     /// If the database cannot be used, or its schema is newer than the program.
-    pub async fn open(self, language: Language) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
+    pub async fn open(self, language: Language) -> BoardResult<ReferenceBoard> {
         let database = match self {
             Self::Sqlite(location, settings) => {
                 BoardDatabase::from(sqlite::Database::open_with(&location, &settings)?)
@@ -243,7 +242,7 @@ impl DatabaseUrl {
                 BoardDatabase::from(pool)
             }
         };
-        Ok((database.clone(), board(database, language)))
+        Ok(board(database, language))
     }
 
     /// Opens the database without applying migrations.

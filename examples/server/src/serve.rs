@@ -15,7 +15,6 @@ use forum_api::{ApiSettings, ErrorMessages, ForumApi};
 use tokio::net::TcpListener;
 
 use crate::board::ReferenceBoard;
-use crate::board::db::BoardDatabase;
 use crate::board::settings::SettingValues;
 use crate::bootstrap;
 use crate::database_lock::{DatabaseLock, NodeLock};
@@ -48,7 +47,6 @@ struct Server {
     listener: TcpListener,
     operator: Option<Listener>,
     limits: Limits,
-    database: BoardDatabase,
     board: ReferenceBoard,
     api: ForumApi,
     router: ServerRouter,
@@ -78,7 +76,7 @@ impl Server {
         if is_board {
             url.check_key(&cipher).await?;
         }
-        let (database, board) = url.open(options.language.into()).await?;
+        let board = url.open(options.language.into()).await?;
         let mut board = board.with_replicas(replicas).await?;
         if !is_board {
             cipher = cipher.create_if_missing(&common.database)?;
@@ -92,9 +90,9 @@ impl Server {
             .environment()
             .surface(options.surface.into())
             .public_origin(&base_url);
-        let webhook_admin = webhooks::admin(&database, &environment, allowed);
+        let webhook_admin = webhooks::admin(&board.database, &environment, allowed);
         webhook_admin.check_key().await.map_err(refusal)?;
-        let new = bootstrap::create(&database, &board, options, password).await?;
+        let new = bootstrap::create(&board, options, password).await?;
         if new.is_some() {
             tracing::info!(
                 database = without_password(&common.database),
@@ -106,14 +104,14 @@ impl Server {
         let Listener { listener, address } = listener;
         let server_lock = register(&common.database, address, options.redis.is_some());
         let retries = &options.retries;
-        let start = || webhooks::start(&database, &board, &environment, allowed, retries);
+        let start = || webhooks::start(&board, &environment, allowed, retries);
         let worker = (!options.no_worker).then(start).transpose()?;
         if let Some(worker) = worker.clone() {
             board = board.with_wake(move || worker.wake());
         }
         let stores = Stores {
             rate_limits,
-            ..board.stores()
+            ..board.database.stores()
         };
         let mut settings = settings(options);
         let values = board
@@ -146,7 +144,7 @@ impl Server {
             docs: reference(options, &api)?,
             monitor: Monitor {
                 metrics,
-                readiness: Readiness::new(database.clone(), board.clone()),
+                readiness: Readiness::new(board.clone()),
                 shutdown: shutdown.clone(),
             },
             serves_metrics: operator.is_none(),
@@ -185,7 +183,6 @@ impl Server {
             listener,
             operator,
             limits,
-            database,
             board,
             api,
             router,
@@ -215,7 +212,7 @@ impl Server {
             tracing::error!(%error, "failed to record usage; counts lost");
         }
         self.board.flush_last_seen().await;
-        self.database.close().await;
+        self.board.database.close().await;
         tracing::info!("server stopped");
         Ok(())
     }

@@ -34,9 +34,8 @@ pub fn admin(
         .address_remedy(ADDRESS_REMEDY)
 }
 
-/// Starts a worker over the webhooks in `database`.
+/// Starts a worker over the webhooks of the board.
 pub fn start(
-    database: &BoardDatabase,
     board: &ReferenceBoard,
     environment: &Environment,
     allowed: AllowedAddresses,
@@ -62,7 +61,7 @@ pub fn start(
         .sweep_interval
         .min(keep.max(Duration::from_secs(1)));
     let worker = Worker::builder(
-        database.webhooks(),
+        board.database.webhooks(),
         Arc::new(board.clone()),
         transport.or_internal()?,
         environment,

@@ -9,7 +9,7 @@ use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardResult, MemberCaller};
 use forum_api::model::Timestamp;
 use forum_api::runtime::Clock;
-use forum_api::store::{SchemaStatus, Stores};
+use forum_api::store::SchemaStatus;
 use forum_api::webhook::Event;
 
 use super::access::actor::Actor;
@@ -25,7 +25,7 @@ use super::texts::Texts;
 
 #[derive(Clone, Debug)]
 pub struct ReferenceBoard {
-    pub(super) database: BoardDatabase,
+    pub database: BoardDatabase,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) texts: &'static Texts,
     pub(super) last_seen: LastSeenTimes,
@@ -77,11 +77,6 @@ impl ReferenceBoard {
             primary.replicas = Replicas::of(&primary.pool, pools).await?;
         }
         Ok(self)
-    }
-
-    /// Returns the stores in the board's database.
-    pub fn stores(&self) -> Stores {
-        self.database.stores()
     }
 
     /// Returns whether the database has a board already.

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use super::member_named;
 use crate::board::ReferenceBoard;
-use crate::board::db::BoardDatabase;
 use crate::output::{Limit, ListItem, Output, time};
 use crate::sign_in::accounts::names as member_names;
 
@@ -38,11 +37,7 @@ pub struct ListArgs {
 }
 
 impl AuditCommand {
-    pub async fn run(
-        self,
-        database: &BoardDatabase,
-        board: &ReferenceBoard,
-    ) -> BoardResult<Output> {
+    pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let Self::List(args) = self;
         let actor = match args.actor {
             Some(name) => Some(member_named(board, name).await?),
@@ -55,7 +50,7 @@ impl AuditCommand {
             limit: PAGE,
             ..AuditFilter::default()
         };
-        let audit = database.stores().audit;
+        let audit = board.database.stores().audit;
         let mut all = Vec::new();
         while !args.limit.is_reached(all.len()) {
             let page = audit.list(&filter).await?;

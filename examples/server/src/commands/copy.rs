@@ -44,7 +44,7 @@ impl CopyCommand {
         let target = DatabaseUrl::parse(&self.target.to, options, false)?;
         let _lock = DatabaseLock::shared(url)?;
         let direction = Direction::of(source, target)?;
-        let (database, _) = connect::open_current(url).await?;
+        let database = connect::open_current(url).await?.database;
         let key = database.webhooks().endpoints.key_id().await?;
         database.close().await;
         let key = self.key(url, key.filter(|key| *key != KeyId::plaintext()))?;

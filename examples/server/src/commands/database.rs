@@ -73,22 +73,22 @@ impl DatabaseCommand {
                 UP_TO_DATE.into(),
             );
         }
-        let (database, board) = connect::open_current(url).await?;
+        let board = connect::open_current(url).await?;
         let outcome = match self {
-            Self::Token(command) => command.run(&database, &board).await,
+            Self::Token(command) => command.run(&board).await,
             Self::Board(command) => command.run(&board).await,
             Self::Member(command) => command.run(&board).await,
             Self::Forum(command) => command.run(&board).await,
             Self::Thread(command) => command.run(&board).await,
             Self::Post(command) => command.run(&board).await,
-            Self::Webhook(command) => command.run(url, &database, &board).await,
-            Self::Delivery(command) => command.run(&database).await,
-            Self::Audit(command) => command.run(&database, &board).await,
+            Self::Webhook(command) => command.run(url, &board).await,
+            Self::Delivery(command) => command.run(&board.database).await,
+            Self::Audit(command) => command.run(&board).await,
             Self::Setting(command) => command.run(&board).await,
             Self::Generate(command) => command.run(&board).await,
             Self::Migrate { .. } => Output::message(UP_TO_DATE),
         };
-        database.close().await;
+        board.database.close().await;
         outcome
     }
 }

@@ -175,9 +175,9 @@ impl RestoreCommand {
             create: false,
         };
         let url = DatabaseUrl::Sqlite(location, DatabaseSettings::default());
-        let (database, board) = url.open(Language::English).await?;
+        let board = url.open(Language::English).await?;
         board.migrate().await?;
-        let stored = database.webhooks().endpoints.key_id().await?;
+        let stored = board.database.webhooks().endpoints.key_id().await?;
         let given = cipher.0.key_id();
         let missing = stored.filter(|stored| *stored != given);
         if let Some(stored) = &missing
@@ -193,8 +193,7 @@ impl RestoreCommand {
         board
             .write_audited(entry, |_, _| Box::pin(async { Ok(()) }))
             .await?;
-        drop(board);
-        database.close().await;
+        board.database.close().await;
         Connection::open(&files.copy)
             .and_then(|copy| leave_gap(&copy, old))
             .map_err(SqliteError::from)?;

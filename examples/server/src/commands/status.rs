@@ -30,18 +30,14 @@ pub struct StatusCommand {
 impl StatusCommand {
     pub async fn run(self, url: &str) -> BoardResult<Output> {
         let _lock = DatabaseLock::shared(url)?;
-        let (database, board) = connect::open_unmigrated(url).await?;
-        let shown = self.show(url, &database, &board).await;
-        database.close().await;
+        let board = connect::open_unmigrated(url).await?;
+        let shown = self.show(url, &board).await;
+        board.database.close().await;
         shown
     }
 
-    async fn show(
-        self,
-        url: &str,
-        database: &BoardDatabase,
-        board: &ReferenceBoard,
-    ) -> BoardResult<Output> {
+    async fn show(self, url: &str, board: &ReferenceBoard) -> BoardResult<Output> {
+        let database = &board.database;
         let shown_url = without_password(url);
         let library = database.library_schema_status().await?;
         let schemas = [library, board.schema_status().await?];

@@ -19,7 +19,6 @@ use serde::Serialize;
 use super::{member_named, username};
 use crate::audit;
 use crate::board::accounts::passwords;
-use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts};
 use crate::options::{SurfaceArg, days};
 use crate::output::{Limit, ListItem, Output, counted, quoted, time};
@@ -140,16 +139,13 @@ impl From<StateArg> for TokenStateFilter {
 }
 
 impl TokenCommand {
-    pub async fn run(
-        self,
-        database: &BoardDatabase,
-        board: &ReferenceBoard,
-    ) -> BoardResult<Output> {
-        let tokens = &*database.stores().tokens;
+    pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
+        let stores = board.database.stores();
+        let tokens = &*stores.tokens;
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
             Self::List(args) => args.list(tokens, board).await,
-            Self::Usage { days, limit } => usage(&database.stores(), days, limit).await,
+            Self::Usage { days, limit } => usage(&stores, days, limit).await,
             Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
                 let audit = audit::entry(AuditAction::TOKEN_REVOKED, lookup)?;

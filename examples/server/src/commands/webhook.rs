@@ -221,12 +221,7 @@ struct Changes {
 }
 
 impl WebhookCommand {
-    pub async fn run(
-        self,
-        url: &str,
-        database: &BoardDatabase,
-        board: &ReferenceBoard,
-    ) -> BoardResult<Output> {
+    pub async fn run(self, url: &str, board: &ReferenceBoard) -> BoardResult<Output> {
         let options = &self.options;
         let action = match self.action {
             WebhookAction::Endpoint(action) => action,
@@ -234,7 +229,7 @@ impl WebhookCommand {
                 old_key_file: old,
                 new_key_file: new,
                 ..
-            } => return reencrypt(options, database, old.as_deref(), &new).await,
+            } => return reencrypt(options, &board.database, old.as_deref(), &new).await,
         };
         let cipher = match options.secret_key_file.as_deref() {
             Some(path) if action.needs_no_secret() && !path.exists() => {
@@ -243,22 +238,18 @@ impl WebhookCommand {
             key_file => WebhookCipher::find(url, key_file)?,
         };
         let allowed = options.allowed_addresses(&self.base_url);
-        let admin = webhooks::admin(database, &cipher.environment(), allowed);
+        let admin = webhooks::admin(&board.database, &cipher.environment(), allowed);
         if !(action.needs_no_secret() && cipher.is_plaintext()) {
             admin.check_key().await.map_err(refusal)?;
         }
-        action.run(&admin, database, board).await
+        action.run(&admin, board).await
     }
 }
 
 impl EndpointAction {
-    async fn run(
-        self,
-        admin: &WebhookAdmin,
-        database: &BoardDatabase,
-        board: &ReferenceBoard,
-    ) -> BoardResult<Output> {
+    async fn run(self, admin: &WebhookAdmin, board: &ReferenceBoard) -> BoardResult<Output> {
         let by = &audit::actor();
+        let database = &board.database;
         let (id, changed) = match self {
             Self::Add(args) => return args.add(admin, board).await,
             Self::List(args) => {

@@ -54,18 +54,18 @@ impl WorkerCommand {
             DatabaseLock::shared(url)?,
             NodeLock::register(url, None).ok(),
         );
-        let (database, board) = connect::open_migrated(url, &self.connections, &cipher).await?;
+        let board = connect::open_migrated(url, &self.connections, &cipher).await?;
         let environment = cipher.environment();
         let base_url = self.base_url.as_deref().unwrap_or_default();
         let allowed = self.webhooks.allowed_addresses(base_url);
-        webhooks::admin(&database, &environment, allowed)
+        webhooks::admin(&board.database, &environment, allowed)
             .check_key()
             .await
             .map_err(refusal)?;
         cipher.warn_about_plaintext(url);
         keys::warn_about_weakness(url, &self.webhooks);
         let retries = &self.retries;
-        let worker = webhooks::start(&database, &board, &environment, allowed, retries)?;
+        let worker = webhooks::start(&board, &environment, allowed, retries)?;
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             admin_listen = operator
@@ -76,7 +76,7 @@ impl WorkerCommand {
         );
         let monitor = Monitor {
             metrics,
-            readiness: Readiness::new(database.clone(), board).with_worker(worker.clone()),
+            readiness: Readiness::new(board.clone()).with_worker(worker.clone()),
             shutdown: shutdown.clone(),
         };
         let deliveries = async {
@@ -84,7 +84,7 @@ impl WorkerCommand {
             webhooks::stop(&worker, &shutdown).await;
         };
         tokio::join!(deliveries, Listener::serve(operator, monitor, &shutdown));
-        database.close().await;
+        board.database.close().await;
         tracing::info!("webhook worker stopped");
         Output::message("")
     }

@@ -11,7 +11,6 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use crate::board::ReferenceBoard;
-use crate::board::db::BoardDatabase;
 
 /// Time for which the result of a write probe is cached.
 const CACHE_TIME: Duration = Duration::from_secs(1);
@@ -25,8 +24,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Checks the board's database. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Readiness {
-    pub database: BoardDatabase,
-    board: ReferenceBoard,
+    pub board: ReferenceBoard,
     /// The worker of a process that only sends webhooks, and the time at which it was started.
     worker: Option<(WorkerHandle, Instant)>,
     /// Time and result of the last probe of writes. It is locked while a probe runs.
@@ -34,10 +32,9 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// Returns the checks of this board in this database.
-    pub fn new(database: BoardDatabase, board: ReferenceBoard) -> Self {
+    /// Returns the checks of this board.
+    pub fn new(board: ReferenceBoard) -> Self {
         Self {
-            database,
             board,
             worker: None,
             last: Arc::default(),
@@ -91,8 +88,9 @@ impl Readiness {
 
     async fn probe(&self) -> bool {
         let probed = timeout(PROBE_TIMEOUT, async {
-            self.database.check_writable().await?;
-            let library = self.database.library_schema_status().await?;
+            let database = &self.board.database;
+            database.check_writable().await?;
+            let library = database.library_schema_status().await?;
             Ok::<_, BoardError>([library, self.board.schema_status().await?])
         })
         .await;

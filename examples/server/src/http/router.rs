@@ -138,7 +138,7 @@ async fn ready(State(monitor): State<Monitor>) -> Response {
 }
 
 async fn samples(State(monitor): State<Monitor>) -> Response {
-    let text = monitor.metrics.render(&monitor.readiness.database);
+    let text = monitor.metrics.render(&monitor.readiness.board.database);
     respond(StatusCode::OK, metrics::CONTENT_TYPE, text)
 }
 

@@ -429,7 +429,7 @@ mod tests {
     /// The sign-in of a new board in memory.
     async fn new_sign_in() -> SignIn {
         let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::COMMAND, true).unwrap();
-        let (_, board) = url.open(Language::English).await.unwrap();
+        let board = url.open(Language::English).await.unwrap();
         let rate_limits = Arc::new(MemoryRateLimitStore::default());
         SignIn::new(
             board,

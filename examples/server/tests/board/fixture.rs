@@ -204,7 +204,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     }
 
     fn stores(&self) -> FixtureResult<Stores> {
-        Ok(self.board.stores())
+        Ok(self.board.database.stores())
     }
 
     async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {

@@ -152,7 +152,7 @@ impl RequestSender {
         demo.set(settings::POST_INTERVAL.key, "0").await;
         demo.sql("CREATE EXTENSION pg_stat_statements").await;
         let board = Arc::new(demo.board.clone());
-        let stores = board.stores();
+        let stores = board.database.stores();
         let api = api_of(board, stores, ApiSettings::default(), &demo.clock);
         let mut tokens = HashMap::new();
         for member in [ADMINISTRATOR, ALICE, BOB, NEWBIE] {

@@ -19,7 +19,7 @@ const SEEN: &str = "SELECT count(*) AS value FROM member WHERE last_seen_at IS N
 #[tokio::test]
 async fn only_accepted_requests_are_recorded_as_last_seen() {
     let demo = Demo::new().await;
-    let stores = demo.board.stores();
+    let stores = demo.board.database.stores();
     let mut settings = ApiSettings::default();
     settings.token_budget.units = 1;
     let host = Arc::new(demo.board.clone());
