@@ -15,7 +15,7 @@ use forum_api::model::{
 
 use super::access::actor::Actor;
 use super::access::visibility::{self, ContentRef};
-use super::db::LogPosition;
+use super::db::{LogPosition, ReadKind};
 use super::locks::LockTarget;
 use super::markdown::BodyHtml;
 use super::{
@@ -310,10 +310,11 @@ impl host::Board for ReferenceBoard {
     ) -> BoardResult<Page<SearchHit>> {
         let actor = actor(caller)?;
         let now = self.clock.now();
-        self.search_at(actor.position, move |connection| {
-            Box::pin(async move { search::page(connection, &actor, &search, now).await })
-        })
-        .await
+        self.database
+            .read_at(actor.position, ReadKind::Search, move |connection| {
+                Box::pin(async move { search::page(connection, &actor, &search, now).await })
+            })
+            .await
     }
 }
 

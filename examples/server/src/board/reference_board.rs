@@ -16,7 +16,7 @@ use super::access::actor::Actor;
 use super::access::board_rules::BoardRulesCache;
 use super::accounts::last_seen::LastSeenTimes;
 use super::db::{
-    BoardDatabase, LogPosition, Query, Replicas, Statements, Transaction, TransactionFuture,
+    BoardDatabase, LogPosition, Query, ReadKind, Replicas, Transaction, TransactionFuture,
 };
 use super::events::{Command, EventRecorder};
 use super::locks::LockTarget;
@@ -135,7 +135,7 @@ impl ReferenceBoard {
 
     /// Runs a query of one statement.
     pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> BoardResult<T> {
-        self.database.read(query).await
+        self.database.read(ReadKind::One, query).await
     }
 
     /// Runs a query of one statement, on a replica that has replayed the log to the position of the caller's access, or
@@ -145,30 +145,7 @@ impl ReferenceBoard {
         position: Option<LogPosition>,
         query: impl Query<T> + Clone + 'static,
     ) -> BoardResult<T> {
-        match self
-            .database
-            .read_on_replica(position, Statements::One, &query)
-            .await
-        {
-            Some(read) => read,
-            None => self.read(query).await,
-        }
-    }
-
-    /// Runs a query of several statements that can take long, like [`read_at`](Self::read_at).
-    pub(super) async fn search_at<T: Send + 'static>(
-        &self,
-        position: Option<LogPosition>,
-        query: impl Query<T> + Clone + 'static,
-    ) -> BoardResult<T> {
-        match self
-            .database
-            .read_on_replica(position, Statements::Several, &query)
-            .await
-        {
-            Some(read) => read,
-            None => self.database.search(query).await,
-        }
+        self.database.read_at(position, ReadKind::One, query).await
     }
 
     /// Runs a query of several statements, which see the same state of the database.
@@ -176,7 +153,7 @@ impl ReferenceBoard {
         &self,
         query: impl Query<T> + 'static,
     ) -> BoardResult<T> {
-        self.database.read_snapshot(query).await
+        self.database.read(ReadKind::Snapshot, query).await
     }
 
     /// Runs a query of one statement that looks up a key and takes well below a millisecond.
@@ -184,7 +161,7 @@ impl ReferenceBoard {
         &self,
         query: impl Query<T> + 'static,
     ) -> BoardResult<T> {
-        self.database.read_short(query).await
+        self.database.read(ReadKind::Short, query).await
     }
 
     /// Changes the board in one transaction; the events that `change` records go to the outbox with it. On Postgres

@@ -10,7 +10,7 @@ use forum_api::webhook::KeyId;
 use serde_json::json;
 
 use super::webhook::listings;
-use crate::board::db::BoardDatabase;
+use crate::board::db::{BoardDatabase, ReadKind};
 use crate::board::listings::nodes_of_postgres;
 use crate::board::{ReferenceBoard, settings};
 use crate::connect;
@@ -154,6 +154,8 @@ async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<Node>> {
         return Ok(running_nodes(url));
     }
     database
-        .read(|connection| Box::pin(nodes_of_postgres(connection)))
+        .read(ReadKind::One, |connection| {
+            Box::pin(nodes_of_postgres(connection))
+        })
         .await
 }

@@ -17,7 +17,7 @@ use tokio::time::interval;
 
 use crate::backend::{Backend, Storage};
 use crate::board::access::groups::{Group, Groups};
-use crate::board::db::bind;
+use crate::board::db::{ReadKind, bind};
 use crate::board::{accounts, locks, settings};
 use crate::demo::{Demo, body, field_values, number, posts_path, status_and_code};
 use crate::postgres::run_with_postgres;
@@ -458,7 +458,7 @@ async fn searches_leave_connections_for_other_reads() {
         let searching = searching.clone();
         searches.spawn(async move {
             database
-                .search::<()>(move |_| {
+                .read::<()>(ReadKind::Search, move |_| {
                     searching.fetch_add(1, Ordering::Relaxed);
                     Box::pin(pending())
                 })
@@ -476,7 +476,7 @@ async fn searches_leave_connections_for_other_reads() {
         let all = all.clone();
         reads.spawn(async move {
             database
-                .read_short(move |connection| {
+                .read(ReadKind::Short, move |connection| {
                     Box::pin(async move {
                         all.wait().await;
                         connection.any("SELECT 1", &[]).await

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::backend::Backend;
 use crate::board::ReferenceBoard;
-use crate::board::db::{BoardDatabase, Transaction};
+use crate::board::db::{BoardDatabase, ReadKind, Transaction};
 use crate::postgres::{Database, run_with_postgres};
 
 #[test]
@@ -23,9 +23,9 @@ fn readers_do_not_wait_for_writers() {
         let write = |_| hold_write(storage.database.clone(), ended.clone());
         let writes: JoinSet<_> = (0..20).map(write).collect();
         for _ in 0..100 {
-            let read = storage
-                .database
-                .read(|connection| Box::pin(connection.any("SELECT 1", &[])));
+            let read = storage.database.read(ReadKind::One, |connection| {
+                Box::pin(connection.any("SELECT 1", &[]))
+            });
             assert!(read.await.unwrap());
         }
         end.send_replace(true);

@@ -10,7 +10,7 @@ use rusqlite::OpenFlags;
 
 use super::postgres::{BACKGROUND, PostgresDatabase, WITHOUT_TIMEOUT};
 use super::postgres_transaction::Failure;
-use super::{Change, Connection, LogPosition, Query, Statements, Transaction, TransactionFuture};
+use super::{Change, Connection, LogPosition, Query, ReadKind, Transaction, TransactionFuture};
 
 /// Free space in bytes below which a disk counts as full.
 const MIN_FREE_SPACE: u64 = 4 * 1024 * 1024;
@@ -23,73 +23,37 @@ pub enum BoardDatabase {
 }
 
 impl BoardDatabase {
-    /// Runs a query of one statement. A second statement fails.
-    pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> BoardResult<T> {
-        match self {
-            Self::Sqlite(database) => {
-                database
-                    .read(|connection| read_one_statement(connection, query))
-                    .await
-            }
-            Self::Postgres(database) => database.read(Statements::One, query).await,
-        }
-    }
-
-    /// Runs a query of several statements, which see the same state of the database.
-    pub async fn read_snapshot<T: Send + 'static>(
+    /// Runs a query.
+    pub async fn read<T: Send + 'static>(
         &self,
+        kind: ReadKind,
         query: impl Query<T> + 'static,
     ) -> BoardResult<T> {
-        match self {
-            Self::Sqlite(database) => {
-                database
-                    .read(|connection| read_sqlite(connection, query))
-                    .await
-            }
-            Self::Postgres(database) => database.read(Statements::Several, query).await,
+        let database = match self {
+            Self::Sqlite(database) => database,
+            Self::Postgres(database) => return database.read(kind, query).await,
+        };
+        let read = move |connection: &rusqlite::Connection| read_sqlite(connection, kind, query);
+        match kind {
+            ReadKind::Short => database.read_short(read).await,
+            _ => database.read(read).await,
         }
     }
 
-    /// Runs a query of several statements that can take long. Other reads do not wait for such queries.
-    pub async fn search<T: Send + 'static>(
-        &self,
-        query: impl Query<T> + 'static,
-    ) -> BoardResult<T> {
-        match self {
-            Self::Sqlite(_) => self.read_snapshot(query).await,
-            Self::Postgres(database) => database.search(query).await,
-        }
-    }
-
-    /// Runs a query of one statement that looks up a key and takes well below a millisecond. On SQLite, it does not
-    /// wait for slow reads.
-    pub async fn read_short<T: Send + 'static>(
-        &self,
-        query: impl Query<T> + 'static,
-    ) -> BoardResult<T> {
-        match self {
-            Self::Sqlite(database) => {
-                database
-                    .read_short(|connection| read_one_statement(connection, query))
-                    .await
-            }
-            Self::Postgres(database) => database.read(Statements::One, query).await,
-        }
-    }
-
-    /// Runs a query on a replica that has replayed the log to this position. Returns `None` if there are no replicas, or
-    /// none of them can serve the read.
-    pub async fn read_on_replica<T: Send + 'static>(
+    /// Runs a query on a replica that has replayed the log to this position, or else on the primary.
+    pub async fn read_at<T: Send + 'static>(
         &self,
         position: Option<LogPosition>,
-        statements: Statements,
-        query: &(impl Query<T> + Clone),
-    ) -> Option<BoardResult<T>> {
-        let (Self::Postgres(database), Some(position)) = (self, position) else {
-            return None;
-        };
+        kind: ReadKind,
+        query: impl Query<T> + Clone + 'static,
+    ) -> BoardResult<T> {
         // The future is large, and boards without replicas do not need it.
-        Box::pin(database.replicas.read(position, statements, query)).await
+        if let (Self::Postgres(database), Some(position)) = (self, position)
+            && let Some(read) = Box::pin(database.replicas.read(position, kind, &query)).await
+        {
+            return read;
+        }
+        self.read(kind, query).await
     }
 
     /// Runs `change` in one transaction. On SQLite, no other transaction writes at the same time. On Postgres, other
@@ -215,15 +179,16 @@ impl BoardDatabase {
     }
 }
 
-fn read_sqlite<T>(connection: &rusqlite::Connection, query: impl Query<T>) -> BoardResult<T> {
-    block_on_ready(query(&Connection::sqlite(connection)))
-}
-
-fn read_one_statement<T>(
+fn read_sqlite<T>(
     connection: &rusqlite::Connection,
+    kind: ReadKind,
     query: impl Query<T>,
 ) -> BoardResult<T> {
-    block_on_ready(query(&Connection::sqlite(connection).for_one_statement()))
+    let mut connection = Connection::sqlite(connection);
+    if matches!(kind, ReadKind::One | ReadKind::Short) {
+        connection = connection.for_one_statement();
+    }
+    block_on_ready(query(&connection))
 }
 
 fn change_sqlite<T>(tx: &rusqlite::Connection, change: impl Change<T>) -> BoardResult<T> {

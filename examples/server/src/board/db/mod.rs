@@ -16,7 +16,7 @@ mod row;
 pub use connection::{Change, Connection, Driver, Query, Transaction, TransactionFuture};
 pub use database::{BoardDatabase, holds_board};
 pub use named_params::{Bound, Param, bind, json, named_params};
-pub use postgres_read::Statements;
+pub use postgres_read::ReadKind;
 pub use postgres_transaction::Postgres;
 pub use replicas::{LogPosition, POSITION, READS, Replicas, replica_pools};
 pub use row::{Row, stored};

@@ -65,7 +65,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
 
-use super::postgres_read::{Statements, limits, share};
+use super::postgres_read::{ReadKind, limits, share};
 use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, TransactionKind};
 use super::replicas::Replicas;
 use super::{Change, Connection, Query, Transaction};
@@ -132,21 +132,19 @@ impl PostgresDatabase {
         }
     }
 
-    /// Runs a query.
+    /// Runs a query. A search waits for one of the connections for searches.
     pub(super) async fn read<T>(
         &self,
-        statements: Statements,
+        kind: ReadKind,
         query: impl Query<T>,
     ) -> host::BoardResult<T> {
-        let client = self.pool.get().await?;
-        statements.run(&client, query).await
-    }
-
-    /// Runs a query of several statements, after waiting for one of the connections for searches.
-    pub(super) async fn search<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
         let closed = |_| BackendError::new("searches are closed");
-        let _permit = self.searches.acquire().await.map_err(closed)?;
-        self.read(Statements::Several, query).await
+        let _permit = match kind {
+            ReadKind::Search => Some(self.searches.acquire().await.map_err(closed)?),
+            _ => None,
+        };
+        let client = self.pool.get().await?;
+        kind.run(&client, query).await
     }
 
     /// Runs `change` in a transaction of a command.

@@ -25,24 +25,28 @@ const SNAPSHOT: TransactionKind = TransactionKind {
     is_repeated: false,
 };
 
-/// Number of statements of a query.
+/// Kind of a read.
 #[derive(Clone, Copy, Debug)]
-pub enum Statements {
-    /// The statement runs outside of a transaction.
+pub enum ReadKind {
+    /// One statement outside of a transaction. A second statement fails.
     One,
-    /// All statements see the same data.
-    Several,
+    /// One statement that looks up a key and takes well below a millisecond. On SQLite, it does not wait for slow reads.
+    Short,
+    /// Several statements, which see the same data.
+    Snapshot,
+    /// Several statements that can take long. They see the same data. Other reads do not wait for such reads.
+    Search,
 }
 
-impl Statements {
+impl ReadKind {
     /// Runs a query on a connection.
     pub async fn run<T>(self, client: &Client, query: impl Query<T>) -> BoardResult<T> {
         match self {
-            Self::One => {
+            Self::One | Self::Short => {
                 let connection = Connection::postgres(Postgres::Connection(client));
                 query(&connection.for_one_statement()).await
             }
-            Self::Several => {
+            Self::Snapshot | Self::Search => {
                 let failure = Failure::new();
                 let tx = PostgresTransaction::begin(client, SNAPSHOT, &failure).await?;
                 query(&Connection::postgres(Postgres::Transaction(&tx))).await

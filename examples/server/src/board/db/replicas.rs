@@ -33,7 +33,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::types::PgLsn;
 
 use super::Query;
-use super::postgres_read::{Statements, share};
+use super::postgres_read::{ReadKind, share};
 
 /// Time that a request waits for a connection to a replica and for the position.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(5);
@@ -155,7 +155,7 @@ impl Replicas {
     pub(super) async fn read<T>(
         &self,
         position: LogPosition,
-        statements: Statements,
+        kind: ReadKind,
         query: &(impl Query<T> + Clone),
     ) -> Option<BoardResult<T>> {
         let deadline = Instant::now() + WAIT_TIMEOUT;
@@ -163,10 +163,7 @@ impl Replicas {
         let replicas = self.replicas.iter().cycle().skip(first);
         let mut target = "primary_unavailable";
         for replica in replicas.take(self.replicas.len()) {
-            match replica
-                .read(position, deadline, statements, query.clone())
-                .await
-            {
+            match replica.read(position, deadline, kind, query.clone()).await {
                 Outcome::Served(result) => {
                     counter!(READS, "target" => "replica").increment(1);
                     return Some(result);
@@ -185,15 +182,15 @@ impl Replica {
         self: &Arc<Self>,
         position: LogPosition,
         deadline: Instant,
-        statements: Statements,
+        kind: ReadKind,
         query: impl Query<T>,
     ) -> Outcome<T> {
-        let _permit = match statements {
-            Statements::One => None,
-            Statements::Several => match timeout_at(deadline, self.searches.acquire()).await {
+        let _permit = match kind {
+            ReadKind::Search => match timeout_at(deadline, self.searches.acquire()).await {
                 Ok(permit) => permit.ok(),
                 Err(_) => return Outcome::Unavailable,
             },
+            _ => None,
         };
         let Some(client) = self.connection(deadline).await else {
             return Outcome::Unavailable;
@@ -207,7 +204,7 @@ impl Replica {
                 return Outcome::Unavailable;
             }
         }
-        let read = timeout(READ_TIMEOUT, statements.run(&client, query)).await;
+        let read = timeout(READ_TIMEOUT, kind.run(&client, query)).await;
         match read {
             Ok(Err(BoardError::Internal(error))) => {
                 tracing::warn!(replica = self.number, %error, "read on a replica failed");
