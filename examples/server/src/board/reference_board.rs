@@ -215,12 +215,7 @@ impl ReferenceBoard {
         entry: AuditEntry,
         change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
-        let (_, done) = self
-            .write_counted(entry, |tx, events| {
-                Box::pin(async move { Ok((1, change(tx, events).await?)) })
-            })
-            .await?;
-        Ok(done)
+        self.write_counted(entry, |_| 1, change).await
     }
 
     /// Changes the board like [`write_audited`](Self::write_audited). Writes no entry if `change` returns `false`,
@@ -230,33 +225,28 @@ impl ReferenceBoard {
         entry: AuditEntry,
         change: impl RecordedChange<bool> + Clone + 'static,
     ) -> BoardResult<bool> {
-        let (_, changed) = self
-            .write_counted(entry, |tx, events| {
-                Box::pin(async move {
-                    let changed = change(tx, events).await?;
-                    Ok((u64::from(changed), changed))
-                })
-            })
-            .await?;
-        Ok(changed)
+        self.write_counted(entry, |is_changed| u64::from(*is_changed), change)
+            .await
     }
 
-    /// Changes the board like [`write_audited`](Self::write_audited). `change` returns the number of affected records and
-    /// another value. Adds the number to the entry in the log, and writes no entry for 0.
+    /// Changes the board like [`write_audited`](Self::write_audited). Adds the number of affected records, which `count`
+    /// returns, to the entry in the log, and writes no entry for 0.
     pub async fn write_counted<T: Send + 'static>(
         &self,
         entry: AuditEntry,
-        change: impl RecordedChange<(u64, T)> + Clone + 'static,
-    ) -> BoardResult<(u64, T)> {
+        count: fn(&T) -> u64,
+        change: impl RecordedChange<T> + Clone + 'static,
+    ) -> BoardResult<T> {
         self.write(move |tx, events| {
             Box::pin(async move {
-                let (count, done) = change(tx, events).await?;
+                let done = change(tx, events).await?;
+                let count = count(&done);
                 if count > 0 {
                     let parameters = entry.insert_parameters(count);
                     tx.execute_texts(AuditEntry::INSERT_SQL, &parameters)
                         .await?;
                 }
-                Ok((count, done))
+                Ok(done)
             })
         })
         .await

@@ -323,9 +323,11 @@ pub async fn delete_posts(
     loop {
         let began = Instant::now();
         let (deleted, next) = board
-            .write_counted(entry.clone(), move |tx, events| {
-                Box::pin(rest.delete_batch(tx, events))
-            })
+            .write_counted(
+                entry.clone(),
+                |(count, _)| *count,
+                move |tx, events| Box::pin(rest.delete_batch(tx, events)),
+            )
             .await?;
         all += deleted;
         match next {
