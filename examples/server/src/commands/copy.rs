@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deadpool_postgres::Pool;
+use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::store::sqlite::DatabasePath;
 use forum_api::webhook::{KeyId, KeyMismatchError};
 
 use super::{check_no_log, refused};
 use crate::audit;
-use crate::board::copy::{self, CopiedBoard, CopiedTable, CopySettings, Progress};
+use crate::board::copy::{self, Checksum, CopiedBoard, Progress};
 use crate::connect::{self, DatabaseUrl};
 use crate::database_lock::DatabaseLock;
 use crate::keys::{self, WebhookCipher};
@@ -48,19 +49,17 @@ impl CopyCommand {
         let key = database.webhooks().endpoints.key_id().await?;
         database.close().await;
         let key = self.key(url, key.filter(|key| *key != KeyId::plaintext()))?;
-        let entry = audit::entry(audit::DATABASE_COPIED, without_password(url))?;
-        let settings = CopySettings {
-            allow_online: self.online,
-            entry: entry.with_details(format_args!("to {}", without_password(&self.target.to))),
-        };
+        let entry = audit::entry(audit::DATABASE_COPIED, without_password(url))?
+            .with_details(format_args!("to {}", without_password(&self.target.to)));
         let progress = Progress::begin("Reading the catalogs");
         let (copied, key) = match direction {
             Direction::ToPostgres(source, target) => {
-                let copied = copy::to_postgres(&source, &target, &settings, &progress).await?;
+                let copied =
+                    copy::to_postgres(&source, &target, self.online, &entry, &progress).await?;
                 (copied, key.as_ref().map(WebhookKey::for_postgres))
             }
             Direction::ToSqlite(source, target) => {
-                self.copy_to_sqlite(&source, &target, &settings, &progress, key)
+                self.copy_to_sqlite(&source, &target, &entry, &progress, key)
                     .await?
             }
         };
@@ -93,7 +92,7 @@ impl CopyCommand {
         &self,
         source: &Pool,
         target: &Path,
-        settings: &CopySettings,
+        entry: &AuditEntry,
         progress: &Progress,
         key: Option<WebhookKey>,
     ) -> BoardResult<(CopiedBoard, Option<String>)> {
@@ -122,7 +121,7 @@ impl CopyCommand {
             }
         }
         let file = NewFile::replace(target, PARTIAL).map_err(failed)?;
-        let board = copy::to_sqlite(source, file.partial(), settings, progress).await?;
+        let board = copy::to_sqlite(source, file.partial(), self.online, entry, progress).await?;
         let copied = match &key {
             Some(key) if !found => key.copy_to(&key_file)?,
             _ => false,
@@ -136,9 +135,9 @@ impl CopyCommand {
         Ok((board, key))
     }
 
-    fn report(&self, tables: &[CopiedTable], key: Option<String>) -> BoardResult<Output> {
+    fn report(&self, tables: &[(String, Checksum)], key: Option<String>) -> BoardResult<Output> {
         let mut table = Table::new("TABLE|ROWS|CHECKSUM");
-        for CopiedTable { name, checksum } in tables {
+        for (name, checksum) in tables {
             table.row([name.clone(), checksum.rows.to_string(), checksum.digits()]);
         }
         let target = without_password(&self.target.to);

@@ -37,28 +37,14 @@ const IS_ONLINE: &str = "the board is online; run `forum-server board offline` f
 /// A complete copy.
 #[derive(Debug)]
 pub struct CopiedBoard {
-    pub tables: Vec<CopiedTable>,
+    /// The names of the tables, and their checksums, which equal those of the source.
+    pub tables: Vec<(String, Checksum)>,
     /// `true` if the source was offline.
     pub was_offline: bool,
 }
 
-/// A table of the copy, after its comparison with the source.
-#[derive(Debug)]
-pub struct CopiedTable {
-    pub name: String,
-    pub checksum: Checksum,
-}
-
-/// Conditions and entry of a copy.
-#[derive(Debug)]
-pub struct CopySettings {
-    /// `true` if a board that is online is copied.
-    pub allow_online: bool,
-    /// Entry for the audit log of the target.
-    pub entry: AuditEntry,
-}
-
-/// Copies the board in a SQLite file into a Postgres database, in one transaction.
+/// Copies the board in a SQLite file into a Postgres database, in one transaction, which also writes `entry` to the audit
+/// log. With `allow_online`, also copies a board that is online.
 ///
 /// # Errors
 /// If the board is online, the target has tables, another copy writes it, a value cannot be stored, or a database
@@ -66,13 +52,14 @@ pub struct CopySettings {
 pub async fn to_postgres(
     source: &Path,
     target: &Pool,
-    settings: &CopySettings,
+    allow_online: bool,
+    entry: &AuditEntry,
     progress: &Progress,
 ) -> BoardResult<CopiedBoard> {
     let path = source.to_owned();
     let opened = blocking(move || sqlite::open_source(&path)).await;
     let (mut source, was_offline) = opened.during(SOURCE)?;
-    check_offline(was_offline, settings)?;
+    check_offline(was_offline, allow_online)?;
     check_pooler(target).await?;
     let mut client = target.get().await.during(TARGET)?;
     let tx = client.transaction().await.during(TARGET)?;
@@ -121,7 +108,7 @@ pub async fn to_postgres(
             .during(copying(&table))?;
         compared.push(compare(table, expected, found)?);
     }
-    let finished = postgres::finish(&tx, &settings.entry).await;
+    let finished = postgres::finish(&tx, entry).await;
     finished.during(TARGET)?;
     tx.commit().await.during(TARGET)?;
     Ok(CopiedBoard {
@@ -130,20 +117,22 @@ pub async fn to_postgres(
     })
 }
 
-/// Copies the board in a Postgres database into an empty file, which becomes a SQLite database that is not synced.
+/// Copies the board in a Postgres database into an empty file, which becomes a SQLite database that is not synced, and
+/// writes `entry` to its audit log. With `allow_online`, also copies a board that is online.
 ///
 /// # Errors
 /// If the board is online, a value cannot be stored, or a database fails.
 pub async fn to_sqlite(
     source: &Pool,
     target: &Path,
-    settings: &CopySettings,
+    allow_online: bool,
+    entry: &AuditEntry,
     progress: &Progress,
 ) -> BoardResult<CopiedBoard> {
     let mut client = source.get().await.during(SOURCE)?;
     let begun = postgres::begin_source(&mut client).await;
     let (tx, was_offline) = begun.during(SOURCE)?;
-    check_offline(was_offline, settings)?;
+    check_offline(was_offline, allow_online)?;
     let path = target.to_owned();
     let created = blocking(move || sqlite::create_target(&path)).await;
     let (mut target, indexes) = created.during(TARGET)?;
@@ -185,7 +174,7 @@ pub async fn to_sqlite(
         progress.advance(found.rows);
         compared.push(compare(table, expected, found)?);
     }
-    let entry = settings.entry.insert_parameters(1);
+    let entry = entry.insert_parameters(1);
     let finished = blocking(move || sqlite::finish(&target, entry.into())).await;
     finished.during(TARGET)?;
     Ok(CopiedBoard {
@@ -204,26 +193,22 @@ fn copying(table: &Table) -> String {
     format!("cannot copy the table \"{}\"", table.name)
 }
 
-fn check_offline(was_offline: bool, settings: &CopySettings) -> BoardResult<()> {
-    if was_offline || settings.allow_online {
+fn check_offline(was_offline: bool, allow_online: bool) -> BoardResult<()> {
+    if was_offline || allow_online {
         Ok(())
     } else {
         Err(BoardError::conflict(IS_ONLINE))
     }
 }
 
-fn compare(table: Table, expected: Checksum, found: Checksum) -> BoardResult<CopiedTable> {
+fn compare(table: Table, expected: Checksum, found: Checksum) -> BoardResult<(String, Checksum)> {
     if expected != found {
         return Err(BoardError::internal(format!(
             "the table \"{}\" of the target differs from the source: {found} instead of {expected}",
             table.name
         )));
     }
-    let name = table.name;
-    Ok(CopiedTable {
-        name,
-        checksum: found,
-    })
+    Ok((table.name, found))
 }
 
 /// Runs work with SQLite on a thread that may block.
