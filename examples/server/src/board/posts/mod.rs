@@ -20,7 +20,7 @@ use crate::board::access::actor::Actor;
 use crate::board::access::permissions::ForumPermissions;
 use crate::board::access::visibility::{Visibility, is_visible, sees_post, sees_thread};
 use crate::board::db::{Connection, Row, Transaction, bind, stored};
-use crate::board::edit_rules::{PostChange, PostFacts};
+use crate::board::edit_rules::{Denial, PostChange, PostFacts};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
 use crate::board::settings::{
@@ -188,17 +188,7 @@ fn size_in_json(text: &str) -> usize {
     text.len() + (CONTROL_LENGTH - 1) * controls.map(usize::from).sum::<usize>()
 }
 
-/// Returns a post as `actor` sees it.
-pub fn post_for(
-    scope: &EventScope,
-    actor: &Actor,
-    window: i64,
-    now: Timestamp,
-) -> BoardResult<Post> {
-    let post = scope.post.clone().ok_or(BoardError::PathNotFound)?;
-    Ok(PostView::of(&scope.thread, actor, window, now)?.show(post))
-}
-
+/// A thread as the rules on posts read it, and the access of the caller.
 struct PostView {
     forum: i64,
     locked: bool,
@@ -243,8 +233,8 @@ impl PostView {
     fn show(&self, PublicPost { mut post, answered }: PublicPost) -> Post {
         let answered = answered.filter(|answered| self.sees(answered));
         post.in_reply_to = answered.map(|answered| answered.post_id);
-        post.can_edit = self.can_change(PostChange::Edit, &post);
-        post.can_delete = self.can_change(PostChange::Delete, &post);
+        post.can_edit = self.denial(PostChange::Edit, &post).is_none();
+        post.can_delete = self.denial(PostChange::Delete, &post).is_none();
         post.can_read_deleted = self.access.moderate;
         post
     }
@@ -254,7 +244,8 @@ impl PostView {
         is_visible(self.access, answered.state, own)
     }
 
-    fn can_change(&self, change: PostChange, post: &Post) -> bool {
+    /// Returns the reason why the caller may not change a post that they see.
+    fn denial(&self, change: PostChange, post: &Post) -> Option<Denial> {
         let author = post.author.as_ref().map(|author| &author.user_id);
         let facts = PostFacts {
             own: author.is_some() && author == self.member.as_ref(),
@@ -263,7 +254,7 @@ impl PostView {
             state: post.state,
             written: post.created_at,
         };
-        edit_rules::check(self.access, facts, change, self.window, self.now).is_none()
+        edit_rules::check(self.access, facts, change, self.window, self.now)
     }
 }
 
@@ -391,6 +382,7 @@ struct ChangedPost {
     scope: EventScope,
     settings: SettingValues,
     oldest_edit: Option<Timestamp>,
+    view: PostView,
 }
 
 impl ChangedPost {
@@ -417,20 +409,22 @@ impl ChangedPost {
         });
         let found = tx
             .first(&QUERY, &parameters, |row| {
+                let scope = EventScope::read_with_post(row)?;
+                let settings = SettingValues::read(row)?;
                 Ok(Self {
                     item: PostRow::read(row)?,
-                    settings: SettingValues::read(row)?,
                     oldest_edit: row.value("oldest_edit")?,
-                    scope: EventScope::read_with_post(row)?,
+                    view: PostView::of(&scope.thread, actor, settings.of(&EDIT_WINDOW), now)?,
+                    scope,
+                    settings,
                 })
             })
             .await?
             .filter(|found| found.item.is_visible_to(actor))
             .ok_or(BoardError::PathNotFound)?;
-        let window = found.settings.of(&EDIT_WINDOW);
-        let access = actor.access(found.item.forum);
-        let facts = found.item.facts(actor.member);
-        match edit_rules::check(access, facts, change, window, now) {
+        let post = found.scope.post.as_ref();
+        let post = post.ok_or(BoardError::PathNotFound)?;
+        match found.view.denial(change, &post.post) {
             Some((refusal, text)) => Err(refusal(text(texts).into())),
             None => Ok(found),
         }
@@ -450,9 +444,9 @@ pub async fn edit(
         mut scope,
         settings,
         oldest_edit,
+        view,
     } = ChangedPost::load(tx, actor, at, PostChange::Edit, events.now, texts).await?;
     let forum = ForumId::from(item.forum);
-    let window = settings.of(&EDIT_WINDOW);
     rules::check_version(edit.expected_version, item.version, texts)?;
     if edit.title.is_some() && !item.first {
         return Err(BoardError::validation("title", texts.title_of_reply));
@@ -476,8 +470,8 @@ pub async fn edit(
         rules::check_body(body, settings.of(&BODY_MAX), texts)?;
     }
     if title.is_none() && body.is_none() {
-        let unchanged = post_for(&scope, actor, window, events.now)?;
-        return Ok(InForum::new(forum, unchanged));
+        let post = scope.post.ok_or(BoardError::PathNotFound)?;
+        return Ok(InForum::new(forum, view.show(post)));
     }
     let html = html.as_ref().filter(|_| body.is_some());
     let html = html.map(|html| html.as_str(texts)).transpose()?;
@@ -505,21 +499,21 @@ pub async fn edit(
         scope.thread.title = title.into();
         scope.thread.version += 1;
     }
-    if let Some(PublicPost { post, .. }) = &mut scope.post {
-        post.state = state;
-        post.version += 1;
-        post.edited_at = Some(events.now);
-        post.edited_by = scope.actor.clone();
-        if body.is_some() {
-            post.body = body.cloned();
-            post.body_html = html.map(str::to_owned);
-        }
+    let edited = scope.post.as_mut().ok_or(BoardError::PathNotFound)?;
+    let post = &mut edited.post;
+    post.state = state;
+    post.version += 1;
+    post.edited_at = Some(events.now);
+    post.edited_by = scope.actor.clone();
+    if body.is_some() {
+        post.body = body.cloned();
+        post.body_html = html.map(str::to_owned);
     }
-    let edited = post_for(&scope, actor, window, events.now)?;
+    let seen = view.show(edited.clone());
     if item.is_public() {
         scope.record(events, EDITED)?;
     }
-    Ok(InForum::new(forum, edited))
+    Ok(InForum::new(forum, seen))
 }
 
 const EDIT: &str = "

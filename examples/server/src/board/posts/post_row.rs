@@ -3,14 +3,13 @@
 use std::sync::LazyLock;
 
 use forum_api::host::{self, BackendResult, BoardResult};
-use forum_api::model::{ContentState, Timestamp};
+use forum_api::model::ContentState;
 
 use super::post_events::{EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
 use super::post_insert::{self, CounterDelta};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
 use crate::board::db::{Connection, Row, Transaction, bind, stored};
-use crate::board::edit_rules::PostFacts;
 use crate::board::events::EventRecorder;
 
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +26,9 @@ pub struct PostRow {
     published: bool,
     thread_state: ContentState,
     thread_author: Option<i64>,
-    locked: bool,
     /// Number of visible replies of the thread.
     replies: i64,
     author: Option<i64>,
-    written: Timestamp,
 }
 
 impl PostRow {
@@ -39,8 +36,8 @@ impl PostRow {
     pub const COLUMNS: &str = "
     thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
     post.state AS post_state, post.state_before, post.version AS post_version, post.published,
-    thread.state AS thread_state, thread.author_id AS thread_author_id, thread.locked, thread.reply_count,
-    post.author_id AS post_author_id, post.created_at AS post_created_at";
+    thread.state AS thread_state, thread.author_id AS thread_author_id, thread.reply_count,
+    post.author_id AS post_author_id";
 
     pub async fn load(connection: &Connection<'_>, post: i64) -> BoardResult<Option<Self>> {
         static QUERY: LazyLock<String> = LazyLock::new(|| {
@@ -64,10 +61,8 @@ impl PostRow {
             published: row.value("published")?,
             thread_state: row.state("thread_state")?,
             thread_author: row.value("thread_author_id")?,
-            locked: row.value("locked")?,
             replies: row.value("reply_count")?,
             author: row.value("post_author_id")?,
-            written: row.value("post_created_at")?,
         })
     }
 
@@ -77,17 +72,6 @@ impl PostRow {
         let is_own = |author: Option<i64>| author.is_some() && author == actor.member;
         is_visible(access, self.thread_state, is_own(self.thread_author))
             && is_visible(access, self.state, is_own(self.author))
-    }
-
-    /// Returns the properties that the rules on changes by `member` read.
-    pub fn facts(&self, member: Option<i64>) -> PostFacts {
-        PostFacts {
-            own: member.is_some() && self.author == member,
-            first: self.first,
-            locked: self.locked,
-            state: self.state,
-            written: self.written,
-        }
     }
 
     /// Returns whether all callers who see the forum see the post.
