@@ -7,7 +7,7 @@ pub mod post_insert;
 pub mod post_row;
 pub mod public_post;
 
-use std::ops::ControlFlow::{self, Break, Continue};
+use std::ops::ControlFlow::{Break, Continue};
 use std::sync::LazyLock;
 
 use forum_api::host::{BackendResult, BoardError, BoardResult, InForum};
@@ -100,74 +100,43 @@ pub async fn list(
         ":source": list.filter.body.has_source(), ":html": list.filter.body.has_html(),
         ":rows": list.limit.plus_one(), ":edit_window": EDIT_WINDOW.key,
     };
-    let mut page = PageReader {
-        actor,
-        list,
-        now,
-        view: None,
-        sees_from: false,
-        posts: Vec::with_capacity(list.limit.get()),
-        size: 0,
-        has_more: false,
-    };
-    connection
-        .each_row(connection.on(&PAGE), &visibility.with(parameters), |row| {
-            page.read(row)
-        })
-        .await?;
-    page.finish()
-}
-
-/// A page of posts whose rows are being read.
-struct PageReader<'a> {
-    actor: &'a Actor,
-    list: &'a List<PostFilter>,
-    now: Timestamp,
-    /// The thread; `None` before the first row.
-    view: Option<PostView>,
-    /// `true` if the caller sees the post `from`, if it is given.
-    sees_from: bool,
-    posts: Vec<Post>,
-    /// Bytes of the texts of `posts` in JSON.
-    size: usize,
-    has_more: bool,
-}
-
-impl PageReader<'_> {
-    fn read(&mut self, row: &Row<'_>) -> BackendResult<ControlFlow<()>> {
-        if self.posts.len() == self.list.limit.get() || self.size > self.list.max_bytes {
-            self.has_more = true;
+    let mut view = None;
+    let mut sees_from = false;
+    let mut items = Vec::with_capacity(list.limit.get());
+    let mut bytes = 0;
+    let mut has_more = false;
+    let read = |row: &Row<'_>| {
+        if items.len() == list.limit.get() || bytes > list.max_bytes {
+            has_more = true;
             return Ok(Break(()));
         }
-        let view = match &self.view {
+        let view = match &mut view {
             Some(view) => view,
-            None => {
-                let view = PostView::read(row, self.actor, self.now)?;
-                self.sees_from = row.value("sees_from")?;
-                self.view.insert(view)
+            none => {
+                sees_from = row.value("sees_from")?;
+                none.insert(PostView::read(row, actor, now)?)
             }
         };
         if let Some(post) = view.post(row)? {
             let texts = [&post.body, &post.body_html].into_iter().flatten();
-            self.size += texts.map(|text| size_in_json(text)).sum::<usize>();
-            self.posts.push(post);
+            bytes += texts.map(|text| size_in_json(text)).sum::<usize>();
+            items.push(post);
         }
         Ok(Continue(()))
+    };
+    connection
+        .each_row(connection.on(&PAGE), &visibility.with(parameters), read)
+        .await?;
+    let view = view.ok_or(BoardError::PathNotFound)?;
+    if !sees_from {
+        return Err(BoardError::invalid_parameter(
+            "from",
+            "a post of this thread",
+        ));
     }
-
-    fn finish(self) -> BoardResult<InForum<Page<Post>>> {
-        let view = self.view.ok_or(BoardError::PathNotFound)?;
-        if !self.sees_from {
-            return Err(BoardError::invalid_parameter(
-                "from",
-                "a post of this thread",
-            ));
-        }
-        let items = self.posts;
-        let last = items.last().filter(|_| self.has_more);
-        let next = last.map(|post| PageKey::from_time_and_id(post.created_at, &post.post_id));
-        Ok(InForum::new(view.forum.into(), Page { items, next }))
-    }
+    let last = items.last().filter(|_| has_more);
+    let next = last.map(|post| PageKey::from_time_and_id(post.created_at, &post.post_id));
+    Ok(InForum::new(view.forum.into(), Page { items, next }))
 }
 
 /// Length in bytes of a control character in JSON.
