@@ -15,7 +15,7 @@ use forum_api::{ApiSettings, ErrorMessages, ForumApi};
 use tokio::net::TcpListener;
 
 use crate::board::ReferenceBoard;
-use crate::board::settings::SettingValues;
+use crate::board::access::board_rules::BoardRules;
 use crate::bootstrap;
 use crate::database_lock::{DatabaseLock, NodeLock};
 use crate::http::connections::{self, Limits};
@@ -114,10 +114,10 @@ impl Server {
             ..board.database.stores()
         };
         let mut settings = settings(options);
-        let values = board
-            .read(|connection| Box::pin(SettingValues::load(connection)))
+        let rules = board
+            .read(|connection| Box::pin(BoardRules::load(connection)))
             .await?;
-        settings.board = values.describe();
+        settings.board = rules.settings.describe();
         settings.board.token_source = token_source(&options.token_source);
         let sign_in = SignIn::new(
             board.clone(),

@@ -172,9 +172,10 @@ impl ReferenceBoard {
 /// The access that the library needs, with the actor for the board's own commands.
 fn access(actor: Actor, now: Timestamp) -> Access {
     let forums = VisibleForums::from_ids(actor.visible_forums().map(ForumId::from));
-    let locked_out = actor.offline && !actor.groups.contains(Group::Administrators);
-    let offline_for = actor
-        .offline_until
+    let offline = actor.settings.offline();
+    let locked_out = offline.is_some() && !actor.groups.contains(Group::Administrators);
+    let offline_for = offline
+        .and_then(|until| Timestamp::parse(until).ok())
         .filter(|until| *until > now)
         .map(|until| until.saturating_duration_since(now));
     Access::new(forums)

@@ -18,6 +18,7 @@ use super::access::visibility::{self, ContentRef};
 use super::db::{LogPosition, ReadKind};
 use super::locks::LockTarget;
 use super::markdown::BodyHtml;
+use super::settings::BODY_MAX;
 use super::{
     ReferenceBoard, accounts, forums, messages, polls, posts, ratings, search, subscriptions,
     threads,
@@ -321,7 +322,7 @@ impl host::Board for ReferenceBoard {
 /// Renders a body that a member sends.
 async fn render(by: &MemberCaller, body: &str) -> BoardResult<BodyHtml> {
     let actor: Arc<Actor> = by.extension().cloned()?;
-    BodyHtml::render(body, actor.body_max).await
+    BodyHtml::render(body, actor.settings.of(&BODY_MAX)).await
 }
 
 /// Returns the position of the log that belongs to the caller's access.

@@ -34,14 +34,14 @@ pub async fn rate(
     };
     let post_id = post.map(|post| post.id);
     let raters = (actor.member, member);
-    let (settings, is_rated, oldest) = load_limits(tx, raters, post_id, events.now).await?;
-    let comment = checked_comment(&rate, &settings, texts)?;
+    let most = actor.settings.of(&RATINGS_PER_DAY);
+    let (is_rated, oldest) = load_limits(tx, raters, post_id, most, events.now).await?;
+    let comment = checked_comment(&rate, &actor.settings, texts)?;
     if is_rated {
         let text = post.map_or(texts.member_rated, |_| texts.post_rated);
         return Err(BoardError::conflict(text));
     }
     let now = events.now;
-    let most = settings.of(&RATINGS_PER_DAY);
     check_frequency(oldest, now, most, DAY, texts.too_many_ratings)?;
     let parameters = bind! {
         ":member": member, ":rater": actor.member, ":post": post_id, ":points": rate.points,
@@ -163,43 +163,36 @@ async fn find_post(
     subject.await?.ok_or_else(absent)
 }
 
-/// Returns the settings, whether `rater` has rated the post before or, without a post, the member within a day, and the
-/// time of the oldest of the last N ratings within a day, where N is the daily limit.
+/// Returns whether `rater` has rated the post before or, without a post, the member within a day, and the time of the
+/// oldest of the last `most` ratings within a day.
 async fn load_limits(
     tx: &Transaction<'_>,
     (rater, member): (Option<i64>, i64),
     post: Option<i64>,
+    most: i64,
     now: Timestamp,
-) -> BoardResult<(SettingValues, bool, Option<Timestamp>)> {
-    static QUERY: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "SELECT
-                {},
-                EXISTS (
-                    SELECT 1 FROM rating
-                    WHERE rater_id = :rater AND member_id = :member AND post_id IS NOT DISTINCT FROM :post
-                        AND created_at > :since AND created_at < :until
-                ) AS is_rated,
-                (
-                    SELECT created_at FROM rating
-                    WHERE rater_id = :rater AND created_at > :day_ago AND created_at <= :now
-                    ORDER BY created_at DESC LIMIT 1
-                    OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1
-                ) AS oldest",
-            SettingValues::COLUMN,
-        )
-    });
+) -> BoardResult<(bool, Option<Timestamp>)> {
+    let query = "
+        SELECT
+            EXISTS (
+                SELECT 1 FROM rating
+                WHERE rater_id = :rater AND member_id = :member AND post_id IS NOT DISTINCT FROM :post
+                    AND created_at > :since AND created_at < :until
+            ) AS is_rated,
+            (
+                SELECT created_at FROM rating
+                WHERE rater_id = :rater AND created_at > :day_ago AND created_at <= :now
+                ORDER BY created_at DESC LIMIT 1 OFFSET :offset
+            ) AS oldest";
     let day_ago = now.saturating_sub(DAY);
     let within_a_day = (day_ago.as_millis(), now.saturating_add(DAY).as_millis());
     let (since, until) = post.map_or(within_a_day, |_| (i64::MIN, i64::MAX));
     let parameters = bind! {
         ":rater": rater, ":member": member, ":post": post, ":since": since, ":until": until,
-        ":now": now, ":day_ago": day_ago, ":key": RATINGS_PER_DAY.key,
-        ":default": RATINGS_PER_DAY.default,
+        ":now": now, ":day_ago": day_ago, ":offset": most - 1,
     };
-    tx.one(&QUERY, parameters, |row| {
-        let settings = SettingValues::read(row)?;
-        Ok((settings, row.value("is_rated")?, row.value("oldest")?))
+    tx.one(query, parameters, |row| {
+        Ok((row.value("is_rated")?, row.value("oldest")?))
     })
     .await
 }

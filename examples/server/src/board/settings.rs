@@ -165,18 +165,7 @@ impl Setting {
 pub struct SettingValues(HashMap<String, String>);
 
 impl SettingValues {
-    pub async fn load(connection: &Connection<'_>) -> BoardResult<Self> {
-        let read = |row: &Row<'_>| Ok((row.value("key")?, row.value("value")?));
-        let stored = connection
-            .all("SELECT key, value FROM setting", &[], read)
-            .await?;
-        Ok(Self(stored.into_iter().collect()))
-    }
-
-    /// Column that [`read`](Self::read) expects: a line for each stored setting, or null.
-    pub const COLUMN: &str =
-        "(SELECT string_agg(key || '=' || value, '\n') FROM setting) AS settings";
-
+    /// Reads the column `settings`: a line for each stored setting, or null.
     pub fn read(row: &Row<'_>) -> BackendResult<Self> {
         let lines = row.text("settings")?.unwrap_or_default().lines();
         let stored = lines.filter_map(|line| line.split_once('='));
@@ -186,6 +175,11 @@ impl SettingValues {
 
     pub fn of(&self, setting: &Setting) -> i64 {
         setting.read(self.0.get(setting.key).map(String::as_str))
+    }
+
+    /// Returns the value of an offline board: the time at which it is expected to be online again, or `true`.
+    pub fn offline(&self) -> Option<&str> {
+        self.0.get("board.offline").map(String::as_str)
     }
 
     pub fn is_true(&self, flag: &Setting) -> bool {

@@ -16,7 +16,7 @@ use super::markdown::BodyHtml;
 use super::posts::post_events::{EventScope, STARTED};
 use super::posts::post_insert::{self, PostInsert, PostTimes, TIMES, TimesParams};
 use super::posts::public_post::PublicPost;
-use super::settings::{BODY_MAX, POSTS_PER_HOUR, SettingValues, TITLE_MAX};
+use super::settings::{BODY_MAX, POSTS_PER_HOUR, TITLE_MAX};
 use super::thread_row::{COLUMNS, JOINS, read_thread};
 use super::{polls, posts, rules};
 
@@ -89,28 +89,26 @@ pub async fn load(connection: &Connection<'_>, actor: &Actor, thread: i64) -> Bo
     thread?.ok_or(BoardError::PathNotFound)
 }
 
-/// Loads the title of the forum, the author of a new thread, the settings and the times.
+/// Loads the title of the forum, the author of a new thread and the times.
 async fn load_for_start(
     tx: &Transaction<'_>,
+    actor: &Actor,
     forum: i64,
-    member: Option<i64>,
     now: Timestamp,
-) -> BoardResult<(String, Option<Author>, SettingValues, PostTimes)> {
+) -> BoardResult<(String, Option<Author>, PostTimes)> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
-            "SELECT {}, {}, times.*
+            "SELECT {}, times.*
             FROM forum LEFT JOIN member AS actor ON actor.id = :member CROSS JOIN ({TIMES}) AS times
             WHERE forum.id = :forum",
             EventScope::COLUMNS,
-            SettingValues::COLUMN,
         )
     });
-    let times = TimesParams::new(member, &POSTS_PER_HOUR, now);
+    let times = TimesParams::new(actor, &POSTS_PER_HOUR, now);
     tx.first(&QUERY, &times.with(bind! { ":forum": forum }), |row| {
         let forum_title = row.value("forum_title")?;
         let author = row.author(["actor_id", "actor_name", "actor_avatar"])?;
-        let settings = SettingValues::read(row)?;
-        Ok((forum_title, author, settings, PostTimes::read(row)?))
+        Ok((forum_title, author, PostTimes::read(row)?))
     })
     .await?
     .ok_or(BoardError::PathNotFound)
@@ -125,15 +123,15 @@ pub async fn start(
 ) -> BoardResult<Thread> {
     let access = actor.access(forum);
     rules::check_start(access, texts)?;
-    let (forum_title, author, settings, times) =
-        load_for_start(tx, forum, actor.member, events.now).await?;
+    let (forum_title, author, times) = load_for_start(tx, actor, forum, events.now).await?;
+    let settings = &*actor.settings;
     let title = rules::check_title(&new.title, settings.of(&TITLE_MAX), texts)?;
     rules::check_body(&new.body, settings.of(&BODY_MAX), texts)?;
     let poll = match &new.poll {
-        Some(poll) => Some(polls::draft(&settings, poll, events.now, texts)?),
+        Some(poll) => Some(polls::draft(settings, poll, events.now, texts)?),
         None => None,
     };
-    times.check(actor, &settings, events.now, texts)?;
+    times.check(actor, events.now, texts)?;
     let first = PostInsert {
         author: actor.member,
         body: &new.body,

@@ -1,7 +1,7 @@
 //! The caller and the caller's permissions, loaded from the database.
 
 use std::ops::Deref;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::Timestamp;
@@ -11,7 +11,7 @@ use super::board_rules::{BoardRules, BoardRulesCache};
 use super::groups::{Group, Groups};
 use super::permissions::{ForumPermissions, of_forum};
 use crate::board::db::{Connection, LogPosition, POSITION, Row, Transaction, bind, json};
-use crate::board::settings::BODY_MAX;
+use crate::board::settings::SettingValues;
 use crate::board::texts::Texts;
 
 /// Selects no position of the log.
@@ -21,9 +21,7 @@ const NO_POSITION: &str = "NULL";
 fn columns(position: &str) -> String {
     format!(
         "member.id AS member_id, {position} AS log_position, member.groups, member.last_seen_at,
-        (SELECT value FROM setting WHERE key = 'board.offline') AS offline,
         EXISTS (SELECT 1 FROM forum_api_endpoints WHERE enabled) AS has_endpoints,
-        (SELECT value FROM setting WHERE key = 'post.body_max') AS body_max,
         (SELECT version FROM access_version) AS rules_version"
     )
 }
@@ -80,6 +78,7 @@ pub struct Actor {
     row: ActorRow,
     /// Permissions in each forum, in the order of the ids.
     forums: Vec<(i64, ForumPermissions)>,
+    pub settings: Arc<SettingValues>,
 }
 
 impl Deref for Actor {
@@ -155,13 +154,8 @@ pub struct ActorRow {
     pub position: Option<LogPosition>,
     pub groups: Groups,
     pub last_seen: Option<Timestamp>,
-    pub offline: bool,
-    /// The time at which the board is expected to be online again.
-    pub offline_until: Option<Timestamp>,
     /// True if a webhook endpoint is enabled.
     pub has_endpoints: bool,
-    /// Maximum length of a body in characters.
-    pub body_max: i64,
     /// The version of the rules that hold for the actor.
     pub rules_version: i64,
 }
@@ -214,16 +208,12 @@ impl ActorRow {
 
     fn read(row: &Row<'_>) -> BackendResult<Self> {
         let groups: Option<Groups> = row.parsed("groups")?;
-        let offline = row.text("offline")?;
         Ok(Self {
             member: row.value("member_id")?,
             position: row.parsed("log_position")?,
             groups: groups.unwrap_or_default().with(Group::Guests),
             last_seen: row.value("last_seen_at")?,
-            offline: offline.is_some(),
-            offline_until: offline.and_then(|until| Timestamp::parse(until).ok()),
             has_endpoints: row.value("has_endpoints")?,
-            body_max: BODY_MAX.read(row.text("body_max")?),
             rules_version: row.value("rules_version")?,
         })
     }
@@ -232,6 +222,7 @@ impl ActorRow {
         Actor {
             row: self,
             forums: rules.permissions(self.member, self.groups),
+            settings: rules.settings.clone(),
         }
     }
 }

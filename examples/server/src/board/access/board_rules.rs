@@ -1,5 +1,5 @@
-//! Groups and moderators of all forums, which requests share until they change. Reading them on each request costs a
-//! round trip to Postgres, and 30 % of the CPU time of Postgres for a thread (20 forums).
+//! Settings, and groups and moderators of all forums, which requests share until they change. Reading the groups and
+//! moderators on each request costs a round trip to Postgres, and 30 % of the CPU time of Postgres for a thread (20 forums).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::Continue;
@@ -10,19 +10,20 @@ use forum_api::host::BoardResult;
 use super::groups::Groups;
 use super::permissions::{AccessLists, ForumPermissions, ForumRules, access, of_forum, resolve};
 use crate::board::db::{Connection, Row};
+use crate::board::settings::SettingValues;
 
 /// Returns one row for each moderator of each forum, one row for a forum without moderators, and one row for a board
 /// without forums.
 const LOAD: &str = "
     SELECT
-        access_version.version,
+        access_version.version, (SELECT string_agg(key || '=' || value, '\n') FROM setting) AS settings,
         forum.id AS forum_id, forum.parent_id, forum.read_groups, forum.start_groups, forum.reply_groups,
         forum_moderator.member_id
     FROM access_version
     LEFT JOIN forum ON TRUE
     LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id";
 
-/// Lists of groups and moderators of all forums.
+/// The settings, and the lists of groups and the moderators of all forums.
 #[derive(Debug, Default)]
 pub struct BoardRules {
     /// The number in `access_version` when the rules were loaded.
@@ -31,6 +32,7 @@ pub struct BoardRules {
     lists: Vec<(i64, AccessLists<Groups>)>,
     /// Moderators and their forums.
     moderators: BTreeSet<(i64, i64)>,
+    pub settings: Arc<SettingValues>,
 }
 
 impl BoardRules {
@@ -39,6 +41,7 @@ impl BoardRules {
         let mut rules = Self::default();
         let read = |row: &Row<'_>| {
             rules.version = row.value("version")?;
+            rules.settings = Arc::new(SettingValues::read(row)?);
             let Some(forum) = row.value("forum_id")? else {
                 return Ok(Continue(()));
             };
@@ -125,6 +128,7 @@ mod tests {
             version: 1,
             lists: resolve(forums.into_iter()),
             moderators: moderated.map(|forum| (MODERATOR, forum)).into(),
+            settings: Arc::default(),
         }
     }
 

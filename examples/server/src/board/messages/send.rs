@@ -1,7 +1,5 @@
 //! Sends messages.
 
-use std::sync::LazyLock;
-
 use forum_api::host::BoardResult;
 use forum_api::model::{Author, Folder, Message, MessageSummary, NewMessage, Timestamp, UserId};
 use forum_api::webhook::Event;
@@ -12,17 +10,19 @@ use crate::board::db::{Connection, bind};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
 use crate::board::rules;
-use crate::board::settings::{BODY_MAX, MESSAGES_PER_HOUR, SettingValues, TITLE_MAX};
+use crate::board::settings::{BODY_MAX, MESSAGES_PER_HOUR, TITLE_MAX};
 
 /// Sends a message and returns the sender's copy. Checks the message first, then the limits of the sender, and then
 /// those of the recipients.
 pub async fn send(
-    (tx, events, _, texts): Command<'_>,
+    (tx, events, actor, texts): Command<'_>,
     sender: i64,
     new: NewMessage,
     html: BodyHtml,
 ) -> BoardResult<Message> {
-    let (settings, author, oldest) = load_limits(tx, sender, events.now).await?;
+    let settings = &*actor.settings;
+    let most = settings.of(&MESSAGES_PER_HOUR);
+    let (author, oldest) = load_limits(tx, sender, most, events.now).await?;
     let subject = rules::check_single_line(
         "subject",
         &new.subject,
@@ -37,7 +37,6 @@ pub async fn send(
         texts.message_missing,
         texts.body_too_long,
     )?;
-    let most = settings.of(&MESSAGES_PER_HOUR);
     rules::check_frequency(
         oldest,
         events.now,
@@ -45,7 +44,7 @@ pub async fn send(
         rules::HOUR,
         texts.too_many_messages,
     )?;
-    let recipients = find_recipients(tx, sender, &new.to, &settings, texts).await?;
+    let recipients = find_recipients(tx, sender, &new.to, settings, texts).await?;
     let message = MessageInsert {
         sender,
         subject,
@@ -70,33 +69,27 @@ pub async fn send(
     Ok(Message::new(summary, message.body, message.html))
 }
 
-/// Returns the settings, the sender, and the time of the oldest of the last N messages within an hour, where N is the
-/// hourly limit.
+/// Returns the sender, and the time of the oldest of the last `most` messages within an hour.
 async fn load_limits(
     connection: &Connection<'_>,
     sender: i64,
+    most: i64,
     now: Timestamp,
-) -> BoardResult<(SettingValues, Option<Author>, Option<Timestamp>)> {
-    static QUERY: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "SELECT {}, id, username, avatar_url, (
-                SELECT sent_at FROM message_copy
-                WHERE owner_id = :sender AND folder = 'sent' AND sent_at > :since AND sent_at <= :now
-                ORDER BY sent_at DESC LIMIT 1
-                OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1
-            ) AS oldest
-            FROM member WHERE id = :sender",
-            SettingValues::COLUMN,
-        )
-    });
+) -> BoardResult<(Option<Author>, Option<Timestamp>)> {
+    let query = "
+        SELECT id, username, avatar_url, (
+            SELECT sent_at FROM message_copy
+            WHERE owner_id = :sender AND folder = 'sent' AND sent_at > :since AND sent_at <= :now
+            ORDER BY sent_at DESC LIMIT 1 OFFSET :offset
+        ) AS oldest
+        FROM member WHERE id = :sender";
     let parameters = bind! {
-        ":sender": sender, ":now": now, ":since": now.saturating_sub(rules::HOUR),
-        ":key": MESSAGES_PER_HOUR.key, ":default": MESSAGES_PER_HOUR.default,
+        ":sender": sender, ":now": now, ":since": now.saturating_sub(rules::HOUR), ":offset": most - 1,
     };
     connection
-        .one(&QUERY, parameters, |row| {
+        .one(query, parameters, |row| {
             let author = row.author(["id", "username", "avatar_url"])?;
-            Ok((SettingValues::read(row)?, author, row.value("oldest")?))
+            Ok((author, row.value("oldest")?))
         })
         .await
 }

@@ -65,8 +65,8 @@ pub async fn edit(
     let editor = found.editor(actor);
     poll_rules::check_may_edit(editor, found.locked, texts)?;
     check_version(edit.expected_version, found.poll.version, texts)?;
-    let (settings, oldest_edit, largest_vote) = load_limits(tx, actor, poll, events.now).await?;
-    let draft = poll_rules::apply_update(&found.poll, &edit, limits(&settings), texts)?;
+    let (oldest_edit, largest_vote) = load_limits(tx, actor, poll, events.now).await?;
+    let draft = poll_rules::apply_update(&found.poll, &edit, limits(&actor.settings), texts)?;
     poll_rules::check_newcomers_edit(&found.poll, &draft, found.state, actor.groups, texts)?;
     if !editor.moderator {
         poll_rules::check_writers_edit(&found.poll, &draft, largest_vote, texts)?;
@@ -74,7 +74,7 @@ pub async fn edit(
     if poll_rules::is_unchanged(&found.poll, &draft) {
         return Ok(found.into_in_forum());
     }
-    edit_limit::check(actor, oldest_edit, &settings, events.now, texts)?;
+    edit_limit::check(actor, oldest_edit, events.now, texts)?;
     update(tx, actor, (poll, &found.poll), &draft, events.now).await?;
     let found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     found.record_change(tx, events, Event::poll_updated).await
@@ -87,28 +87,25 @@ fn limits(settings: &SettingValues) -> Limits {
     }
 }
 
-/// Returns the settings, the time of the oldest of the last edits, and the largest number of options of one vote; 0 without
-/// votes.
+/// Returns the time of the oldest of the last edits, and the largest number of options of one vote; 0 without votes.
 async fn load_limits(
     tx: &Transaction<'_>,
     actor: &Actor,
     poll: i64,
     now: Timestamp,
-) -> BoardResult<(SettingValues, Option<Timestamp>, i64)> {
+) -> BoardResult<(Option<Timestamp>, i64)> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
-            "SELECT {}, {OLDEST}, coalesce(max(options), 0) AS largest_vote
+            "SELECT {OLDEST}, coalesce(max(options), 0) AS largest_vote
             FROM (
                 SELECT count(*) AS options FROM ballot JOIN vote ON vote.ballot_id = ballot.id
                 WHERE ballot.poll_id = :poll GROUP BY ballot.id
-            ) AS votes",
-            SettingValues::COLUMN,
+            ) AS votes"
         )
     });
-    let times = TimesParams::new(actor.member, &EDITS_PER_HOUR, now);
+    let times = TimesParams::new(actor, &EDITS_PER_HOUR, now);
     tx.one(&QUERY, &times.with(bind! { ":poll": poll }), |row| {
-        let (oldest, largest) = (row.value("oldest_edit")?, row.value("largest_vote")?);
-        Ok((SettingValues::read(row)?, oldest, largest))
+        Ok((row.value("oldest_edit")?, row.value("largest_vote")?))
     })
     .await
 }

@@ -6,7 +6,7 @@ use forum_api::model::Timestamp;
 use crate::board::access::actor::Actor;
 use crate::board::db::{Bound, Transaction, bind};
 use crate::board::rules;
-use crate::board::settings::{EDITS_PER_HOUR, SettingValues};
+use crate::board::settings::EDITS_PER_HOUR;
 use crate::board::texts::Texts;
 
 /// Column of the oldest of the last N edits within an hour, where N is the limit. The caller must have locked the
@@ -15,20 +15,18 @@ pub const OLDEST: &str = "
     (
         SELECT edited_at FROM member_edit
         WHERE member_id = :member AND edited_at > :since AND edited_at <= :until
-        ORDER BY edited_at DESC LIMIT 1
-        OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1
+        ORDER BY edited_at DESC LIMIT 1 OFFSET :offset
     ) AS oldest_edit";
 
 /// Refuses an edit beyond the limit. Staff is exempt.
 pub fn check(
     actor: &Actor,
     oldest: Option<Timestamp>,
-    settings: &SettingValues,
     now: Timestamp,
     texts: &Texts,
 ) -> BoardResult<()> {
     let oldest = oldest.filter(|_| limited(actor).is_some());
-    let most = settings.of(&EDITS_PER_HOUR);
+    let most = actor.settings.of(&EDITS_PER_HOUR);
     rules::check_frequency(oldest, now, most, rules::HOUR, texts.too_many_edits)
 }
 

@@ -23,9 +23,7 @@ use crate::board::db::{Connection, Row, Transaction, bind, stored};
 use crate::board::edit_rules::{Denial, PostChange, PostFacts};
 use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
-use crate::board::settings::{
-    BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, POSTS_PER_HOUR, SettingValues, TITLE_MAX,
-};
+use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, POSTS_PER_HOUR, TITLE_MAX};
 use crate::board::texts::Texts;
 use crate::board::{edit_rules, locks, rules, search, thread_row};
 use edit_limit::OLDEST;
@@ -35,9 +33,7 @@ use post_row::PostRow;
 use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
 
 /// Columns that are the same for all posts of a thread. [`PostView::read`] reads them.
-const THREAD_COLUMNS: &str = "
-    thread.forum_id, thread.locked, thread.first_post_id,
-    (SELECT value FROM setting WHERE key = :edit_window) AS edit_window";
+const THREAD_COLUMNS: &str = "thread.forum_id, thread.locked, thread.first_post_id";
 
 /// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
 /// at the later of two positions: after the page key, or at the post `:from`.
@@ -98,7 +94,7 @@ pub async fn list(
     let parameters = bind! {
         ":thread": thread, ":time": time, ":id": id, ":from": from,
         ":source": list.filter.body.has_source(), ":html": list.filter.body.has_html(),
-        ":rows": list.limit.plus_one(), ":edit_window": EDIT_WINDOW.key,
+        ":rows": list.limit.plus_one(),
     };
     let mut view = None;
     let mut sees_from = false;
@@ -162,6 +158,7 @@ struct PostView {
     forum: i64,
     locked: bool,
     first: Option<PostId>,
+    /// Time for changes in minutes.
     window: i64,
     access: ForumPermissions,
     member: Option<UserId>,
@@ -169,13 +166,13 @@ struct PostView {
 }
 
 impl PostView {
-    fn of(thread: &Thread, actor: &Actor, window: i64, now: Timestamp) -> BoardResult<Self> {
+    fn of(thread: &Thread, actor: &Actor, now: Timestamp) -> BoardResult<Self> {
         let forum = thread.forum_id.to_i64()?;
         Ok(Self {
             forum,
             locked: thread.locked,
             first: Some(thread.first_post_id.clone()),
-            window,
+            window: actor.settings.of(&EDIT_WINDOW),
             access: actor.access(forum),
             member: actor.member.map(UserId::from),
             now,
@@ -188,7 +185,7 @@ impl PostView {
             forum,
             locked: row.value("locked")?,
             first: row.maybe_id("first_post_id")?,
-            window: EDIT_WINDOW.read(row.text("edit_window")?),
+            window: actor.settings.of(&EDIT_WINDOW),
             access: actor.access(forum),
             member: actor.member.map(UserId::from),
             now,
@@ -230,35 +227,33 @@ impl PostView {
 /// An id that no post has, because ids begin at 1.
 const NO_POST: i64 = 0;
 
-/// Loads the thread, the place of the reply, the settings and the times under the locks.
+/// Loads the thread, the place of the reply and the times under the locks.
 async fn load_for_reply(
     tx: &Transaction<'_>,
+    actor: &Actor,
     thread: i64,
-    member: Option<i64>,
     now: Timestamp,
-) -> BoardResult<(EventScope, PostSlot, SettingValues, PostTimes)> {
+) -> BoardResult<(EventScope, PostSlot, PostTimes)> {
     static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
         PostSlot::POST_ID.map(|post_id| {
             format!(
-                "SELECT {}, {}, {post_id}, {}, {}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
+                "SELECT {}, {}, {post_id}, {}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
                 WHERE thread.id = :thread",
                 thread_row::COLUMNS,
                 EventScope::COLUMNS,
                 PostSlot::COLUMNS,
-                SettingValues::COLUMN,
                 thread_row::JOINS,
                 EventScope::JOINS,
             )
         })
     });
-    let times = TimesParams::new(member, &POSTS_PER_HOUR, now);
-    let parameters = times.with(bind! { ":thread": thread, ":actor": member });
+    let times = TimesParams::new(actor, &POSTS_PER_HOUR, now);
+    let parameters = times.with(bind! { ":thread": thread, ":actor": actor.member });
     locks::forum_of_conflict(tx, None, Some(thread)).await?;
     tx.first(tx.on(&QUERIES), &parameters, |row| {
         let scope = EventScope::read(row)?;
         let slot = PostSlot::read(row)?;
-        let settings = SettingValues::read(row)?;
-        Ok((scope, slot, settings, PostTimes::read(row)?))
+        Ok((scope, slot, PostTimes::read(row)?))
     })
     .await?
     .ok_or(BoardError::PathNotFound)
@@ -272,9 +267,9 @@ pub async fn reply(
     html: BodyHtml,
 ) -> BoardResult<InForum<Post>> {
     let now = events.now;
-    let (mut scope, slot, settings, times) = load_for_reply(tx, thread, actor.member, now).await?;
+    let (mut scope, slot, times) = load_for_reply(tx, actor, thread, now).await?;
     let thread = &scope.thread;
-    let view = PostView::of(thread, actor, settings.of(&EDIT_WINDOW), now)?;
+    let view = PostView::of(thread, actor, now)?;
     let author = thread.author.as_ref().map(|author| &author.user_id);
     let is_own = author.is_some() && author == view.member.as_ref();
     if !is_visible(view.access, thread.state, is_own) {
@@ -283,12 +278,12 @@ pub async fn reply(
     if let Some(denial) = rules::reply_denial(view.access, thread.state, thread.locked) {
         return Err(BoardError::forbidden(denial(texts)));
     }
-    rules::check_body(&reply.body, settings.of(&BODY_MAX), texts)?;
+    rules::check_body(&reply.body, actor.settings.of(&BODY_MAX), texts)?;
     let answered = match &reply.in_reply_to {
         Some(answered) => Some(answered_post(tx, &view, &slot, answered, texts).await?),
         None => None,
     };
-    times.check(actor, &settings, now, texts)?;
+    times.check(actor, now, texts)?;
     let in_reply_to = answered.as_ref().map(|answered| answered.post_id.to_i64());
     let new = PostInsert {
         author: actor.member,
@@ -349,7 +344,6 @@ async fn answered_post(
 struct ChangedPost {
     item: PostRow,
     scope: EventScope,
-    settings: SettingValues,
     oldest_edit: Option<Timestamp>,
     view: PostView,
 }
@@ -366,26 +360,23 @@ impl ChangedPost {
     ) -> BoardResult<Self> {
         static QUERY: LazyLock<String> = LazyLock::new(|| {
             format!(
-                "SELECT {}, {}, {OLDEST}, {} AND post.thread_id = thread.id",
+                "SELECT {}, {OLDEST}, {} AND post.thread_id = thread.id",
                 PostRow::COLUMNS,
-                SettingValues::COLUMN,
                 EventScope::with_post(),
             )
         });
-        let times = TimesParams::new(actor.member, &EDITS_PER_HOUR, now);
+        let times = TimesParams::new(actor, &EDITS_PER_HOUR, now);
         let parameters = times.with(bind! {
             ":thread": thread, ":post": post, ":actor": actor.member, ":source": true, ":html": true,
         });
         let found = tx
             .first(&QUERY, &parameters, |row| {
                 let scope = EventScope::read_with_post(row)?;
-                let settings = SettingValues::read(row)?;
                 Ok(Self {
                     item: PostRow::read(row)?,
                     oldest_edit: row.value("oldest_edit")?,
-                    view: PostView::of(&scope.thread, actor, settings.of(&EDIT_WINDOW), now)?,
+                    view: PostView::of(&scope.thread, actor, now)?,
                     scope,
-                    settings,
                 })
             })
             .await?
@@ -411,7 +402,6 @@ pub async fn edit(
     let ChangedPost {
         mut item,
         mut scope,
-        settings,
         oldest_edit,
         view,
     } = ChangedPost::load(tx, actor, at, PostChange::Edit, events.now, texts).await?;
@@ -421,14 +411,14 @@ pub async fn edit(
         return Err(BoardError::validation("title", texts.title_of_reply));
     }
     if let Some(reason) = &edit.reason {
-        rules::check_reason(reason, settings.of(&TITLE_MAX), texts)?;
+        rules::check_reason(reason, actor.settings.of(&TITLE_MAX), texts)?;
     }
     let new_title = edit
         .title
         .as_ref()
         .filter(|title| title.trim() != scope.thread.title);
     let title = new_title
-        .map(|title| rules::check_title(title, settings.of(&TITLE_MAX), texts))
+        .map(|title| rules::check_title(title, actor.settings.of(&TITLE_MAX), texts))
         .transpose()?;
     let current_body = scope.post.as_ref().and_then(|post| post.post.body.as_ref());
     let body = edit
@@ -436,7 +426,7 @@ pub async fn edit(
         .as_ref()
         .filter(|body| current_body != Some(*body));
     if let Some(body) = body {
-        rules::check_body(body, settings.of(&BODY_MAX), texts)?;
+        rules::check_body(body, actor.settings.of(&BODY_MAX), texts)?;
     }
     if title.is_none() && body.is_none() {
         let post = scope.post.ok_or(BoardError::PathNotFound)?;
@@ -460,7 +450,7 @@ pub async fn edit(
             ":thread": item.thread, ":title": title, ":title_words": title_words,
         });
     }
-    edit_limit::check(actor, oldest_edit, &settings, events.now, texts)?;
+    edit_limit::check(actor, oldest_edit, events.now, texts)?;
     edit_limit::run_counted(tx, actor, events.now, changes, parameters).await?;
     item.count_state(tx, state, actor.access(item.forum).counts)
         .await?;

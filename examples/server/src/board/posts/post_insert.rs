@@ -8,7 +8,7 @@ use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::actor::Actor;
 use crate::board::db::{Bound, Row, Transaction, bind, stored};
-use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, Setting, SettingValues};
+use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, Setting};
 use crate::board::texts::Texts;
 use crate::board::{locks, rules, search, subscriptions};
 
@@ -313,18 +313,17 @@ pub struct TimesParams {
     member: Option<i64>,
     since: Timestamp,
     until: Timestamp,
-    key: &'static str,
-    default: i64,
+    /// One less than the limit.
+    offset: i64,
 }
 
 impl TimesParams {
-    pub fn new(member: Option<i64>, limit: &Setting, now: Timestamp) -> Self {
+    pub fn new(actor: &Actor, limit: &Setting, now: Timestamp) -> Self {
         Self {
-            member,
+            member: actor.member,
             since: now.saturating_sub(rules::HOUR),
             until: now.saturating_add(CLOCK_TOLERANCE),
-            key: limit.key,
-            default: limit.default,
+            offset: actor.settings.of(limit) - 1,
         }
     }
 
@@ -333,8 +332,7 @@ impl TimesParams {
             (":member", &self.member),
             (":since", &self.since),
             (":until", &self.until),
-            (":key", &self.key),
-            (":default", &self.default),
+            (":offset", &self.offset),
         ];
         all.extend_from_slice(others);
         all
@@ -348,8 +346,7 @@ pub const TIMES: &str = "
             AS last_written_at,
         (SELECT written_at FROM post
          WHERE author_id = :member AND written_at > :since AND written_at <= :until
-         ORDER BY written_at DESC LIMIT 1
-         OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)
+         ORDER BY written_at DESC LIMIT 1 OFFSET :offset)
             AS oldest_written_at";
 
 impl PostTimes {
@@ -362,16 +359,10 @@ impl PostTimes {
     }
 
     /// Checks the interval and the hourly limit.
-    pub fn check(
-        &self,
-        actor: &Actor,
-        settings: &SettingValues,
-        now: Timestamp,
-        texts: &Texts,
-    ) -> BoardResult<()> {
-        let seconds = settings.of(&POST_INTERVAL);
+    pub fn check(&self, actor: &Actor, now: Timestamp, texts: &Texts) -> BoardResult<()> {
+        let seconds = actor.settings.of(&POST_INTERVAL);
         rules::check_interval(self.last, now, seconds, actor.groups, texts)?;
-        let most = settings.of(&POSTS_PER_HOUR);
+        let most = actor.settings.of(&POSTS_PER_HOUR);
         rules::check_frequency(self.oldest, now, most, rules::HOUR, texts.too_many_posts)
     }
 }

@@ -17,6 +17,7 @@ use forum_api::model::{
 
 use crate::board::access::actor::Actor;
 use crate::board::db::Connection;
+use crate::board::settings::MAX_RANKED_MATCHES;
 use filter::MatchCondition;
 pub use index::{fold_words, index_in_bulk, update_statistics};
 use scan::ScanDirection;
@@ -41,7 +42,10 @@ pub async fn page(
         SearchSort::Oldest => Some(ScanDirection::Ascending),
     };
     let found = match (direction, search.filter.show) {
-        (None, _) => relevance::page(connection, &filter, search).await?,
+        (None, _) => {
+            let max_matches = actor.settings.of(&MAX_RANKED_MATCHES);
+            relevance::page(connection, &filter, search, max_matches).await?
+        }
         (Some(direction), SearchShow::Posts) => {
             scan::page(connection, &filter, search, direction).await?
         }

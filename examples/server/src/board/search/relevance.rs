@@ -12,7 +12,6 @@ use forum_api::model::{List, Page, PageKey, SearchFilter, SearchShow};
 use super::filter::MatchCondition;
 use super::scan::{Match, ScanDirection};
 use crate::board::db::Connection;
-use crate::board::settings::MAX_RANKED_MATCHES;
 
 /// Score and post of the last hit of a page.
 type ScoreAndPost = (i64, i64);
@@ -21,8 +20,8 @@ pub async fn page(
     connection: &Connection<'_>,
     filter: &MatchCondition,
     search: &List<SearchFilter>,
+    max_matches: i64,
 ) -> BoardResult<Page<Match>> {
-    let max_matches = MAX_RANKED_MATCHES.get(connection).await?;
     let (after, posts, rows): (Option<ScoreAndPost>, _, _) = match search.after_ints()? {
         None => (None, filter.posts.clone(), max_matches),
         // Reads more matches, because posts may have been restored since the first page.

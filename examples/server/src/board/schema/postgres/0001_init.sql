@@ -67,8 +67,8 @@ CREATE TABLE forum_moderator (
     PRIMARY KEY (forum_id, member_id)
 );
 
--- One row with a random number, which each change of the groups or the moderators of a forum replaces. Processes keep the
--- groups and moderators of all forums as long as the number stays the same.
+-- One row with a random number, which each change of a setting, or of the groups or the moderators of a forum, replaces.
+-- Processes keep the settings, and the groups and moderators of all forums, as long as the number stays the same.
 CREATE TABLE access_version (
     version BIGINT NOT NULL
 );
@@ -84,6 +84,9 @@ BEGIN
     RETURN NULL;
 END
 $$;
+
+CREATE TRIGGER access_with_setting AFTER INSERT OR UPDATE OR DELETE ON setting
+FOR EACH ROW EXECUTE FUNCTION change_access_version();
 
 CREATE TRIGGER access_to_forum
 AFTER INSERT OR UPDATE OF parent_id, read_groups, start_groups, reply_groups OR DELETE ON forum

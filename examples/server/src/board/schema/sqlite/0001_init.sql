@@ -50,13 +50,25 @@ CREATE TABLE forum_moderator (
     PRIMARY KEY (forum_id, member_id)
 ) STRICT, WITHOUT ROWID;
 
--- One row with a random number, which each change of the groups or the moderators of a forum replaces. Processes keep the
--- groups and moderators of all forums as long as the number stays the same.
+-- One row with a random number, which each change of a setting, or of the groups or the moderators of a forum, replaces.
+-- Processes keep the settings, and the groups and moderators of all forums, as long as the number stays the same.
 CREATE TABLE access_version (
     version INTEGER NOT NULL
 ) STRICT;
 
 INSERT INTO access_version VALUES (random());
+
+CREATE TRIGGER access_with_new_setting AFTER INSERT ON setting BEGIN
+    UPDATE access_version SET version = random();
+END;
+
+CREATE TRIGGER access_with_changed_setting AFTER UPDATE ON setting BEGIN
+    UPDATE access_version SET version = random();
+END;
+
+CREATE TRIGGER access_with_gone_setting AFTER DELETE ON setting BEGIN
+    UPDATE access_version SET version = random();
+END;
 
 CREATE TRIGGER access_to_new_forum AFTER INSERT ON forum BEGIN
     UPDATE access_version SET version = random();
