@@ -13,6 +13,7 @@ use super::access::visibility::{Visibility, sees_thread, sees_thread_of};
 use super::db::{Connection, Row, Transaction, bind};
 use super::events::Command;
 use super::markdown::BodyHtml;
+use super::polls::poll_rules;
 use super::posts::post_events::{EventScope, STARTED};
 use super::posts::post_insert::{self, PostInsert, PostTimes, TIMES, TimesParams};
 use super::posts::public_post::PublicPost;
@@ -128,7 +129,7 @@ pub async fn start(
     let title = rules::check_title(&new.title, settings.of(&TITLE_MAX), texts)?;
     rules::check_body(&new.body, settings.of(&BODY_MAX), texts)?;
     let poll = match &new.poll {
-        Some(poll) => Some(polls::draft(settings, poll, events.now, texts)?),
+        Some(poll) => Some(poll_rules::new(poll, settings, events.now, texts)?),
         None => None,
     };
     times.check(actor, events.now, texts)?;

@@ -5,9 +5,7 @@ pub mod poll_rules;
 use std::sync::LazyLock;
 
 use forum_api::host::{BackendResult, BoardError, BoardResult, InForum};
-use forum_api::model::{
-    ContentState, ForumId, NewPoll, NewVote, Poll, PollOption, PollUpdate, Timestamp,
-};
+use forum_api::model::{ContentState, ForumId, NewVote, Poll, PollOption, PollUpdate, Timestamp};
 use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use crate::board::access::actor::Actor;
@@ -18,9 +16,8 @@ use crate::board::posts::edit_limit::{self, OLDEST};
 use crate::board::posts::post_events::EventScope;
 use crate::board::posts::post_insert::TimesParams;
 use crate::board::rules::check_version;
-use crate::board::settings::{EDITS_PER_HOUR, OPTIONS_MAX, SettingValues, TITLE_MAX};
-use crate::board::texts::Texts;
-use poll_rules::{Limits, PollDraft, PollEditor};
+use crate::board::settings::EDITS_PER_HOUR;
+use poll_rules::{PollDraft, PollEditor};
 
 /// Reads the poll of a thread.
 pub async fn of_thread(
@@ -31,16 +28,6 @@ pub async fn of_thread(
 ) -> BoardResult<InForum<Poll>> {
     let found = find(connection, actor, &OF_THREAD, thread, now).await;
     found.map(PollRow::into_in_forum)
-}
-
-/// Checks the poll of a new thread.
-pub fn draft<'a>(
-    settings: &SettingValues,
-    poll: &'a NewPoll,
-    now: Timestamp,
-    texts: &Texts,
-) -> BoardResult<PollDraft<'a>> {
-    poll_rules::new(poll, limits(settings), now, texts)
 }
 
 pub async fn vote(
@@ -66,7 +53,7 @@ pub async fn edit(
     poll_rules::check_may_edit(editor, found.locked, texts)?;
     check_version(edit.expected_version, found.poll.version, texts)?;
     let (oldest_edit, largest_vote) = load_limits(tx, actor, poll, events.now).await?;
-    let draft = poll_rules::apply_update(&found.poll, &edit, limits(&actor.settings), texts)?;
+    let draft = poll_rules::apply_update(&found.poll, &edit, &actor.settings, texts)?;
     poll_rules::check_newcomers_edit(&found.poll, &draft, found.state, actor.groups, texts)?;
     if !editor.moderator {
         poll_rules::check_writers_edit(&found.poll, &draft, largest_vote, texts)?;
@@ -78,13 +65,6 @@ pub async fn edit(
     update(tx, actor, (poll, &found.poll), &draft, events.now).await?;
     let found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     found.record_change(tx, events, Event::poll_updated).await
-}
-
-fn limits(settings: &SettingValues) -> Limits {
-    Limits {
-        text: settings.of(&TITLE_MAX),
-        options: settings.of(&OPTIONS_MAX),
-    }
 }
 
 /// Returns the time of the oldest of the last edits, and the largest number of options of one vote; 0 without votes.

@@ -12,6 +12,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::board::access::groups::Groups;
 use crate::board::rules::{check_single_line, edited_state};
+use crate::board::settings::{OPTIONS_MAX, SettingValues, TITLE_MAX};
 use crate::board::texts::{Texts, fill};
 
 /// A valid poll.
@@ -33,23 +34,15 @@ pub struct PollChoice<'a> {
     pub text: &'a str,
 }
 
-/// Maximum sizes of a poll.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    pub text: i64,
-    /// Maximum number of options.
-    pub options: i64,
-}
-
 pub fn new<'a>(
     poll: &'a NewPoll,
-    limits: Limits,
+    settings: &SettingValues,
     now: Timestamp,
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
     let options = poll.options.iter();
     let new_choices = options.map(|text| Ok(PollChoice { id: None, text }));
-    let choices = choices(new_choices, limits, texts)?;
+    let choices = choices(new_choices, settings, texts)?;
     if poll.closes_at.is_some_and(|end| end <= now) {
         return Err(BoardError::validation(
             "closesAt",
@@ -57,7 +50,7 @@ pub fn new<'a>(
         ));
     }
     Ok(PollDraft {
-        question: question(&poll.question, limits, texts)?,
+        question: question(&poll.question, settings, texts)?,
         max_choices: max_choices(poll.max_choices, choices.len(), texts)?,
         options: Some(choices),
         can_change_vote: poll.can_change_vote,
@@ -68,7 +61,7 @@ pub fn new<'a>(
 pub fn apply_update<'a>(
     poll: &'a Poll,
     edit: &'a PollUpdate,
-    limits: Limits,
+    settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
     // A limit that was lowered does not refuse present values.
@@ -76,7 +69,7 @@ pub fn apply_update<'a>(
         .question
         .as_deref()
         .filter(|text| text.trim() != poll.question)
-        .map(|text| question(text, limits, texts))
+        .map(|text| question(text, settings, texts))
         .transpose()?;
     let options = edit
         .options
@@ -84,7 +77,7 @@ pub fn apply_update<'a>(
         .filter(|options| !are_present(options, poll))
         .map(|options| {
             let choices = options.iter().map(|option| choice(poll, option, texts));
-            self::choices(choices, limits, texts)
+            self::choices(choices, settings, texts)
         })
         .transpose()?;
     let count = options.as_ref().map_or(poll.options.len(), Vec::len);
@@ -106,10 +99,9 @@ fn are_present(options: &[PollOptionUpdate], poll: &Poll) -> bool {
     options.eq(present.map(|option| (Some(&option.option_id), option.text.as_str())))
 }
 
-fn question<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResult<&'a str> {
-    let missing = texts.question_missing;
-    let too_long = texts.question_too_long;
-    check_single_line("question", text, limits.text, (missing, too_long), texts)
+fn question<'a>(text: &'a str, settings: &SettingValues, texts: &Texts) -> BoardResult<&'a str> {
+    let messages = (texts.question_missing, texts.question_too_long);
+    check_single_line("question", text, settings.of(&TITLE_MAX), messages, texts)
 }
 
 fn choice<'a>(
@@ -129,22 +121,23 @@ fn choice<'a>(
 /// Trims and checks the options: at least 2, at most the maximum, all different.
 fn choices<'a>(
     choices: impl Iterator<Item = BoardResult<PollChoice<'a>>>,
-    limits: Limits,
+    settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<Vec<PollChoice<'a>>> {
-    let missing = texts.option_missing;
-    let too_long = texts.option_too_long;
+    let messages = (texts.option_missing, texts.option_too_long);
+    let length = settings.of(&TITLE_MAX);
     let trimmed = choices.map(|choice| {
         let PollChoice { id, text } = choice?;
-        let text = check_single_line("options", text, limits.text, (missing, too_long), texts)?;
+        let text = check_single_line("options", text, length, messages, texts)?;
         Ok(PollChoice { id, text })
     });
     let choices = trimmed.collect::<BoardResult<Vec<_>>>()?;
     if choices.len() < 2 {
         return Err(BoardError::validation("options", texts.too_few_options));
     }
-    if choices.len() as i64 > limits.options {
-        let many = fill(texts.too_many_options, limits.options);
+    let most = settings.of(&OPTIONS_MAX);
+    if choices.len() as i64 > most {
+        let many = fill(texts.too_many_options, most);
         return Err(BoardError::validation("options", many));
     }
     let read = |choice: &PollChoice<'_>| choice.text.nfc().collect::<String>();
