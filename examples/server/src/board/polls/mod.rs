@@ -5,7 +5,9 @@ pub mod poll_rules;
 use std::sync::LazyLock;
 
 use forum_api::host::{BackendResult, BoardError, BoardResult, InForum};
-use forum_api::model::{ContentState, ForumId, NewVote, Poll, PollOption, PollUpdate, Timestamp};
+use forum_api::model::{
+    ContentState, ForumId, NewVote, Poll, PollOption, PollUpdate, Timestamp, UserId,
+};
 use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use crate::board::access::actor::Actor;
@@ -17,7 +19,7 @@ use crate::board::posts::post_events::EventScope;
 use crate::board::posts::post_insert::TimesParams;
 use crate::board::rules::check_version;
 use crate::board::settings::EDITS_PER_HOUR;
-use poll_rules::{PollDraft, PollEditor};
+use poll_rules::PollDraft;
 
 /// Reads the poll of a thread.
 pub async fn of_thread(
@@ -49,13 +51,15 @@ pub async fn edit(
 ) -> BoardResult<InForum<Poll>> {
     let found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     poll_rules::check_not_deleted(found.state, texts)?;
-    let editor = found.editor(actor);
-    poll_rules::check_may_edit(editor, found.locked, texts)?;
+    let access = actor.access(found.forum);
+    let author = found.poll.author.as_ref().map(|author| &author.user_id);
+    let is_writer = author.is_some() && author == actor.member.map(UserId::from).as_ref();
+    poll_rules::check_may_edit(access, is_writer, found.locked, texts)?;
     check_version(edit.expected_version, found.poll.version, texts)?;
     let (oldest_edit, largest_vote) = load_limits(tx, actor, poll, events.now).await?;
     let draft = poll_rules::apply_update(&found.poll, &edit, &actor.settings, texts)?;
     poll_rules::check_newcomers_edit(&found.poll, &draft, found.state, actor.groups, texts)?;
-    if !editor.moderator {
+    if !access.moderate {
         poll_rules::check_writers_edit(&found.poll, &draft, largest_vote, texts)?;
     }
     if poll_rules::is_unchanged(&found.poll, &draft) {
@@ -117,20 +121,6 @@ impl PollRow {
             events.record(|meta| event(meta, &self.poll, scope.context()))?;
         }
         Ok(self.into_in_forum())
-    }
-
-    pub fn editor(&self, actor: &Actor) -> PollEditor {
-        let author = self
-            .poll
-            .author
-            .as_ref()
-            .and_then(|author| author.user_id.to_i64().ok());
-        let access = actor.access(self.forum);
-        PollEditor {
-            writer: author.is_some_and(|author| actor.member == Some(author)),
-            moderator: access.moderate,
-            replies: access.reply,
-        }
     }
 }
 

@@ -11,6 +11,7 @@ use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::board::access::groups::Groups;
+use crate::board::access::permissions::ForumPermissions;
 use crate::board::rules::{check_single_line, edited_state};
 use crate::board::settings::{OPTIONS_MAX, SettingValues, TITLE_MAX};
 use crate::board::texts::{Texts, fill};
@@ -155,14 +156,6 @@ fn max_choices(most: i64, options: usize, texts: &Texts) -> BoardResult<i64> {
         .ok_or_else(|| BoardError::validation("maxChoices", fill(texts.max_choices, options)))
 }
 
-/// The relation of a member to a poll.
-#[derive(Clone, Copy, Debug)]
-pub struct PollEditor {
-    pub writer: bool,
-    pub moderator: bool,
-    pub replies: bool,
-}
-
 /// Refuses votes and edits in a deleted thread, also those of moderators.
 pub fn check_not_deleted(state: ContentState, texts: &Texts) -> BoardResult<()> {
     match state {
@@ -172,13 +165,16 @@ pub fn check_not_deleted(state: ContentState, texts: &Texts) -> BoardResult<()> 
 }
 
 /// Checks whether this member may edit a poll.
-pub fn check_may_edit(editor: PollEditor, locked: bool, texts: &Texts) -> BoardResult<()> {
-    let denial = match editor {
-        PollEditor { replies: false, .. } => Some(texts.may_not_edit),
-        PollEditor {
-            moderator: true, ..
-        } => None,
-        PollEditor { writer: false, .. } => Some(texts.poll_may_not_edit),
+pub fn check_may_edit(
+    access: ForumPermissions,
+    is_writer: bool,
+    locked: bool,
+    texts: &Texts,
+) -> BoardResult<()> {
+    let denial = match access {
+        ForumPermissions { reply: false, .. } => Some(texts.may_not_edit),
+        ForumPermissions { moderate: true, .. } => None,
+        _ if !is_writer => Some(texts.poll_may_not_edit),
         _ => locked.then_some(texts.locked),
     };
     denial.map_or(Ok(()), |text| Err(BoardError::forbidden(text)))
