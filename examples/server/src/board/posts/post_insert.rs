@@ -39,7 +39,7 @@ const POST: &str = "
     )";
 
 /// Counts posts on their author's profile.
-const PROFILE: &str = "UPDATE member SET post_count = post_count + :by WHERE id = :author";
+pub const PROFILE: &str = "UPDATE member SET post_count = post_count + :by WHERE id = :author";
 
 /// Counts new threads and posts with the same time in their forum.
 const FORUM: &str = "
@@ -195,103 +195,6 @@ pub async fn reply(
     };
     reply.insert(tx, forum, slot, 0, &[update]).await
 }
-
-/// The change of the counters when a post becomes visible or stops being visible.
-#[derive(Clone, Copy, Debug)]
-pub struct CounterDelta {
-    pub forum: i64,
-    pub thread: i64,
-    pub author: Option<i64>,
-    /// 1 if the post becomes visible, -1 if it stops being visible.
-    pub by: i64,
-    pub on_profiles: bool,
-    /// Number of visible replies of the thread.
-    pub replies: i64,
-}
-
-/// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile.
-pub async fn count_reply(
-    tx: &Transaction<'_>,
-    reply: CounterDelta,
-    is_thread_visible: bool,
-) -> BoardResult<()> {
-    const COUNT: &str = "
-        UPDATE thread SET
-            reply_count = reply_count + :by,
-            (last_post_id, last_author_id, last_activity_at) = (
-                SELECT id, author_id, created_at FROM post
-                WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
-                ORDER BY created_at DESC, id DESC LIMIT 1
-            )
-        WHERE id = :thread";
-    if is_thread_visible {
-        return count_in_forum(tx, reply, 0, reply.by, Some(COUNT)).await;
-    }
-    let parameters = bind! { ":thread": reply.thread, ":by": reply.by };
-    tx.execute(COUNT, parameters).await.map(drop)
-}
-
-/// Counts a thread with its `first` post and all visible replies.
-pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> BoardResult<()> {
-    let counts_replies = first.on_profiles && first.replies > 0;
-    if counts_replies {
-        locks::authors(tx, first.thread).await?;
-    }
-    let profiles = counts_replies.then_some(PROFILES_OF_REPLIES);
-    count_in_forum(
-        tx,
-        first,
-        first.by,
-        first.by * (1 + first.replies),
-        profiles,
-    )
-    .await
-}
-
-/// Changes the counters of the forum, and runs `other` with them. Then counts the post on its author's profile, and
-/// recomputes the forum's last activity from its threads: the first statement has locked the forum, so that the second one
-/// sees the threads of all commands that changed the forum before.
-async fn count_in_forum(
-    tx: &Transaction<'_>,
-    post: CounterDelta,
-    threads: i64,
-    posts: i64,
-    other: Option<&'static str>,
-) -> BoardResult<()> {
-    const COUNT: &str = "
-        UPDATE forum SET thread_count = thread_count + :threads, post_count = post_count + :posts
-        WHERE id = :forum";
-    const ACTIVITY: &str = "
-        UPDATE forum SET last_activity_at = (
-            SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
-            ORDER BY last_activity_at DESC LIMIT 1
-        )
-        WHERE id = :forum";
-    let of_forum = bind! { ":forum": post.forum, ":threads": threads, ":posts": posts };
-    let of_thread = bind! { ":thread": post.thread, ":by": post.by };
-    let of_other = other.map_or(&[][..], |_| &of_thread[..]);
-    let parameters = [&of_forum[..], of_other].concat();
-    let statements = [other.as_slice(), &[COUNT]].concat();
-    tx.execute_all(&statements, &parameters).await?;
-    let parameters = bind! {
-        ":forum": post.forum, ":author": post.author,
-        ":by": if post.on_profiles { post.by } else { 0 },
-    };
-    tx.execute_all(&[PROFILE, ACTIVITY], parameters)
-        .await
-        .map(drop)
-}
-
-/// Counts all replies of a thread. Reads only an index, because there may be very many replies.
-const PROFILES_OF_REPLIES: &str = "
-    UPDATE member SET post_count = post_count + :by * written.posts
-    FROM (
-        SELECT author_id, count(*) AS posts FROM post
-        WHERE thread_id = :thread AND state = 'visible'
-            AND id <> (SELECT first_post_id FROM thread WHERE id = :thread)
-        GROUP BY author_id
-    ) AS written
-    WHERE member.id = written.author_id";
 
 /// Maximum time from a command to the date of a post that counts in its limits. A command reads the clock before it
 /// waits for the locks of concurrent commands, and the clocks of nodes differ. Longer than the time limit of a statement.

@@ -6,11 +6,12 @@ use forum_api::host::{self, BackendResult, BoardResult};
 use forum_api::model::ContentState;
 
 use super::post_events::{EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
-use super::post_insert::{self, CounterDelta};
+use super::post_insert::PROFILE;
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
 use crate::board::db::{Connection, Row, Transaction, bind, stored};
 use crate::board::events::EventRecorder;
+use crate::board::locks;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PostRow {
@@ -176,22 +177,101 @@ impl PostRow {
         if by == 0 {
             return Ok(());
         }
-        let counted = CounterDelta {
-            forum: self.forum,
-            thread: self.thread,
-            author: self.author,
-            by,
-            on_profiles,
-            replies: self.replies,
-        };
         if self.first {
-            post_insert::count_thread(tx, counted).await
+            self.count_thread(tx, by, on_profiles).await
         } else {
-            let is_thread_visible = self.thread_state == ContentState::Visible;
-            post_insert::count_reply(tx, counted, is_thread_visible).await
+            self.count_reply(tx, by, on_profiles).await
         }
     }
+
+    /// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile. `by` is 1 if the post
+    /// becomes visible, and -1 if it stops being visible.
+    async fn count_reply(
+        &self,
+        tx: &Transaction<'_>,
+        by: i64,
+        on_profiles: bool,
+    ) -> BoardResult<()> {
+        const COUNT: &str = "
+            UPDATE thread SET
+                reply_count = reply_count + :by,
+                (last_post_id, last_author_id, last_activity_at) = (
+                    SELECT id, author_id, created_at FROM post
+                    WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
+                    ORDER BY created_at DESC, id DESC LIMIT 1
+                )
+            WHERE id = :thread";
+        if self.thread_state == ContentState::Visible {
+            return self
+                .count_in_forum(tx, by, [0, by], on_profiles, Some(COUNT))
+                .await;
+        }
+        let parameters = bind! { ":thread": self.thread, ":by": by };
+        tx.execute(COUNT, parameters).await.map(drop)
+    }
+
+    /// Counts a thread with its first post and all visible replies.
+    async fn count_thread(
+        &self,
+        tx: &Transaction<'_>,
+        by: i64,
+        on_profiles: bool,
+    ) -> BoardResult<()> {
+        let counts_replies = on_profiles && self.replies > 0;
+        if counts_replies {
+            locks::authors(tx, self.thread).await?;
+        }
+        let profiles = counts_replies.then_some(PROFILES_OF_REPLIES);
+        let counted = [by, by * (1 + self.replies)];
+        self.count_in_forum(tx, by, counted, on_profiles, profiles)
+            .await
+    }
+
+    /// Changes the numbers of threads and posts of the forum, and runs `other` with them. Then counts the post on its
+    /// author's profile, and recomputes the forum's last activity from its threads: the first statement has locked the
+    /// forum, so that the second one sees the threads of all commands that changed the forum before.
+    async fn count_in_forum(
+        &self,
+        tx: &Transaction<'_>,
+        by: i64,
+        [threads, posts]: [i64; 2],
+        on_profiles: bool,
+        other: Option<&'static str>,
+    ) -> BoardResult<()> {
+        const COUNT: &str = "
+            UPDATE forum SET thread_count = thread_count + :threads, post_count = post_count + :posts
+            WHERE id = :forum";
+        const ACTIVITY: &str = "
+            UPDATE forum SET last_activity_at = (
+                SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
+                ORDER BY last_activity_at DESC LIMIT 1
+            )
+            WHERE id = :forum";
+        let of_forum = bind! { ":forum": self.forum, ":threads": threads, ":posts": posts };
+        let of_thread = bind! { ":thread": self.thread, ":by": by };
+        let of_other = other.map_or(&[][..], |_| &of_thread[..]);
+        let parameters = [&of_forum[..], of_other].concat();
+        let statements = [other.as_slice(), &[COUNT]].concat();
+        tx.execute_all(&statements, &parameters).await?;
+        let parameters = bind! {
+            ":forum": self.forum, ":author": self.author, ":by": if on_profiles { by } else { 0 },
+        };
+        tx.execute_all(&[PROFILE, ACTIVITY], parameters)
+            .await
+            .map(drop)
+    }
 }
+
+/// Counts all replies of a thread. Reads only an index, because there may be very many replies.
+const PROFILES_OF_REPLIES: &str = "
+    UPDATE member SET post_count = post_count + :by * written.posts
+    FROM (
+        SELECT author_id, count(*) AS posts FROM post
+        WHERE thread_id = :thread AND state = 'visible'
+            AND id <> (SELECT first_post_id FROM thread WHERE id = :thread)
+        GROUP BY author_id
+    ) AS written
+    WHERE member.id = written.author_id";
 
 /// Marks a post as published, and also the visible posts of `:thread`. Returns the ids of the changed posts.
 const PUBLISH: &str = "
