@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::{Timestamp, UserId};
+use forum_api::model::{Timestamp, UserId, UserRef};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::{Scope, Scopes, Surface};
 use forum_api::store::{
@@ -18,12 +18,13 @@ use serde::Serialize;
 
 use super::{member_named, username};
 use crate::audit;
+use crate::board::access::groups::Group;
 use crate::board::accounts::passwords;
 use crate::board::{ReferenceBoard, accounts};
 use crate::options::{SurfaceArg, days};
 use crate::output::{Limit, ListItem, Output, counted, quoted, time};
 use crate::prompt;
-use crate::sign_in::accounts::names as member_names;
+use crate::sign_in::accounts::{account, names as member_names};
 
 /// Maximum number of tokens that one call of the store returns.
 const PAGE: u32 = 100;
@@ -236,11 +237,14 @@ async fn check_password(
     admin: String,
     password: String,
 ) -> BoardResult<()> {
-    let hash = board
-        .read(move |connection| {
-            Box::pin(async move { accounts::administrators_password(connection, &admin).await })
-        })
-        .await?;
+    let found = account(board, UserRef::Name(admin.clone())).await?;
+    let administrator = found.filter(|account| account.groups.contains(Group::Administrators));
+    let refused = || {
+        BoardError::forbidden(format!(
+            "{admin:?} is not an administrator, is banned, or has no password; name another administrator with --admin"
+        ))
+    };
+    let hash = administrator.ok_or_else(refused)?.password_hash;
     let is_valid = passwords::verify(password, hash).await?;
     if !is_valid {
         return Err(BoardError::forbidden("incorrect password"));

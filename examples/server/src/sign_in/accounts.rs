@@ -10,18 +10,10 @@ use crate::board::{ReferenceBoard, accounts};
 
 pub use crate::board::accounts::Login as Account;
 
-/// Returns the account of this name, if it can sign in.
-pub async fn by_name(board: &ReferenceBoard, name: &str) -> BoardResult<Option<Account>> {
-    match id(board, name).await? {
-        Some(member) => by_id(board, member).await,
-        None => Ok(None),
-    }
-}
-
 /// Returns the account of this member, if it can sign in.
-pub async fn by_id(board: &ReferenceBoard, member: i64) -> BoardResult<Option<Account>> {
+pub async fn account(board: &ReferenceBoard, user: UserRef) -> BoardResult<Option<Account>> {
     board
-        .read(move |connection| Box::pin(accounts::login(connection, member)))
+        .read(move |connection| Box::pin(accounts::login(connection, user)))
         .await
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use forum_api::async_trait;
 use forum_api::host::{AdminAuth, BackendResult, Session};
-use forum_api::model::UserId;
+use forum_api::model::{UserId, UserRef};
 use http::request::Parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -29,10 +29,8 @@ impl AdminAuth for SignIn {
     }
 
     async fn verify_password(&self, session: &Session, password: &str) -> BackendResult<bool> {
-        let Ok(member) = session.user_id().to_i64() else {
-            return Ok(false);
-        };
-        let account = accounts::by_id(self.board(), member).await?;
+        let member = UserRef::Id(session.user_id().clone());
+        let account = accounts::account(self.board(), member).await?;
         let _permit = self.panel_check().await;
         Ok(accounts::with_password(account, password).await?.is_some())
     }

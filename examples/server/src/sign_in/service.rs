@@ -13,6 +13,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use forum_api::host::{AdminAuth as _, BackendResult, BoardError};
+use forum_api::model::UserRef;
 use forum_api::panel::{PanelSettings, is_same_origin_form};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
@@ -253,7 +254,7 @@ impl SignIn {
         let state = &self.0;
         let _permit = state.checks.acquire().await;
         within_limits(state.throttle.charge(attempt, SystemClock.now()).await)?;
-        let account = match accounts::by_name(&state.board, name).await {
+        let account = match accounts::account(&state.board, UserRef::Name(name.into())).await {
             Ok(account) => accounts::with_password(account, password).await,
             Err(failed) => Err(failed),
         };

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::COOKIE;
 use sha2::{Digest, Sha256};
 
-use super::accounts::{self, Account};
+use super::accounts::Account;
 use crate::board::ReferenceBoard;
 use crate::board::accounts::sessions::{self, Hash};
 
@@ -121,12 +121,12 @@ pub async fn has_signed_in(
     name: &str,
     prefix: Option<u128>,
 ) -> BoardResult<bool> {
-    let (Some(prefix), Some(member)) = (prefix, accounts::id(board, name).await?) else {
+    let Some(prefix) = prefix.map(prefix_hash) else {
         return Ok(false);
     };
-    let prefix = prefix_hash(prefix);
+    let name = name.to_owned();
     board
-        .read_short(move |connection| Box::pin(sessions::knows_prefix(connection, member, prefix)))
+        .read_short(move |connection| Box::pin(sessions::knows_prefix(connection, name, prefix)))
         .await
 }
 

@@ -1,5 +1,6 @@
 //! Expiry and removal of sessions.
 
+use forum_api::model::UserRef;
 use forum_api::runtime::Clock;
 
 use crate::board::accounts;
@@ -20,7 +21,9 @@ async fn begin(demo: &Demo, session: Hash) {
     demo.change(move |tx| {
         Box::pin(async move {
             let admin = accounts::find_id(tx, "admin").await?;
-            let account = accounts::login(tx, admin).await?.unwrap();
+            let account = accounts::login(tx, UserRef::Id(admin.into()))
+                .await?
+                .unwrap();
             sessions::begin(tx, &session, &account, now).await
         })
     })

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use forum_api::host::{BackendResult, BoardError, BoardResult};
 use forum_api::model::{Member, OwnAccount, Timestamp, UserId, UserRef};
 
-use crate::board::access::groups::{Group, Groups};
+use crate::board::access::groups::Groups;
 use crate::board::db::{Connection, Row, Transaction, bind, json};
 
 /// Adds a member and returns the id. Names are unique without regard to case.
@@ -143,28 +143,6 @@ pub async fn check_not_last_administrator(
     Ok(())
 }
 
-/// Returns the hash of an administrator's password. The error is the same for an unknown member, a member without a
-/// password, and a member who is not an administrator.
-pub async fn administrators_password(
-    connection: &Connection<'_>,
-    name: &str,
-) -> BoardResult<String> {
-    let query = "
-        SELECT password_hash, groups FROM member
-        WHERE lower(username) = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
-    let found = connection
-        .first(query, bind![name.to_ascii_lowercase()], |row| {
-            Ok((row.value("password_hash")?, row.parsed("groups")?))
-        })
-        .await;
-    match found? {
-        Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),
-        _ => Err(BoardError::forbidden(format!(
-            "{name:?} is not an administrator, is banned, or has no password; name another administrator with --admin"
-        ))),
-    }
-}
-
 #[derive(Clone)]
 #[expect(missing_debug_implementations, reason = "it holds a password's hash")]
 pub struct Login {
@@ -174,12 +152,20 @@ pub struct Login {
     pub groups: Groups,
 }
 
+macro_rules! login {
+    ($condition:literal) => {
+        concat!(
+            "SELECT id, username, password_hash, groups FROM member
+            WHERE banned = FALSE AND password_hash IS NOT NULL AND ",
+            $condition
+        )
+    };
+}
+
 /// Returns the account of a member who is not banned and has a password.
-pub async fn login(connection: &Connection<'_>, member: i64) -> BoardResult<Option<Login>> {
-    let query = "
-        SELECT id, username, password_hash, groups FROM member
-        WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
-    connection.first(query, bind![member], Login::read).await
+pub async fn login(connection: &Connection<'_>, user: UserRef) -> BoardResult<Option<Login>> {
+    let queries = [login!("id = ?1"), login!("lower(username) = ?1")];
+    first(connection, &user, queries, Login::read).await
 }
 
 impl Login {

@@ -101,14 +101,17 @@ pub async fn remember_prefix(
         .map(drop)
 }
 
-/// Returns whether a member has signed in from an address prefix.
+/// Returns whether the member of this name has signed in from an address prefix.
 pub async fn knows_prefix(
     connection: &Connection<'_>,
-    member: i64,
+    name: String,
     prefix: Hash,
 ) -> BoardResult<bool> {
-    let find = "SELECT 1 FROM sign_in_prefix WHERE member_id = ?1 AND hash = ?2";
-    connection.any(find, bind![member, prefix.as_slice()]).await
+    let find = "
+        SELECT 1 FROM sign_in_prefix JOIN member ON member.id = member_id
+        WHERE lower(username) = ?1 AND hash = ?2";
+    let name = name.to_ascii_lowercase();
+    connection.any(find, bind![name, prefix.as_slice()]).await
 }
 
 /// Removes idle sessions only. A session that exceeds its maximum duration can no longer be used, so it becomes idle.
