@@ -1,10 +1,9 @@
 //! Signing in and out over HTTP.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::Router;
@@ -21,7 +20,7 @@ use forum_api::{ApiSettings, IpNet, client_ip};
 use http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::sleep;
 use tracing::Instrument;
 
@@ -67,51 +66,32 @@ struct SignInState {
     cookie: Cookie,
     throttle: Throttle,
     turns: Arc<Turns>,
-    queue: Mutex<Queue>,
+    queue: Queue,
     checks: Semaphore,
     panel_checks: Semaphore,
 }
 
-/// Number of sign-ins that are checked or wait for a check, by network. Sign-ins without an address count as one
-/// network.
-type Queue = HashMap<Option<IpAddr>, usize>;
+/// Places of the sign-ins that are checked or wait for a check.
+struct Queue {
+    free: Arc<Semaphore>,
+    /// A token for each network, whose places hold strong references to it. Sign-ins without an address count as one
+    /// network.
+    networks: Mutex<HashMap<Option<IpAddr>, Weak<()>>>,
+}
 
 /// A place in the queue. Dropping it frees the place.
-struct QueuedSignIn {
-    state: Arc<SignInState>,
-    network: Option<IpAddr>,
-}
+type Place = (OwnedSemaphorePermit, Arc<()>);
 
-impl QueuedSignIn {
+impl Queue {
     /// Takes a place; `None` if the queue, or the share of the network, is full.
-    fn take(state: &Arc<SignInState>, network: Option<IpAddr>) -> Option<Self> {
-        let mut queue = state.queue();
-        let queued: usize = queue.values().sum();
-        let of_network = queue.get(&network).copied().unwrap_or_default();
-        if queued >= MAX_QUEUED || of_network >= MAX_QUEUED_PER_NETWORK {
-            return None;
-        }
-        queue.insert(network, of_network + 1);
-        let state = Arc::clone(state);
-        Some(Self { state, network })
-    }
-}
-
-impl Drop for QueuedSignIn {
-    fn drop(&mut self) {
-        let mut queue = self.state.queue();
-        if let Entry::Occupied(mut queued) = queue.entry(self.network) {
-            *queued.get_mut() -= 1;
-            if *queued.get() == 0 {
-                queued.remove();
-            }
-        }
-    }
-}
-
-impl SignInState {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    fn take(&self, network: Option<IpAddr>) -> Option<Place> {
+        let permit = Arc::clone(&self.free).try_acquire_owned().ok()?;
+        let mut networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
+        networks.retain(|_, token| token.strong_count() > 0);
+        let token = networks.get(&network).and_then(Weak::upgrade);
+        let token = token.unwrap_or_default();
+        networks.insert(network, Arc::downgrade(&token));
+        (Arc::strong_count(&token) <= MAX_QUEUED_PER_NETWORK).then_some((permit, token))
     }
 }
 
@@ -152,7 +132,10 @@ impl SignIn {
             settings,
             throttle: Throttle::new(rate_limits),
             turns: Arc::default(),
-            queue: Mutex::default(),
+            queue: Queue {
+                free: Arc::new(Semaphore::new(MAX_QUEUED)),
+                networks: Mutex::default(),
+            },
             checks: Semaphore::new(MAX_CHECKS),
             panel_checks: Semaphore::new(MAX_PANEL_CHECKS),
         }))
@@ -228,7 +211,7 @@ impl SignIn {
         } else {
             None
         };
-        let place = QueuedSignIn::take(&self.0, network).ok_or(SignInError::Busy)?;
+        let place = self.0.queue.take(network).ok_or(SignInError::Busy)?;
         let sign_in = self.clone();
         let name = form.name.clone();
         let password = form.password.clone();
@@ -245,7 +228,7 @@ impl SignIn {
     /// Checks name and password, and counts a failure.
     async fn check(
         &self,
-        _place: QueuedSignIn,
+        _place: Place,
         turn: Option<Turn>,
         attempt: &Attempt,
         name: &str,
@@ -445,8 +428,8 @@ mod tests {
     async fn a_network_fills_its_share_of_the_queue_and_the_rest_get_503() {
         let sign_in = new_sign_in().await;
         let mut places = Vec::new();
-        let take =
-            |address: &str| QueuedSignIn::take(&sign_in.0, Some(network(address.parse().unwrap())));
+        let queue = &sign_in.0.queue;
+        let take = |address: &str| queue.take(Some(network(address.parse().unwrap())));
         for number in 0..MAX_QUEUED_PER_NETWORK {
             places.push(take(&format!("2001:db8:1:{number:x}::1")).unwrap());
             places.push(take(&format!("192.0.{number}.1")).unwrap());
@@ -464,7 +447,7 @@ mod tests {
         places.pop();
         assert!(take("198.51.100.1").is_some());
         drop(places);
-        assert!(sign_in.0.queue().is_empty());
+        assert_eq!(queue.free.available_permits(), MAX_QUEUED);
     }
 
     /// Signs in as `admin`. Returns the status and `retry-after`.
