@@ -24,8 +24,10 @@ pub struct PostFacts {
     pub written: Timestamp,
 }
 
+type Text = fn(&Texts) -> &'static str;
+
 /// A kind of refusal and its text.
-pub type Denial = (fn(String) -> BoardError, fn(&Texts) -> &'static str);
+pub type Denial = (fn(String) -> BoardError, Text);
 
 /// Returns the reason why this caller may not change a post that they see. `window` is the time for changes in minutes.
 pub fn check(
@@ -36,37 +38,25 @@ pub fn check(
     now: Timestamp,
 ) -> Option<Denial> {
     let is_limited = !access.moderate;
-    let takes_moderator = post.first && change == PostChange::Delete;
-    let rules: [(bool, Denial); 6] = [
-        (
-            change == PostChange::Edit && !access.reply,
-            (BoardError::Forbidden, |texts| texts.may_not_edit),
-        ),
-        (
-            is_limited && !post.own,
-            (BoardError::Forbidden, |texts| texts.not_author),
-        ),
-        (
-            is_limited && takes_moderator,
-            (BoardError::Forbidden, |texts| {
-                texts.first_post_needs_moderator
-            }),
-        ),
-        (
-            is_limited && post.locked,
-            (BoardError::Forbidden, |texts| texts.locked),
-        ),
-        (
-            is_limited && !is_open(window, post.written, now),
-            (BoardError::Forbidden, |texts| texts.edit_window_closed),
-        ),
-        (
-            post.state == ContentState::Deleted,
-            (BoardError::Conflict, |texts| texts.deleted),
-        ),
+    let is_edit = change == PostChange::Edit;
+    let needs_moderator = post.first && !is_edit;
+    let is_late = !is_open(window, post.written, now);
+    let forbidden: [(bool, Text); 5] = [
+        (is_edit && !access.reply, |texts| texts.may_not_edit),
+        (is_limited && !post.own, |texts| texts.not_author),
+        (is_limited && needs_moderator, |texts| {
+            texts.first_post_needs_moderator
+        }),
+        (is_limited && post.locked, |texts| texts.locked),
+        (is_limited && is_late, |texts| texts.edit_window_closed),
     ];
-    let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
-    broken.map(|(_, denial)| denial)
+    match forbidden.into_iter().find(|(is_broken, _)| *is_broken) {
+        Some((_, text)) => Some((BoardError::Forbidden, text)),
+        None if post.state == ContentState::Deleted => {
+            Some((BoardError::Conflict, |texts| texts.deleted))
+        }
+        None => None,
+    }
 }
 
 /// Returns whether a post that was written at `written` may still be changed at `now`.
