@@ -1,7 +1,5 @@
 //! A batch of threads and posts that is inserted with few statements.
 
-use std::collections::HashMap;
-
 use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 use serde::Serialize;
@@ -35,7 +33,6 @@ struct GeneratedThread {
 struct GeneratedPost {
     id: i64,
     thread: i64,
-    number: i64,
     author: Option<i64>,
     at: i64,
     body: String,
@@ -85,7 +82,6 @@ impl Batch {
         self.posts.push(GeneratedPost {
             id: self.next_post(),
             thread,
-            number: 0,
             author,
             at: at.as_millis(),
             html: markdown::render_blocking(&body),
@@ -99,35 +95,12 @@ impl Batch {
     }
 
     /// Writes the batch. Posts in the forums `on_profiles` count on their authors' profiles.
-    pub async fn write(mut self, tx: &Transaction<'_>, on_profiles: &[i64]) -> BoardResult<()> {
-        self.number(tx).await?;
+    pub async fn write(self, tx: &Transaction<'_>, on_profiles: &[i64]) -> BoardResult<()> {
         tx.execute(INSERT_THREADS, bind![json(&self.threads)?])
             .await?;
         tx.execute(INSERT_POSTS, bind![json(&self.posts)?]).await?;
         advance_sequences(tx).await?;
         count(tx, self.last_post, on_profiles).await
-    }
-
-    /// Sets the number of each post in its thread.
-    async fn number(&mut self, connection: &Connection<'_>) -> BoardResult<()> {
-        let threads: Vec<i64> = self.posts.iter().map(|post| post.thread).collect();
-        let find = "
-            SELECT id, last_number FROM thread
-            WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
-        let threads = bind![json(&threads)?];
-        let mut last: HashMap<i64, i64> = connection
-            .all(find, threads, |row| {
-                Ok((row.value("id")?, row.value("last_number")?))
-            })
-            .await?
-            .into_iter()
-            .collect();
-        for post in &mut self.posts {
-            let number = last.entry(post.thread).or_default();
-            *number += 1;
-            post.number = *number;
-        }
-        Ok(())
     }
 }
 
@@ -141,15 +114,23 @@ const INSERT_THREADS: &str = "
         CAST(value ->> 'first_post' AS BIGINT)
     FROM json_each(?1)";
 
+/// Inserts posts whose threads are inserted. Their numbers follow the last number of the thread.
 const INSERT_POSTS: &str = "
     INSERT INTO post (
         id, thread_id, number, author_id, state, created_at, written_at, body, body_html, body_words
     )
     SELECT
-        CAST(value ->> 'id' AS BIGINT), CAST(value ->> 'thread' AS BIGINT), CAST(value ->> 'number' AS BIGINT),
-        CAST(value ->> 'author' AS BIGINT), 'visible', CAST(value ->> 'at' AS BIGINT), CAST(value ->> 'at' AS BIGINT),
-        value ->> 'body', value ->> 'html', value ->> 'words'
-    FROM json_each(?1)";
+        added.id, thread.id, thread.last_number + row_number() OVER (PARTITION BY thread.id ORDER BY added.id),
+        added.author, 'visible', added.at, added.at, added.body, added.html, added.words
+    FROM (
+        SELECT
+            CAST(value ->> 'id' AS BIGINT) AS id, CAST(value ->> 'thread' AS BIGINT) AS thread,
+            CAST(value ->> 'author' AS BIGINT) AS author, CAST(value ->> 'at' AS BIGINT) AS at,
+            value ->> 'body' AS body, value ->> 'html' AS html, value ->> 'words' AS words
+        FROM json_each(?1)
+    ) AS added
+    JOIN thread ON thread.id = added.thread
+    ORDER BY added.id";
 
 /// Advances the sequences past the written ids.
 async fn advance_sequences(tx: &Transaction<'_>) -> BoardResult<()> {
