@@ -232,16 +232,12 @@ fn scopes(text: &str, surface: Surface) -> BoardResult<Vec<Scope>> {
     text.split(',').map(scope).collect()
 }
 
-async fn check_password(
-    board: &ReferenceBoard,
-    admin: String,
-    password: String,
-) -> BoardResult<()> {
-    let found = account(board, UserRef::Name(admin.clone())).await?;
+async fn check_password(board: &ReferenceBoard, name: String, password: String) -> BoardResult<()> {
+    let found = account(board, UserRef::Name(name.clone())).await?;
     let administrator = found.filter(|account| account.groups.contains(Group::Administrators));
     let refused = || {
         BoardError::forbidden(format!(
-            "{admin:?} is not an administrator, is banned, or has no password; name another administrator with --admin"
+            "{name:?} is not an administrator, is banned, or has no password; name another administrator with --admin"
         ))
     };
     let hash = administrator.ok_or_else(refused)?.password_hash;

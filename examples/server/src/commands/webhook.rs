@@ -397,11 +397,7 @@ impl Changes {
 }
 
 impl AddArgs {
-    async fn add(
-        self,
-        webhook_admin: &WebhookAdmin,
-        board: &ReferenceBoard,
-    ) -> BoardResult<Output> {
+    async fn add(self, admin: &WebhookAdmin, board: &ReferenceBoard) -> BoardResult<Output> {
         let url = prompt::given_or_asked(self.url.argument.or(self.url.option), "URL")?;
         let owner = member_named(board, self.owner).await?;
         let new = NewEndpoint {
@@ -411,7 +407,7 @@ impl AddArgs {
             owner,
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
-        let added = webhook_admin.add(new, &audit::actor()).await;
+        let added = admin.add(new, &audit::actor()).await;
         reveal(added.map_err(refusal)?, board, "").await
     }
 }

@@ -90,13 +90,10 @@ impl Deref for Actor {
 }
 
 impl Actor {
-    /// Loads this member, or the guest if `member` is `None`, with two statements. Returns `None` for a member who is
+    /// Loads this member, or the guest if `id` is `None`, with two statements. Returns `None` for a member who is
     /// unknown or banned.
-    pub async fn load(
-        connection: &Connection<'_>,
-        member: Option<i64>,
-    ) -> BoardResult<Option<Self>> {
-        let Some(row) = ActorRow::load(connection, member, false).await? else {
+    pub async fn load(connection: &Connection<'_>, id: Option<i64>) -> BoardResult<Option<Self>> {
+        let Some(row) = ActorRow::load(connection, id, false).await? else {
             return Ok(None);
         };
         let rules = BoardRules::load(connection).await?;
@@ -176,11 +173,8 @@ impl ActorRow {
     }
 
     /// Loads those of the members who exist and are not banned.
-    pub async fn load_all(
-        connection: &Connection<'_>,
-        members: Vec<i64>,
-    ) -> BoardResult<Vec<Self>> {
-        let parameters = bind! { ":members": json(&members)? };
+    pub async fn load_all(connection: &Connection<'_>, ids: Vec<i64>) -> BoardResult<Vec<Self>> {
+        let parameters = bind! { ":members": json(&ids)? };
         connection.all(&LOAD_MEMBERS, parameters, Self::read).await
     }
 

@@ -59,7 +59,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
-use forum_api::host::{self, BackendError, OverloadedError};
+use forum_api::host::{BackendError, BoardResult, OverloadedError};
 use forum_api::store::postgres;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -133,11 +133,7 @@ impl PostgresDatabase {
     }
 
     /// Runs a query. A search waits for one of the connections for searches.
-    pub(super) async fn read<T>(
-        &self,
-        kind: ReadKind,
-        query: impl Query<T>,
-    ) -> host::BoardResult<T> {
+    pub(super) async fn read<T>(&self, kind: ReadKind, query: impl Query<T>) -> BoardResult<T> {
         let closed = |_| BackendError::new("searches are closed");
         let _permit = match kind {
             ReadKind::Search => Some(self.searches.acquire().await.map_err(closed)?),
@@ -148,7 +144,7 @@ impl PostgresDatabase {
     }
 
     /// Runs `change` in a transaction of a command.
-    pub(super) async fn write<T>(&self, change: impl Change<T> + Clone) -> host::BoardResult<T> {
+    pub(super) async fn write<T>(&self, change: impl Change<T> + Clone) -> BoardResult<T> {
         let overloaded = |_| BackendError::new(OverloadedError::new(RETRY_AFTER));
         let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
         let closed = |_| BackendError::new("writes are closed");
@@ -161,7 +157,7 @@ impl PostgresDatabase {
         &self,
         kind: TransactionKind,
         change: impl Change<T> + Clone,
-    ) -> host::BoardResult<T> {
+    ) -> BoardResult<T> {
         let mut attempt = 1;
         loop {
             let failure = Failure::new();
@@ -185,7 +181,7 @@ impl PostgresDatabase {
         kind: TransactionKind,
         change: impl Change<T>,
         failure: &Failure,
-    ) -> host::BoardResult<T> {
+    ) -> BoardResult<T> {
         let client = self.pool.get().await?;
         let run = async {
             let tx = PostgresTransaction::begin(&client, kind, failure).await?;

@@ -190,12 +190,8 @@ impl Postgres<'_> {
     }
 
     /// Runs a statement whose parameters are texts, in order.
-    pub(super) async fn execute_texts(
-        &self,
-        sql: &str,
-        parameters: &[String],
-    ) -> BackendResult<()> {
-        let values: Vec<_> = parameters.iter().map(|text| text as _).collect();
+    pub(super) async fn execute_texts(&self, sql: &str, texts: &[String]) -> BackendResult<()> {
+        let values: Vec<_> = texts.iter().map(|text| text as _).collect();
         self.transaction()?.execute(sql, &values).await.map(drop)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{self, BackendResult, BoardResult};
+use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::ContentState;
 
 use super::post_events::{EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
@@ -88,7 +88,7 @@ impl PostRow {
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
         republished: (PostEvents, PostEvents),
-    ) -> host::BoardResult<()> {
+    ) -> BoardResult<()> {
         let recorded = if self.published {
             republished
         } else {
@@ -116,7 +116,7 @@ impl PostRow {
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
         (thread, reply): (PostEvents, PostEvents),
-    ) -> host::BoardResult<()> {
+    ) -> BoardResult<()> {
         if !events.has_endpoints {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl PostRow {
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
         on_profiles: bool,
-    ) -> host::BoardResult<()> {
+    ) -> BoardResult<()> {
         let was_public = self.is_public();
         self.set_state(tx, ContentState::Deleted, on_profiles)
             .await?;
