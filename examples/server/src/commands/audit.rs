@@ -7,7 +7,7 @@ use forum_api::model::Timestamp;
 use forum_api::store::{AuditFilter, AuditRecord};
 use serde::Serialize;
 
-use super::member_named;
+use super::names::member_named;
 use crate::board::ReferenceBoard;
 use crate::output::{Limit, ListItem, Output, time};
 use crate::sign_in::accounts::names as member_names;

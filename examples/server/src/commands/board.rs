@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::content::{self, effective_groups};
-use super::stored_name;
+use super::names::{member_id, stored_name};
 use crate::audit;
 use crate::board::access::groups::Groups;
 use crate::board::access::permissions::{AccessLists, TOP_FORUM};
@@ -285,7 +285,7 @@ impl DeleteArgs {
     async fn delete(self, board: &ReferenceBoard) -> BoardResult<Output> {
         if let Some(name) = self.by {
             let name = stored_name(board, name).await?;
-            let member = content::member_id(board, name.clone()).await?;
+            let member = member_id(board, name.clone()).await?;
             let since = self.since.map(|since| format!("; since {since}"));
             let since = since.unwrap_or_default();
             let entry = audit::entry(audit::POST_DELETED, "")?

@@ -3,20 +3,13 @@
 use forum_api::host::BoardResult;
 use forum_api::model::ContentState;
 
+use crate::board::ReferenceBoard;
 use crate::board::access::groups::Groups;
 use crate::board::access::permissions::TOP_FORUM;
 use crate::board::db::stored;
 use crate::board::forums;
 use crate::board::listings::{self, ForumListing, PostListing, ThreadListing};
-use crate::board::{ReferenceBoard, accounts};
 use crate::output::{Limit, ListItem, Output, quoted, time};
-
-/// Returns the id of the member with this name.
-pub async fn member_id(board: &ReferenceBoard, name: String) -> BoardResult<i64> {
-    board
-        .read(move |connection| Box::pin(async move { accounts::find_id(connection, &name).await }))
-        .await
-}
 
 /// Lists all forums. A sub-forum without a list of groups has the list of its parent.
 pub async fn list_forums(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {

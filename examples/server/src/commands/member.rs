@@ -5,8 +5,7 @@ use forum_api::host::{BoardError, BoardResult};
 use serde_json::json;
 
 use super::board::delete_posts;
-use super::content::member_id;
-use super::stored_name;
+use super::names::{member_id, stored_name};
 use crate::audit;
 use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts::passwords;

@@ -3,11 +3,8 @@
 use std::path::Path;
 
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::UserId;
 
-use crate::board::ReferenceBoard;
 use crate::new_file::beside;
-use crate::sign_in::accounts::names;
 
 mod audit;
 pub mod backup;
@@ -19,6 +16,7 @@ pub mod database;
 mod delivery;
 pub mod health;
 mod member;
+mod names;
 pub mod restore;
 pub mod status;
 mod token;
@@ -42,20 +40,4 @@ fn check_no_log(path: &Path) -> BoardResult<()> {
 
 fn refused(reason: &str) -> BoardError {
     BoardError::conflict(reason)
-}
-
-async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserId> {
-    content::member_id(board, name).await.map(UserId::from)
-}
-
-/// Returns the username of the member with this name, which can be written in other letters.
-async fn stored_name(board: &ReferenceBoard, name: String) -> BoardResult<String> {
-    let member = member_named(board, name).await?;
-    username(board, &member).await
-}
-
-/// Returns the username of a member, or the id if the account was removed.
-async fn username(board: &ReferenceBoard, member: &UserId) -> BoardResult<String> {
-    let mut names = names(board, vec![member.clone()]).await?;
-    Ok(names.remove(member).unwrap_or_else(|| member.to_string()))
 }

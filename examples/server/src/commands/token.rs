@@ -16,7 +16,7 @@ use forum_api::store::{
 use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, TokenState, issue_token};
 use serde::Serialize;
 
-use super::{member_named, username};
+use super::names::{member_named, username};
 use crate::audit;
 use crate::board::access::groups::Group;
 use crate::board::accounts::passwords;

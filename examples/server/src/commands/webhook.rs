@@ -17,7 +17,7 @@ use forum_api::webhook_admin::{
 };
 use serde::Serialize;
 
-use super::{member_named, username};
+use super::names::{member_named, username};
 use crate::audit;
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;

@@ -1,0 +1,31 @@
+//! Ids and names of members.
+
+use forum_api::host::BoardResult;
+use forum_api::model::UserId;
+
+use crate::board::{ReferenceBoard, accounts};
+use crate::sign_in::accounts::names;
+
+/// Returns the id of the member with this name.
+pub async fn member_id(board: &ReferenceBoard, name: String) -> BoardResult<i64> {
+    board
+        .read(move |connection| Box::pin(async move { accounts::find_id(connection, &name).await }))
+        .await
+}
+
+/// Returns the id of the member with this name, as the API shows it.
+pub async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserId> {
+    member_id(board, name).await.map(UserId::from)
+}
+
+/// Returns the username of the member with this name, which can be written in other letters.
+pub async fn stored_name(board: &ReferenceBoard, name: String) -> BoardResult<String> {
+    let member = member_named(board, name).await?;
+    username(board, &member).await
+}
+
+/// Returns the username of a member, or the id if the account was removed.
+pub async fn username(board: &ReferenceBoard, member: &UserId) -> BoardResult<String> {
+    let mut names = names(board, vec![member.clone()]).await?;
+    Ok(names.remove(member).unwrap_or_else(|| member.to_string()))
+}
