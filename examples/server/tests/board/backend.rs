@@ -2,20 +2,18 @@
 
 use std::any::Any;
 use std::env;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use forum_api::Language;
-use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::WebhookStores;
 use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::store::postgres::{LeaseClock, connect, migrate};
+use forum_api::store::postgres::{LeaseClock, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::test_util;
 use forum_api::webhook::Endpoint;
 
-use crate::board::db::BoardDatabase;
-use crate::board::{ReferenceBoard, demo};
+use crate::board::demo;
 use crate::postgres;
+use crate::prelude::*;
 
 /// Kind of database.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,6 @@
 //! Groups and moderators of forums that a node keeps between requests.
 
-use forum_api::host::BoardError;
-use forum_api::test_util::TestApi;
-use serde_json::Value;
-
-use crate::demo::Demo;
+use crate::prelude::*;
 
 /// Changes of another process. Member 1 is the administrator, member 3 is alice.
 const CHANGES: [&str; 10] = [

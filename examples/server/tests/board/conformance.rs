@@ -2,8 +2,7 @@
 
 use forum_api::conformance::board_tests;
 
-use crate::backend::Backend;
-use crate::postgres::run_with_postgres;
+use crate::prelude::*;
 
 fn block_on(case: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_multi_thread()

@@ -1,24 +1,14 @@
 //! The demo board, with a manual clock.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use forum_api::host::{BoardResult, Host};
-use forum_api::model::Timestamp;
-use forum_api::runtime::{Clock, ManualClock};
-use forum_api::store::Stores;
+use forum_api::Environment;
 use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::test_util::{TestApi, TestClient, audit_entry};
-use forum_api::{ApiSettings, Environment, Language};
+use forum_api::test_util::{TestClient, audit_entry};
 use rusqlite::types::FromSql;
-use serde_json::{Value, json};
 use tokio_postgres::types::FromSqlOwned;
 
-use crate::backend::{Backend, Storage};
-use crate::board::db::{BoardDatabase, Connection, Transaction, TransactionFuture};
-use crate::board::generate::{self, ContentSize};
-use crate::board::posts::moderation;
-use crate::board::{ReferenceBoard, accounts, settings};
+use crate::board::db::{Connection, TransactionFuture};
+use crate::board::generate;
+use crate::prelude::*;
 
 /// Creates the API of a board with its clock.
 pub fn api_of(

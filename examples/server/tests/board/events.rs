@@ -1,18 +1,10 @@
 //! Events of the reference board: as documented, and without private content.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use forum_api::Environment;
-use forum_api::host::BoardError;
+use forum_api::openapi_document;
 use forum_api::webhook::Topic;
-use forum_api::{ApiSettings, openapi_document};
-use serde_json::{Value, json};
 
-use crate::board::generate::ContentSize;
-use crate::board::posts::moderation;
-use crate::demo::{Demo, body, number, posts_path};
+use crate::prelude::*;
 use crate::schema::check;
 
 /// Words of messages, edit reasons and content that awaits approval.

@@ -1,23 +1,14 @@
 //! The reference board as a fixture of the conformance suite.
 
-use std::sync::Arc;
+use forum_api::conformance::{self, Audience, Capability, NewForum, Role};
+use forum_api::model::{ForumId, PostId, ThreadId};
+use forum_api::store::OutboxStore;
 
-use forum_api::Language;
-use forum_api::async_trait;
-use forum_api::conformance::{
-    self, Audience, BoardFactory, Capability, FixtureResult, NewForum, Role,
-};
-use forum_api::host::Host;
-use forum_api::model::{ForumId, PostId, ThreadId, UserId};
-use forum_api::runtime::ManualClock;
-use forum_api::store::{OutboxStore, Stores};
-
-use crate::backend::{Backend, Storage};
-use crate::board::access::groups::{Group, Groups};
 use crate::board::access::permissions::AccessLists;
-use crate::board::db::{Transaction, TransactionFuture, bind};
-use crate::board::posts::moderation::{self, ThreadFlag};
-use crate::board::{ReferenceBoard, accounts, forums, settings};
+use crate::board::db::TransactionFuture;
+use crate::board::forums;
+use crate::board::posts::moderation::ThreadFlag;
+use crate::prelude::*;
 
 /// Recounts posts on profiles after the readers of a forum changed. No command of the reference board
 /// changes the readers.

@@ -1,12 +1,8 @@
 //! Last-seen times, written in batches and without waiting for locks.
 
 use forum_api::host::{Authorizer, RequestInfo};
-use forum_api::model::UserId;
-use forum_api::runtime::Clock;
-use serde_json::json;
 
-use crate::demo::Demo;
-use crate::postgres::run_with_postgres;
+use crate::prelude::*;
 
 const SEEN: &str = "SELECT count(*) AS value FROM member WHERE last_seen_at IS NOT NULL";
 

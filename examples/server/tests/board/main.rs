@@ -17,6 +17,7 @@ mod mutations;
 mod pages;
 mod parameters;
 mod planning;
+mod prelude;
 mod query_plans;
 mod races;
 mod search;

@@ -1,17 +1,12 @@
 //! The tables of a board, compared with those that the program needs.
 
-use std::sync::Arc;
-
-use forum_api::Language;
-use forum_api::runtime::SystemClock;
-use forum_api::store::postgres::connect;
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 use tokio::sync::Notify;
 
-use crate::board::{ReferenceBoard, db, settings};
-use crate::demo::{Demo, body};
-use crate::postgres::{self, run_with_postgres};
+use crate::board::db;
+use crate::postgres;
+use crate::prelude::*;
 
 fn board(database: impl Into<db::BoardDatabase>) -> ReferenceBoard {
     ReferenceBoard::new(database, Arc::new(SystemClock), Language::English)

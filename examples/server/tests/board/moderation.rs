@@ -1,15 +1,11 @@
 //! Deletion of all posts of a member.
 
 use forum_api::audit::{AuditAction, AuditActor};
-use forum_api::host::BoardError;
-use forum_api::model::Timestamp;
 use forum_api::runtime::{Clock as _, OsRandom};
-use serde_json::{Value, json};
 
-use crate::board::access::groups::{Group, Groups};
-use crate::board::accounts;
-use crate::board::posts::moderation::{self, PostsOfMember};
-use crate::demo::{Demo, body, number, posts_path};
+use crate::board::posts::moderation::PostsOfMember;
+
+use crate::prelude::*;
 
 /// Returns the topics of the events since the last call.
 async fn topics(demo: &Demo) -> Vec<String> {

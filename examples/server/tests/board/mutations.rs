@@ -2,22 +2,12 @@
 //! that are listed with a mutation must fail.
 
 use std::any::Any;
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forum_api::conformance::{
-    BoardFactory, BoardFixture, Capability, FixtureResult, TestFailure, run, run_all,
-};
-use forum_api::host::{
-    Board, BoardResult, Caller, CreateOutcome, Host, InForum, MemberCaller, ResourceRef,
-};
+use forum_api::board_methods;
+use forum_api::conformance::{Capability, TestFailure, run, run_all};
+use forum_api::host::{Board, Caller, CreateOutcome, InForum, MemberCaller, ResourceRef};
 use forum_api::model::*;
-use forum_api::runtime::ManualClock;
-use forum_api::{async_trait, board_methods};
 use tokio::sync::Mutex;
-
-use crate::backend::Backend;
 
 /// Fault of a mutated method.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -33,6 +23,8 @@ enum Mutation {
 }
 
 use Mutation::{RacingCallIsGranted, RacingCallIsSkipped, StaleResult};
+
+use crate::prelude::*;
 
 /// The mutations, each with the mutated method and a rule that fails.
 #[rustfmt::skip]

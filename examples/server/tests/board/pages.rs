@@ -2,11 +2,8 @@
 
 use forum_api::mcp::McpServer;
 use http::Request;
-use serde_json::{Value, json};
 
-use crate::board::db::bind;
-use crate::board::settings;
-use crate::demo::{Demo, body, number, posts_path};
+use crate::prelude::*;
 
 /// Returns the sizes in bytes of the texts of each post of a page.
 fn text_sizes(page: &Value) -> Vec<usize> {

@@ -1,7 +1,6 @@
 //! Parameters of several statements that run as one.
 
-use crate::board::db::bind;
-use crate::demo::Demo;
+use crate::prelude::*;
 
 #[tokio::test]
 async fn statements_with_missing_or_unused_parameters_are_refused() {

@@ -1,15 +1,6 @@
 //! Number and plans of the statements of requests on Postgres.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use forum_api::ApiSettings;
-use forum_api::test_util::TestApi;
-
-use crate::board::generate::ContentSize;
-use crate::board::settings;
-use crate::demo::{Demo, api_of};
-use crate::postgres::run_with_postgres;
+use crate::prelude::*;
 use crate::token_loading::token;
 
 const ADMINISTRATOR: i64 = 1;

@@ -1,18 +1,16 @@
 //! Query plans on SQLite of the statements that the conformance suite runs: the cost of a request does not grow with
 //! the content of the board.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use forum_api::async_trait;
-use forum_api::conformance::{BoardFactory, BoardFixture, FixtureResult, run_all};
-use forum_api::runtime::ManualClock;
+use forum_api::conformance::run_all;
 use forum_api::store::sqlite::Database;
 use forum_test_support::statements::{assert_plans, take_all_statements, take_statements};
 use forum_test_support::thread_log;
 
-use crate::backend::{Backend, Storage};
 use crate::board::accounts::sessions;
-use crate::board::db::BoardDatabase;
+
+use crate::prelude::*;
 
 /// Tables with few rows, partial indexes, and subqueries and parameters with few rows.
 #[rustfmt::skip]

@@ -1,26 +1,18 @@
 //! Commands that run at the same time on two nodes that share a database: in most tests a Postgres.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::pending;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
-use forum_api::Language;
-use forum_api::runtime::{Clock, ManualClock};
 use forum_api::store::postgres::deadpool_postgres::Client;
-use forum_api::test_util::TestApi;
-use serde_json::{Value, json};
 use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::interval;
 
-use crate::backend::{Backend, Storage};
-use crate::board::access::groups::{Group, Groups};
-use crate::board::db::{ReadKind, bind};
-use crate::board::{accounts, locks, settings};
-use crate::demo::{Demo, body, field_values, number, posts_path, status_and_code};
-use crate::postgres::run_with_postgres;
+use crate::board::db::ReadKind;
+use crate::board::locks;
+use crate::demo::{field_values, status_and_code};
+use crate::prelude::*;
 
 /// Number of writes while a client polls.
 const WRITES: usize = 240;

@@ -1,18 +1,12 @@
 //! Search: rules of the reference board beyond the conformance suite.
 
-use std::collections::BTreeSet;
-
-use forum_api::Language;
 use forum_test_support::random::Random;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use serde_json::{Value, json};
 
-use crate::backend::Backend;
-use crate::board::generate::ContentSize;
-use crate::board::settings;
-use crate::demo::{Demo, body, field_values, posts_path};
+use crate::demo::field_values;
+use crate::prelude::*;
 
 /// Returns the first 100 hits of `query`.
 async fn hits(demo: &Demo, name: &'static str, query: &str) -> Value {

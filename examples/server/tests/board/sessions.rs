@@ -1,11 +1,10 @@
 //! Expiry and removal of sessions.
 
 use forum_api::model::UserRef;
-use forum_api::runtime::Clock;
 
-use crate::board::accounts;
 use crate::board::accounts::sessions::{self, Hash};
-use crate::demo::Demo;
+
+use crate::prelude::*;
 
 const SESSION: Hash = [1; 32];
 const OTHER_SESSION: Hash = [2; 32];

@@ -1,10 +1,6 @@
 //! Settings at their largest values.
 
-use serde_json::{Value, json};
-
-use crate::board::generate::ContentSize;
-use crate::board::settings;
-use crate::demo::{Demo, body};
+use crate::prelude::*;
 
 const LARGEST: [(&str, i64); 11] = [
     ("thread.title_max", 1_000_000),

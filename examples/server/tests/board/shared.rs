@@ -1,19 +1,12 @@
 //! Concurrency and timeouts of a board in Postgres.
 
-use std::sync::Arc;
-
-use forum_api::Language;
-use forum_api::host::{BoardError, BoardResult};
-use forum_api::runtime::SystemClock;
-use forum_api::store::postgres::connect;
 use futures_util::FutureExt as _;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::backend::Backend;
-use crate::board::ReferenceBoard;
-use crate::board::db::{BoardDatabase, ReadKind, Transaction};
-use crate::postgres::{Database, run_with_postgres};
+use crate::board::db::ReadKind;
+use crate::postgres::Database;
+use crate::prelude::*;
 
 #[test]
 fn readers_do_not_wait_for_writers() {

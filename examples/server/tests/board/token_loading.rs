@@ -1,18 +1,13 @@
 //! The board loads tokens with their owners.
 
-use std::sync::Arc;
-
-use forum_api::ApiSettings;
-use forum_api::model::{Timestamp, UserId};
-use forum_api::runtime::{Clock, SeededRandom};
+use forum_api::runtime::SeededRandom;
 use forum_api::scope::Surface;
 use forum_api::test_util::audit_entry;
 use forum_api::token::{PlainToken, TokenRequest, issue_token};
 
 use crate::board::access::actor::LOAD_TOKEN;
-use crate::board::db::{BoardDatabase, named_params};
-use crate::demo::{Demo, api_of};
-use crate::postgres::run_with_postgres;
+use crate::board::db::named_params;
+use crate::prelude::*;
 
 const SEEN: &str = "SELECT count(*) AS value FROM member WHERE last_seen_at IS NOT NULL";
 

@@ -14,14 +14,12 @@
 use std::path::Path;
 use std::{env, fs};
 
-use forum_api::Language;
 use forum_api::test_util::TestResponse;
 use http::Method;
 use percent_encoding::{CONTROLS, utf8_percent_encode};
-use serde_json::Value;
 
 use crate::board::posts::moderation::{ThreadFlag, set_flag};
-use crate::demo::Demo;
+use crate::prelude::*;
 
 #[tokio::test]
 async fn each_transcript_has_its_results() {

@@ -1,13 +1,8 @@
 //! Commands while a server runs, and commands at a terminal.
 
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use serde_json::{Value, json};
-
-use crate::client::get;
-use crate::panel::sign_in;
-use crate::program::{Server, ServerDirectory, server_path, start, wait_for_line};
+use crate::prelude::*;
 
 #[test]
 fn commands_take_effect_between_two_requests() {

@@ -1,12 +1,9 @@
 //! Values of options from a file. `cases/config.trycmd` has the other sources, and the errors.
 
-use std::fs::{self, Permissions};
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 
-use serde_json::Value;
-
-use crate::client::get;
-use crate::program::{Server, ServerDirectory, start, wait};
+use crate::prelude::*;
 
 #[test]
 fn a_weak_key_file_is_reported_with_a_warning() {

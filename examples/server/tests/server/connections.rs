@@ -1,18 +1,12 @@
 //! Connections: number, timeouts and memory; and ambiguous, oversized and endless requests.
 
-use std::fs;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddrV4, TcpStream};
-use std::process::{self, Command};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::io::ErrorKind;
+use std::net::SocketAddrV4;
+use std::process;
 
 use rustix::net::sockopt::set_socket_recv_buffer_size;
-use serde_json::json;
 
-use crate::client::{Response, get, read_response, split_url};
-use crate::copy::wait_until;
-use crate::program::Server;
+use crate::prelude::*;
 
 /// Longer than the server keeps a connection open in these tests.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,17 +1,11 @@
 //! Webhooks of a server and of `worker`, and the commands on deliveries.
 
 use std::net::TcpListener;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicU16;
 
-use serde_json::{Value, json};
-
-use crate::copy::wait_until;
 use crate::faults::call_tool;
 use crate::log::lines;
-use crate::program::{Server, ServerDirectory};
-use crate::receiver::Receiver;
+use crate::prelude::*;
 
 pub const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
 

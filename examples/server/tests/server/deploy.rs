@@ -1,13 +1,8 @@
 //! The files in `deploy`: the configuration, the systemd units and the container file.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use tempfile::TempDir;
 
-use crate::client::get;
-use crate::program::{Server, ServerDirectory, run, server_path, start, wait};
+use crate::prelude::*;
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,14 +1,8 @@
 //! Erasure of a member, while a server runs.
 
-use std::fs;
-use std::sync::{Arc, Barrier};
+use std::sync::Barrier;
 
-use serde_json::{Value, json};
-
-use crate::client::get;
-use crate::deliveries::{ALLOW_PRIVATE, add_endpoint, reply};
-use crate::program::{Server, ServerDirectory};
-use crate::receiver::Receiver;
+use crate::prelude::*;
 
 /// Texts of the member that no other member has, and the name.
 const OWN: [&str; 8] = [

@@ -1,22 +1,12 @@
 //! Faults of the database under a running server: writes of SQLite return a 500, or a 503 if they did not run, without
 //! a reason, reads succeed, and no acknowledged write is lost.
 
-use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
-use std::process::Command;
-use std::thread;
 
-use rusqlite::Connection;
-use serde_json::{Value, json};
+use crate::panel::{FORM, cookie, hidden_field, page};
 
-use crate::client::{Response, get, send};
-use crate::copy::wait_until;
-use crate::panel::{FORM, cookie, hidden_field, page, sign_in};
-use crate::postgres::Database;
-use crate::program::{Server, ServerDirectory};
+use crate::prelude::*;
 use crate::proxy::Proxy;
 
 const POSTS: &str = "/threads/1/posts";

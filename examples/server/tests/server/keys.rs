@@ -1,14 +1,9 @@
 //! The key that encrypts webhook secrets: its file, its fingerprint in the database, and the change to another key.
 //! `cases/keys.trycmd` has the refusals of another key.
 
-use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use serde_json::json;
-
-use crate::deliveries::{add_endpoint, endpoint_id, endpoint_secret, reply};
-use crate::program::{Server, ServerDirectory};
-use crate::receiver::Receiver;
+use crate::prelude::*;
 
 const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
 

@@ -1,18 +1,12 @@
 //! `kill -9` at any instruction, while members post and the receiver fails a third of the time: every committed post
 //! has its event, and every event is delivered.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::sync::mpsc::{self, Sender};
-use std::thread;
-use std::time::{Duration, Instant};
-
-use serde_json::json;
 
 use crate::client::try_send;
-use crate::deliveries::{add_endpoint, endpoint_secret};
-use crate::program::{Server, ServerDirectory};
-use crate::receiver::{Received, Receiver};
+use crate::prelude::*;
+use crate::receiver::Received;
 
 /// Number of kills, unless `FORUM_API_KILLS` is set.
 const KILLS: u32 = 10;

@@ -1,20 +1,12 @@
 //! Backups, the listener for the operator, and the lines of start and stop.
 
-use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::Duration;
 
 use forum_test_support::free_port;
-use rusqlite::Connection;
-use serde_json::json;
 
-use crate::client::{Response, get, read_response, split_url};
-use crate::deliveries::{ALLOW_PRIVATE, add_endpoint, reply};
 use crate::log::lines;
-use crate::program::{Server, ServerDirectory, signal, start, wait, wait_for_line};
-use crate::receiver::Receiver;
+
+use crate::prelude::*;
 
 #[test]
 fn a_backup_of_a_running_server_can_be_served() {

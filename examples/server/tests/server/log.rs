@@ -1,14 +1,10 @@
 //! The log: its fields, its behaviour without a reader, and the absence of secrets.
 
-use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 
-use serde_json::{Value, json};
+use crate::panel::{FORM, cookie, hidden_field, page};
 
-use crate::client::{get, send};
-use crate::panel::{FORM, cookie, hidden_field, page, sign_in};
-use crate::program::{ExitedProcess, Server, ServerDirectory, signal, start, wait};
-use crate::receiver::Receiver;
+use crate::prelude::*;
 
 const DROPPED_LINES: &str = "log lines dropped: output too slow";
 

@@ -17,6 +17,7 @@ mod kill;
 mod lifecycle;
 mod log;
 mod panel;
+mod prelude;
 mod proxy;
 mod recorded;
 mod restore;

@@ -1,7 +1,6 @@
 //! Signing in and out over HTTP, and sessions.
 
-use crate::client::{Response, send};
-use crate::program::Server;
+use crate::prelude::*;
 
 /// The media type of a form.
 pub const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");

@@ -1,12 +1,11 @@
 //! Proxy to Postgres.
 
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
-use std::thread;
+use std::net::{Shutdown, TcpListener};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, mpsc};
 
 use crate::copy::TIMEOUT;
+use crate::prelude::*;
 
 /// A proxy to Postgres, which stops forwarding after a number of bytes of all connections in both directions.
 pub struct Proxy {

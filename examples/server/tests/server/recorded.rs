@@ -6,16 +6,12 @@
 //! the system user become placeholders, which commands may use. `SNAPSHOTS=overwrite cargo test` replaces the recorded
 //! output.
 
-use std::collections::BTreeSet;
-use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use regex::Regex;
 use snapbox::{Assert, Data};
 
-use crate::program::{ExitedProcess, Server, ServerDirectory, start, wait};
+use crate::prelude::*;
 
 /// Patterns of the texts that numbered placeholders replace.
 const NUMBERED_PLACEHOLDERS: [(&str, &str); 5] = [

@@ -1,16 +1,9 @@
 //! The command `restore`: replaced files, refusals, and `kill -9` during a restore.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
-use std::thread;
-use std::time::Instant;
 
-use rusqlite::Connection;
-use serde_json::json;
-
-use crate::client::get;
-use crate::program::{ExitedProcess, Server, ServerDirectory, start};
+use crate::prelude::*;
 
 /// Number of kills, unless `FORUM_API_KILLS` is set.
 const KILLS: u32 = 20;

@@ -1,17 +1,11 @@
 //! The routes of the server, and the options that change its responses.
 
-use std::collections::BTreeSet;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use forum_test_support::free_port;
 use http::HeaderName;
-use rusqlite::Connection;
-use serde_json::json;
 
-use crate::client::{Response, get, send};
-use crate::deliveries::{add_endpoint, endpoint_id};
-use crate::program::{Server, ServerDirectory};
-use crate::receiver::Receiver;
+use crate::prelude::*;
 
 const OK: &str = r#"{"status":"ok"}"#;
 const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;

@@ -1,19 +1,12 @@
 //! Start and end of the server, and the state of its database.
 
-use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::thread;
+use std::io::{BufRead, BufReader};
 
-use rusqlite::Connection;
-use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::client::{get, read_response, send, split_url};
-use crate::copy::wait_until;
 use crate::node::Node;
-use crate::postgres::{Database, run_with_postgres};
-use crate::program::{Server, ServerDirectory, run, signal, start, wait, wait_for_line};
+use crate::postgres::run_with_postgres;
+use crate::prelude::*;
 
 const LISTEN: [&str; 2] = ["--listen", "127.0.0.1:0"];
 

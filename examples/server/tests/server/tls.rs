@@ -2,8 +2,7 @@
 
 use forum_test_support::tls::{Certificate, TlsPostgres, TlsRedis};
 
-use crate::client::get;
-use crate::program::{Server, ServerDirectory};
+use crate::prelude::*;
 
 #[test]
 fn a_server_uses_postgres_and_redis_over_verified_tls() {

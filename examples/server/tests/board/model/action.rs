@@ -1,12 +1,10 @@
 //! Random actions: requests to the API and changes by operators.
 
-use std::time::Duration;
-
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde_json::Value;
 
 use super::action_runner::{MEMBERS, NEWCOMER};
+use crate::prelude::*;
 
 /// Time between two actions: longer than the minimum interval between two posts.
 const STEP: Duration = Duration::from_secs(61);

@@ -1,19 +1,11 @@
 //! A board that runs actions. Its results do not depend on the ids that the board assigns.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use forum_api::ApiSettings;
-use forum_api::conformance::{Audience, BoardFixture, FixtureResult, NewForum, Role};
-use forum_api::model::{ForumId, PostId, ThreadId, UserId};
-use forum_api::runtime::ManualClock;
-use forum_api::store::Stores;
-use forum_api::test_util::TestApi;
+use forum_api::conformance::{Audience, NewForum, Role};
+use forum_api::model::{ForumId, PostId, ThreadId};
 use http::Method;
-use serde_json::{Value, json};
 
 use super::action::{Action, Kind};
-use crate::demo::api_of;
+use crate::prelude::*;
 
 /// Members with their roles. The first one is never banned.
 pub const MEMBERS: [(&str, Role); 6] = [

@@ -11,18 +11,15 @@ mod action_runner;
 pub mod memory;
 
 use std::env;
-use std::sync::Arc;
 
-use forum_api::conformance::BoardFactory;
-use forum_api::model::Timestamp;
-use forum_api::runtime::ManualClock;
 use proptest::collection::vec;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use tokio::runtime::Builder;
 
-use crate::backend::Backend;
 use action::Action;
 use action_runner::ActionRunner;
+
+use crate::prelude::*;
 
 /// Average number of steps of a history.
 const STEPS_PER_HISTORY: usize = 100;

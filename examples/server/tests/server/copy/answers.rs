@@ -3,15 +3,10 @@
 use std::iter;
 
 use regex::Regex;
-use rusqlite::Connection;
-use serde_json::json;
 
 use super::full_board::FullBoard;
 use super::{BACK, LEFT_OUT, SOURCE, checksums, copy, tables, tables_in_postgres};
-use crate::client::get;
-use crate::deliveries::{ALLOW_PRIVATE, endpoint_id, endpoint_secret};
-use crate::postgres::Database;
-use crate::program::{Server, ServerDirectory, start, wait};
+use crate::prelude::*;
 
 const KEY: &str = "--secret-key-file forum.db.key";
 

@@ -1,14 +1,7 @@
 //! A board in SQLite with every kind of content, and what its clients hold.
 
-use std::collections::BTreeMap;
-
-use rusqlite::Connection;
-use serde_json::{Value, json};
-
 use super::{tables, wait_until};
-use crate::deliveries::{ALLOW_PRIVATE, add_endpoint, endpoint_id};
-use crate::program::{Server, ServerDirectory};
-use crate::receiver::Receiver;
+use crate::prelude::*;
 
 /// The members of the demo board who can have a token, and the guest.
 const CALLERS: [&str; 7] = ["", "admin", "mod", "alice", "bob", "carol", "newbie"];

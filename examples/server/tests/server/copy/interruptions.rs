@@ -1,14 +1,9 @@
 //! Copies that are killed, lose their connection, or run at the same time.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
 use std::process::Child;
-use std::sync::atomic::Ordering;
 
 use super::{BACK, SOURCE, checksums, copy, tables_in_postgres, wait_until};
-use crate::postgres::Database;
-use crate::program::{Server, ServerDirectory, start, wait};
+use crate::prelude::*;
 use crate::proxy::Proxy;
 
 /// Number of kills in each direction, unless `FORUM_API_KILLS` is set.

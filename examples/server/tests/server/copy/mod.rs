@@ -1,10 +1,6 @@
 //! The command `copy`: a board moves between SQLite and Postgres, and a copy that fails leaves no board.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
-
-use crate::postgres::Database;
-use crate::program::{ExitedProcess, ServerDirectory};
+use crate::prelude::*;
 
 mod answers;
 mod full_board;

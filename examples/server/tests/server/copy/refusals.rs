@@ -1,13 +1,7 @@
 //! Copies that are refused. `cases/no_board.trycmd` has those of invalid URLs.
 
-use std::fs;
-
-use rusqlite::Connection;
-use serde_json::json;
-
 use super::{SOURCE, copy, tables_in_postgres};
-use crate::postgres::Database;
-use crate::program::{Server, ServerDirectory};
+use crate::prelude::*;
 
 #[test]
 fn refusals_change_nothing() {
