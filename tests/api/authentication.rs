@@ -1,6 +1,5 @@
 //! Authentication: the same 401 for every reason, and no token in logs or responses.
 
-use forum_api::test_util::TestResponse;
 use forum_api::token::PlainToken;
 
 use crate::support::*;

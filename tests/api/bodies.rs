@@ -1,7 +1,5 @@
 //! Strict decoding of bodies (`docs/protocol.md`, section 5.4).
 
-use serde_json::{Value, json};
-
 use crate::support::*;
 
 const THREAD: &str = "POST /forums/open/threads";

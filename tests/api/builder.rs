@@ -1,15 +1,9 @@
 //! Construction of the API: settings out of bounds, and values behind pointers.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use forum_api::host::{Authorizer, Board, Host};
+use forum_api::BuildError;
 use forum_api::operation::ExtraOf;
 use forum_api::rate_limit::Budget;
-use forum_api::store::Stores;
 use forum_api::test_util::TestApi;
-use forum_api::webhook::Topic;
-use forum_api::{ApiSettings, BuildError, Environment, ForumApi};
 
 use crate::support::*;
 

@@ -1,9 +1,8 @@
 //! Client disconnects, request timeouts and incomplete bodies (`docs/protocol.md`, section 2.6).
 
-use forum_api::test_util::TestResponse;
 use forum_test_support::endless_body::EndlessBody;
 
-use crate::support::server::{settings, short_timeout};
+use crate::support::server::short_timeout;
 use crate::support::*;
 
 fn reply() -> Request {

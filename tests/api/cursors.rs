@@ -1,15 +1,7 @@
 //! Lists and conditional reads (`docs/protocol.md`, section 7).
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use forum_api::Environment;
-use forum_api::scope::Surface;
-use serde_json::Value;
-
 use crate::openapi::{document, operation};
 use crate::support::paging::{items, pages};
-use crate::support::server::settings;
 use crate::support::*;
 
 /// Returns the paths of the lists that have pages, each with a `?` or a `&` for the next parameter.

@@ -1,16 +1,5 @@
 //! Each row of the endpoint table on both surfaces: authorization, cost and routing.
 
-use std::sync::Arc;
-
-use forum_api::Environment;
-use forum_api::async_trait;
-use forum_api::host::{Board, BoardError, BoardResult, Caller, ResourceRef};
-use forum_api::model::ForumId;
-use forum_api::scope::Surface;
-use forum_api::store::Stores;
-
-use crate::support::rows::{FULL_SCOPES, rows};
-use crate::support::server::settings;
 use crate::support::*;
 
 const SURFACES: [Surface; 2] = [Surface::Full, Surface::Compact];

@@ -1,12 +1,8 @@
 //! Failures of hosts and stores: a 500 without details, a log line with the cause, and a next request that succeeds.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use forum_api::ApiSettings;
-use forum_api::host::{BackendError, BoardError};
-use forum_api::test_util::Intervention;
+use forum_api::host::BackendError;
 use thiserror::Error;
 use tokio::time::sleep;
 

@@ -1,12 +1,5 @@
 //! Every status with its exact set of headers (`docs/protocol.md`, section 2.7).
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use forum_api::host::BoardError;
-use forum_api::test_util::TestResponse;
-
-use crate::support::server::settings;
 use crate::support::*;
 
 const ALWAYS: [&str; 8] = [

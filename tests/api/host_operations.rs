@@ -1,28 +1,17 @@
 //! Operations of a host (`docs/protocol.md`, section 12.7): links of a thread, with a scope of their own.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
-use forum_api::async_trait;
-use forum_api::host::{
-    Board, BoardError, BoardResult, Caller, Host, InForum, MemberCaller, ResourceRef,
-};
-use forum_api::model::{CursorPage, ForumId, List, NewPost, Page, Post, ThreadId};
+use forum_api::host::MemberCaller;
+use forum_api::model::{CursorPage, List, NewPost, Page, Post, ThreadId};
 use forum_api::operation::{
     Body, ExtraOf, FieldError, FieldScope, Json, NoForum, Operation, OperationBuilder, PathParams,
     Query, Resource, Tag,
 };
-use forum_api::scope::{Scope, Surface};
-use forum_api::store::Stores;
-use forum_api::webhook::Topic;
-use forum_api::{Environment, ForumApi};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::idempotency::is_replay;
-use crate::support::server::settings;
 use crate::support::*;
 
 const LINKS_WRITE: Scope = Scope::from_static("links:write", "Add links.");

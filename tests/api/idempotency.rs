@@ -1,8 +1,5 @@
 //! `Idempotency-Key`: executes a request at most once (`docs/protocol.md`, section 9).
 
-use std::time::Duration;
-
-use forum_api::test_util::TestResponse;
 use tokio::task::JoinSet;
 
 use crate::support::*;

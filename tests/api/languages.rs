@@ -1,9 +1,7 @@
 //! Messages of the library in the board's language (`docs/protocol.md`, section 5.1).
 
-use forum_api::host::BoardError;
 use forum_api::{ErrorMessages, Language};
 
-use crate::support::server::settings;
 use crate::support::*;
 use crate::{bodies, queries};
 

@@ -2,9 +2,7 @@
 
 use std::panic::panic_any;
 
-use forum_api::host::BoardError;
-
-use crate::support::{FailureMode, ROWS, Request, Server, log};
+use crate::support::*;
 
 /// Part of every text that is sent, and of the panic message of the board.
 const MARK: &str = "Samovarium";

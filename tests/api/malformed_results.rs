@@ -1,17 +1,8 @@
 //! Malformed results of a board: values that JSON or a header cannot represent are a 500, all others are sent unchanged.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, ResourceRef};
 use forum_api::model::*;
-use forum_api::store::Stores;
-use forum_api::test_util::TestResponse;
-use forum_api::{Environment, async_trait};
-use serde_json::Value;
 
-use crate::support::server::settings;
-use crate::support::{FullBoard, Request, Server, fixtures, outcome};
+use crate::support::*;
 
 /// Characters with a special meaning in JSON, HTML, headers or terminals.
 const ODD: &str = "\0\r\n\u{1b}[2J\u{202e}\u{feff}\u{2028}\"\\</script>\u{7f}\u{ffff}";

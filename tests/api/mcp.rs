@@ -2,24 +2,19 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use forum_api::mcp::McpServer;
-use forum_api::scope::Surface;
 use forum_api::store::UsageCounts;
-use forum_api::test_util::TestResponse;
-use forum_api::{ApiSettings, Environment};
 use http::HeaderValue;
 use http_body::{Frame, SizeHint};
 use http_body_util::Full;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use crate::bodies::null_cases;
-use crate::support::rows::{FULL_SCOPES, rows};
-use crate::support::server::{read, settings};
+use crate::support::server::read;
 use crate::support::*;
 
 const MODERN: &str = "2026-07-28";

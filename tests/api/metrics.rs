@@ -1,19 +1,15 @@
 //! Recorded metrics and their labels.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
-use forum_api::host::BoardError;
 use forum_api::metrics::{ALL, MetricKind, describe};
 use forum_api::store::WebhookStores;
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
-use forum_api::test_util::Intervention;
 use metrics::{
     Counter, CounterFn, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
     with_local_recorder,
 };
 
-use crate::support::server::settings;
 use crate::support::*;
 
 type Described = (String, MetricKind, Option<Unit>);

@@ -1,22 +1,20 @@
 //! The types of `forum_api::model` in a client: each example of the OpenAPI document is parsed and written again.
 
-use std::collections::BTreeSet;
-
+use forum_api::ForumApiBuilder;
 use forum_api::host::*;
 use forum_api::model::*;
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
-use forum_api::scope::{Scope, Surface};
-use forum_api::store::{Stores, WebhookStores};
+use forum_api::store::WebhookStores;
 use forum_api::token::{IssueError, PlainToken, TokenRecord, TokenRequest};
-use forum_api::webhook::{Delivery, Endpoint, Event, Topic, TopicSet};
+use forum_api::webhook::{Delivery, Endpoint, Event, TopicSet};
 use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle};
-use forum_api::{ApiSettings, Environment, ForumApi, ForumApiBuilder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use crate::openapi::{document, json_bodies};
+use crate::support::*;
 
 fn round_trip<T: Serialize + DeserializeOwned>(example: &Value) -> Value {
     let parsed: T = serde_json::from_value(example.clone()).unwrap();

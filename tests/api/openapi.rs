@@ -1,22 +1,17 @@
 //! The OpenAPI document of both surfaces: its content, what client generators need, and its webhooks
 //! (`docs/protocol.md`, section 14).
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use forum_api::model::{DateRange, ForumId, UserRef};
-use forum_api::scope::Surface;
-use forum_api::webhook::{Event, Topic};
-use forum_api::{ApiSettings, Environment, openapi_document};
+use forum_api::model::{DateRange, UserRef};
+use forum_api::openapi_document;
+use forum_api::webhook::Event;
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
-use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES, rows};
-use crate::support::schema::{check, check_request, resolve_ref};
-use crate::support::server::settings;
-use crate::support::{Request, Row, Server};
+use crate::support::rows::COMPACT_SCOPES;
+use crate::support::schema::{check, check_request};
+use crate::support::*;
 
 const BOTH: [Surface; 2] = [Surface::Full, Surface::Compact];
 

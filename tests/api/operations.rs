@@ -1,16 +1,8 @@
 //! Responses of every endpoint against its operation in the OpenAPI document: every documented status and error code,
 //! and no other.
 
-use std::collections::BTreeSet;
-
-use forum_api::host::BoardError;
-use forum_api::scope::Surface;
-use forum_api::test_util::TestResponse;
-use serde_json::{Value, json};
-
 use crate::openapi::{document, operation};
-use crate::support::schema::{self, resolve_ref};
-use crate::support::server::settings;
+use crate::support::schema;
 use crate::support::*;
 
 /// Headers that depend on the request, and those of the HTTP message itself.

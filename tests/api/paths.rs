@@ -4,11 +4,7 @@ use std::net::SocketAddr;
 
 use axum::Router;
 use axum::extract::OriginalUri;
-use forum_api::{Environment, ForumApi};
 use tokio::net::TcpListener;
-
-use crate::support::server::settings;
-use crate::support::{Request, Server, comparable_parts, outcome};
 
 /// Mounts whose router passes a request to the service. The others return a 404 of their own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +14,8 @@ enum Mounts {
     All,
 }
 use Mounts::*;
+
+use crate::support::*;
 
 #[rustfmt::skip]
 const PROBES: &[(Mounts, &str, &str, u16, &str)] = &[

@@ -1,10 +1,5 @@
 //! Order of the steps: the first one that rejects a request determines the response (`docs/protocol.md`, section 2.1).
 
-use std::collections::BTreeSet;
-
-use forum_api::scope::Surface;
-
-use crate::support::server::settings;
 use crate::support::*;
 
 /// Reason to reject a request. A request with all reasons is repaired step by step.

@@ -1,12 +1,7 @@
 //! Rate limits: budgets, charges and headers (`docs/protocol.md`, section 4).
 
 use std::net::IpAddr;
-use std::time::Duration;
 
-use forum_api::ApiSettings;
-use forum_api::test_util::TestResponse;
-
-use crate::support::server::settings;
 use crate::support::*;
 
 fn remaining_units(response: &TestResponse) -> i64 {

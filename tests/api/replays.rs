@@ -1,7 +1,5 @@
 //! Replays of the response to the first request with an `Idempotency-Key` (`docs/protocol.md`, section 9.3).
 
-use forum_api::host::BoardError;
-
 use crate::idempotency::{is_replay, is_unknown, reply};
 use crate::support::*;
 

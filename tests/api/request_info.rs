@@ -1,19 +1,13 @@
 //! The description of a request that authorizer and board receive.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Arc, Mutex};
 
-use forum_api::host::{
-    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, RequestInfo,
-    ResourceRef, VisibleForums,
-};
-use forum_api::model::{Forum, ForumId, Page, UserId};
-use forum_api::runtime::Clock;
-use forum_api::scope::Scope;
-use forum_api::store::Stores;
-use forum_api::test_util::{TestApi, TestRequest, TestResponse};
+use forum_api::host::{Access, BackendResult, RequestInfo, VisibleForums};
+use forum_api::model::{Forum, Page};
+use forum_api::test_util::{TestApi, TestRequest};
 use forum_api::token::Expiry;
-use forum_api::{ApiSettings, async_trait};
+
+use crate::support::*;
 
 /// A board without content, which keeps the descriptions that it receives.
 #[derive(Default)]

@@ -1,8 +1,7 @@
 //! Boards that load a token and its owner's access with one call.
 
-use forum_api::test_util::{Intervention, StoreInterceptor};
+use forum_api::test_util::StoreInterceptor;
 
-use crate::support::server::settings;
 use crate::support::*;
 
 /// Number of calls before the command: of `TokenStore::find` by the board or the library, of `RateLimitStore::charge`, and

@@ -1,17 +1,8 @@
 //! Issued tokens: expiry, scopes, the owner's current permissions, and `GET /me`.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use forum_api::Environment;
-use forum_api::runtime::Clock;
-use forum_api::scope::Surface;
-use forum_api::store::{Stores, TokenFilter};
-use forum_api::test_util::TestResponse;
-use serde_json::json;
+use forum_api::store::TokenFilter;
 
 use crate::support::rows::COMPACT_SCOPES;
-use crate::support::server::settings;
 use crate::support::*;
 
 #[tokio::test]

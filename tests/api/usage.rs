@@ -1,8 +1,5 @@
 //! Usage of tokens and guests by hour.
 
-use std::time::Duration;
-
-use forum_api::runtime::Clock;
 use forum_api::store::UsageCounts;
 use forum_api::test_util::audit_entry;
 

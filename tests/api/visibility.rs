@@ -1,11 +1,8 @@
 //! Visibility: every endpoint, caller and forum (`docs/protocol.md`, section 10).
 
-use forum_api::{Environment, openapi_document};
-use serde_json::json;
+use forum_api::openapi_document;
 
 use crate::support::paging::{ids, pages};
-use crate::support::schema::resolve_ref;
-use crate::support::server::settings;
 use crate::support::*;
 
 /// Visible forums of each caller. The forum `absent` does not exist.

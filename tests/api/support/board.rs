@@ -2,22 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
-use forum_api::async_trait;
-use forum_api::host::{
-    Access, Authorizer, BackendResult, BoardError, BoardResult, Caller, OwnerAccess, RequestInfo,
-    VisibleForums,
-};
-use forum_api::model::{ForumId, UserId};
+use forum_api::host::{Access, BackendResult, OwnerAccess, RequestInfo, VisibleForums};
 use forum_api::store::TokenStore;
 use forum_api::token::{Lookup, TokenRecord};
 use tokio::sync::watch;
 
 use super::fixtures::{FORUMS, forum_in};
-use super::{FailureMode, within_ten_seconds};
+use super::*;
 
 /// A board in memory that implements every method over fixed content.
 pub(crate) struct FullBoard {

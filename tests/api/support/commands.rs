@@ -1,14 +1,11 @@
 //! The methods of the test board.
 
-use forum_api::async_trait;
-use forum_api::host::{
-    Board, BoardError, BoardResult, Caller, CreateOutcome, InForum, MemberCaller, ResourceRef,
-};
+use forum_api::host::{CreateOutcome, MemberCaller};
 use forum_api::model::*;
 
-use super::FullBoard;
 use super::board::IsModerator;
-use super::fixtures::{self, MEMBERS, MESSAGES, POSTS, THREADS, page};
+use super::fixtures::{MEMBERS, MESSAGES, POSTS, THREADS, page};
+use super::*;
 
 /// Implements methods that record their name and arguments before they run.
 macro_rules! commands {

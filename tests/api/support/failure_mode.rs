@@ -1,12 +1,9 @@
 //! Failures of the test board.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use forum_api::host::{BoardError, OverloadedError};
+use forum_api::host::OverloadedError;
 use tokio::sync::Semaphore;
 
-use super::within_ten_seconds;
+use super::*;
 
 /// Behaviour of every command of the board.
 #[derive(Clone, Default)]

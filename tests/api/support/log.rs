@@ -1,9 +1,9 @@
 //! The log of the test binary, at level TRACE.
 
 use std::io::{self, Write};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Once, PoisonError};
 
-use forum_api::test_util::TestResponse;
+use super::*;
 use tracing::Level;
 
 static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());

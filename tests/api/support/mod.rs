@@ -3,26 +3,39 @@
 pub(crate) mod board;
 pub(crate) mod commands;
 pub(crate) mod failure_mode;
+pub(crate) mod fixtures;
 pub(crate) mod log;
+pub(crate) mod paging;
 pub(crate) mod request;
 pub(crate) mod rows;
-pub(crate) use forum_test_support::schema;
-pub(crate) mod fixtures;
-pub(crate) mod paging;
 pub(crate) mod server;
 pub(crate) mod tokens;
 
 pub(crate) use board::FullBoard;
 pub(crate) use failure_mode::{Checkpoint, DOMAIN_ERRORS, FailureMode, OVERLOADED};
+pub(crate) use forum_test_support::schema::{self, resolve_ref};
 pub(crate) use request::Request;
-pub(crate) use rows::{ROWS, Row, every_scope};
-pub(crate) use server::Server;
+pub(crate) use rows::{FULL_SCOPES, ROWS, Row, every_scope, rows};
+pub(crate) use server::{Server, settings};
 pub(crate) use tokens::lookup;
 
-use std::time::Duration;
+pub(crate) use std::collections::BTreeSet;
+pub(crate) use std::sync::atomic::{AtomicUsize, Ordering};
+pub(crate) use std::sync::{Arc, Mutex};
+pub(crate) use std::time::Duration;
+
+pub(crate) use forum_api::host::{Authorizer, Board, BoardError, BoardResult, Caller, Host};
+pub(crate) use forum_api::host::{InForum, ResourceRef};
+pub(crate) use forum_api::model::{ForumId, UserId};
+pub(crate) use forum_api::runtime::Clock;
+pub(crate) use forum_api::scope::{Scope, Surface};
+pub(crate) use forum_api::store::Stores;
+pub(crate) use forum_api::test_util::{Intervention, TestResponse};
+pub(crate) use forum_api::webhook::Topic;
+pub(crate) use forum_api::{ApiSettings, Environment, ForumApi, async_trait};
+pub(crate) use serde_json::{Value, json};
 
 use forum_api::model::ErrorCode;
-use forum_api::test_util::TestResponse;
 
 /// Awaits a future, and fails after 10 s.
 pub(crate) async fn within_ten_seconds<T>(future: impl Future<Output = T>) -> T {

@@ -1,9 +1,6 @@
 //! Reads all pages of a list.
 
-use forum_api::test_util::TestResponse;
-use serde_json::Value;
-
-use super::{Request, Server};
+use super::*;
 
 /// Reads the pages of a list by following `next`.
 pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<TestResponse> {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http_body_util::Full;
 
-use super::Row;
+use super::*;
 
 /// A request. Its path includes the base path.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The table of endpoints as data, each with a request that succeeds for alice on the [`FullBoard`](super::FullBoard).
 
-use forum_api::scope::Surface;
+use super::*;
 
 /// A row of the table, and a request that succeeds.
 #[derive(Clone, Copy, Debug)]

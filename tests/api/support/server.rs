@@ -1,18 +1,13 @@
 //! The API over a test board, on a socket or in process, with stores in memory and a manual clock.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use forum_api::host::{Board, Host};
+use forum_api::ForumApiBuilder;
 use forum_api::operation::Operation;
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
-use forum_api::runtime::{Clock, ManualClock};
-use forum_api::scope::Surface;
-use forum_api::store::Stores;
-use forum_api::test_util::{Intervention, StoreInterceptor, TestResponse};
-use forum_api::{ApiSettings, Environment, ForumApi, ForumApiBuilder};
+use forum_api::runtime::ManualClock;
+use forum_api::test_util::StoreInterceptor;
 use http::Response;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -22,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::{FullBoard, Outcome, Request, fixtures, log, lookup, outcome, within_ten_seconds};
+use super::*;
 
 /// A service with its board, stores and clock.
 #[derive(Clone)]

@@ -1,16 +1,11 @@
 //! Tokens for the tests.
 
-use std::time::Duration;
-
 use forum_api::host::BoxError;
-use forum_api::model::UserId;
-use forum_api::runtime::{Clock, OsRandom};
-use forum_api::scope::{Scope, Surface};
+use forum_api::runtime::OsRandom;
 use forum_api::test_util::audit_entry;
 use forum_api::token::{Expiry, Lookup, PlainToken, TokenRecord, TokenRequest, issue_token};
 
-use super::rows::FULL_SCOPES;
-use super::{Server, every_scope};
+use super::*;
 
 /// Returns the public part of a token.
 pub(crate) fn lookup(token: &str) -> Lookup {
