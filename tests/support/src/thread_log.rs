@@ -24,20 +24,27 @@ impl Write for ThreadLines {
 
 /// Starts to record the lines of each thread, at every level, and discards the recorded lines of the current thread.
 ///
+/// Starts to record the lines of each thread, at every level.
+///
 /// The subscriber is global, because with a subscriber for each test the result depends on which thread logs first.
-pub fn record() {
+pub fn start() {
     static SUBSCRIBER: Once = Once::new();
     SUBSCRIBER.call_once(|| {
-        tracing_subscriber::fmt()
-            .with_max_level(Level::TRACE)
-            .with_ansi(false)
-            .with_writer(|| ThreadLines)
-            .init();
+        let lines = tracing_subscriber::fmt().with_writer(|| ThreadLines);
+        lines.with_max_level(Level::TRACE).with_ansi(false).init();
     });
+}
+
+/// Starts to record, and discards the recorded lines of the current thread.
+pub fn record() {
+    start();
     LINES.take();
 }
 
-/// Takes the recorded lines of the current thread.
+/// Returns the recorded lines of the current thread.
+pub fn text() -> String {
+    LINES.with_borrow(|lines| String::from_utf8_lossy(lines).into_owned())
+}
 pub fn take() -> String {
     String::from_utf8(LINES.take()).unwrap()
 }
