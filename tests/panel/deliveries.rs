@@ -22,9 +22,7 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
         let page = fixture.get(&path).await;
         assert!(page.contains(&button) && page.contains(text));
         let (_, page) = fixture.post_and_follow(&retry).await;
-        assert!(
-            page.contains("Ping queued. There is no result yet.") && page.contains("queued</span>")
-        );
+        page.expect(&["Ping queued. There is no result yet.", "queued</span>"]);
         assert!(!page.contains(&button));
         assert_eq!(fixture.state().await, Some(DeliveryState::Queued));
         let (status, again) = fixture.post_and_follow(&retry).await;
@@ -40,19 +38,16 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
 async fn a_delivery_shows_its_request_and_the_responses_to_its_attempts() {
     let fixture = PanelFixture::with_content().await;
     let page = fixture.get(&fixture.delivery_path("")).await;
-    for text in [
+    page.expect(&[
         "x-forum-signature: sha256=abc",
         "server: &lt;script&gt;",
         "aria-label=\"Response body of attempt 6\"",
         "\n  &quot;topic&quot;: &quot;ping&quot;,\n",
         "500</span>",
-    ] {
-        assert!(page.contains(text), "{text}: {}", page.body);
-    }
+    ]);
     assert!(!page.contains("whsec_"));
-    fixture
-        .post_and_follow(&fixture.delivery_path("/retry"))
-        .await;
+    let retry = fixture.delivery_path("/retry");
+    fixture.post_and_follow(&retry).await;
     fixture.end_attempt(DeliveryState::Delivered).await;
     let page = fixture.get(&fixture.delivery_path("")).await;
     assert_eq!(page.body.matches("<details").count(), 3);
@@ -62,9 +57,8 @@ async fn a_delivery_shows_its_request_and_the_responses_to_its_attempts() {
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_sent_nothing_is_shown_without_a_request() {
     let fixture = PanelFixture::with_content().await;
-    fixture
-        .post_and_follow(&fixture.delivery_path("/retry"))
-        .await;
+    let retry = fixture.delivery_path("/retry");
+    fixture.post_and_follow(&retry).await;
     let not_sent = |record| AttemptRecord {
         status: None,
         error: Some(TransportError::not_sent("no such host")),
@@ -73,9 +67,8 @@ async fn an_attempt_that_sent_nothing_is_shown_without_a_request() {
         response_excerpt: None,
         ..record
     };
-    fixture
-        .end_attempt_with(DeliveryState::Retrying, not_sent)
-        .await;
+    let state = DeliveryState::Retrying;
+    fixture.end_attempt_with(state, not_sent).await;
     let page = fixture.get(&fixture.delivery_path("")).await;
     let (_, last) = page.body.split_once("<details open").unwrap();
     let (last, _) = last.split_once("</details>").unwrap();
@@ -89,25 +82,20 @@ async fn an_attempt_that_sent_nothing_is_shown_without_a_request() {
 #[tokio::test(start_paused = true)]
 async fn deliveries_of_a_disabled_endpoint_are_paused() {
     let fixture = PanelFixture::with_content().await;
-    fixture
-        .post_and_follow(&fixture.delivery_path("/retry"))
-        .await;
+    let retry = fixture.delivery_path("/retry");
+    fixture.post_and_follow(&retry).await;
     let pages = [
         fixture.delivery_path(""),
         fixture.endpoint_path(""),
         "/panel/deliveries".into(),
     ];
     for (action, paused) in [("/disable", true), ("/enable", false)] {
-        fixture
-            .post_and_follow(&fixture.endpoint_path(action))
-            .await;
+        let path = fixture.endpoint_path(action);
+        fixture.post_and_follow(&path).await;
         for page in &pages {
             let shown = fixture.get(page).await;
-            assert_eq!(
-                shown.contains("paused (endpoint disabled)"),
-                paused,
-                "{action} {page}"
-            );
+            let is_paused = shown.contains("paused (endpoint disabled)");
+            assert_eq!(is_paused, paused, "{action} {page}");
         }
     }
 }
@@ -183,14 +171,10 @@ async fn the_list_is_filtered_and_has_pages() {
     assert!(first.contains("<td data-label=\"Response\"><div>none</div>"));
     let rest = fixture.get(&first.next_page().unwrap()).await;
     assert_eq!((count(&rest.body), rest.next_page()), (11, None));
-    let first = fixture
-        .get("/panel/deliveries?topic=post.created&from=2026-01-01&to=2026-01-01")
-        .await;
-    assert!(
-        first.contains("<details class=\"range\" open>")
-            && first.contains("value=\"2026-01-01T00:00\"")
-            && first.contains("value=\"2026-01-01T23:59\"")
-    );
+    let path = "/panel/deliveries?topic=post.created&from=2026-01-01&to=2026-01-01";
+    let first = fixture.get(path).await;
+    let [from, to] = ["00:00", "23:59"].map(|time| format!("value=\"2026-01-01T{time}\""));
+    first.expect(&["<details class=\"range\" open>", &from, &to]);
     let next = first.next_page().unwrap();
     let second = fixture.get(&next).await;
     assert_eq!((count(&second.body), second.next_page()), (10, None));
@@ -215,11 +199,8 @@ async fn a_filter_by_response_covers_seven_days_unless_its_beginning_is_chosen()
         let field = "name=\"from\" type=\"datetime-local\" value=\"";
         assert_eq!(page.after(field), begin, "{query}");
         let is_default = query.contains("5xx") && !query.contains("from");
-        assert_eq!(
-            page.contains("covers the 7 days before"),
-            is_default,
-            "{query}"
-        );
+        let is_covered = page.contains("covers the 7 days before");
+        assert_eq!(is_covered, is_default, "{query}");
     }
 }
 
@@ -293,11 +274,7 @@ async fn the_usage_counts_all_deliveries_of_the_last_day() {
         "?state=queued&amp;endpoint={}&amp;from=2025-12-31T00:00",
         fixture.endpoint
     );
-    assert!(
-        page.contains(&format!("{path}\">12,000</a>")),
-        "{}",
-        page.body
-    );
+    page.expect(&[&format!("{path}\">12,000</a>")]);
     fixture.clock.advance(Duration::from_secs(24 * 60 * 60));
     let page = fixture.get("/panel/usage").await;
     assert!(page.contains("No deliveries in the last 24 hours."));

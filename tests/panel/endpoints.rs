@@ -83,11 +83,8 @@ async fn url_owner_and_topics_are_changed_together() {
     let path = fixture.endpoint_path("");
     let saved = fixture.post_confirmed(&path, &CHANGED).await;
     let page = fixture.get(saved.header("location")).await;
-    assert!(page.contains("Changes saved."));
-    assert!(
-        page.contains("value=\"https://93.184.215.14/new?key=secret\"")
-            && page.contains("value=\"alice\"")
-    );
+    let url = "value=\"https://93.184.215.14/new?key=secret\"";
+    page.expect(&["Changes saved.", url, "value=\"alice\""]);
     assert!(page.contains("value=\"poll.voted\" checked") && !page.contains("value=\"*\" checked"));
     let stored = fixture.stored_endpoint().await.unwrap();
     assert_eq!(stored.url, "https://93.184.215.14/new?key=secret");
@@ -205,10 +202,8 @@ async fn wrong_passwords_of_tokens_and_endpoints_have_one_limit() {
     let page = fixture.endpoint_path("");
     let forms = [("/panel/webhooks", &add[..]), (&page, &CHANGED)];
     for (path, form) in [forms[0], forms[1], forms[0]] {
-        assert_eq!(
-            fixture.post(path, &[form, &wrong].concat()).await.status,
-            422
-        );
+        let form = [form, &wrong].concat();
+        assert_eq!(fixture.post(path, &form).await.status, 422);
     }
     for (path, form) in forms {
         let locked = fixture.post_confirmed(path, form).await;
@@ -269,11 +264,8 @@ async fn failing_endpoints_are_listed_first_and_endpoints_are_filtered() {
         ("?search=BOB", &[&failing]),
         ("?search=admin&state=failing", &[]),
     ] {
-        assert_eq!(
-            listed(&fixture, query).await,
-            *expected.iter().map(|id| id.to_string()).collect::<Vec<_>>(),
-            "{query}"
-        );
+        let expected: Vec<_> = expected.iter().map(|id| id.to_string()).collect();
+        assert_eq!(listed(&fixture, query).await, expected, "{query}");
     }
     fixture.queue(1).await;
     fixture.end_attempt(DeliveryState::Delivered).await;
@@ -313,31 +305,22 @@ async fn an_endpoint_that_was_disabled_after_failures_is_marked() {
     }
     fixture.run_action("/enable").await;
     let page = fixture.get("/panel/webhooks").await;
-    assert!(
-        page.contains("enabled</span>") && !page.contains("failures"),
-        "{}",
-        page.body
-    );
+    page.expect(&["enabled</span>"]);
+    assert!(!page.contains("failures"), "{}", page.body);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_sent_delivery_waits_for_its_result_up_to_ten_seconds() {
+    use DeliveryState::{Delivered, Gone, Retrying};
     for (state, expected) in [
-        (
-            DeliveryState::Delivered,
-            "delivered. The endpoint responded with 500.",
-        ),
-        (
-            DeliveryState::Retrying,
-            "failed. The endpoint responded with 500.",
-        ),
-        (DeliveryState::Gone, "failed."),
+        (Delivered, "delivered. The endpoint responded with 500."),
+        (Retrying, "failed. The endpoint responded with 500."),
+        (Gone, "failed."),
     ] {
         let fixture = PanelFixture::with_content().await;
-        fixture
-            .post_and_follow(&fixture.delivery_path("/retry"))
-            .await;
-        fixture.end_attempt(DeliveryState::Retrying).await;
+        let retry = fixture.delivery_path("/retry");
+        fixture.post_and_follow(&retry).await;
+        fixture.end_attempt(Retrying).await;
         for (path, topic, what) in [
             (fixture.endpoint_path("/ping"), "", "Ping"),
             (fixture.endpoint_path("/example"), "post.created", "Event"),
@@ -353,14 +336,10 @@ async fn a_sent_delivery_waits_for_its_result_up_to_ten_seconds() {
             let sent = fixture.send_and_follow(&path, &form);
             let ((status, page), ()) = tokio::join!(sent, worker);
             let expected = format!("{what} {expected}");
-            assert!(
-                status == 303 && page.contains(&expected),
-                "{state:?} {path}"
-            );
-            assert!(
-                began.elapsed() < Duration::from_millis(8_700),
-                "{state:?} {path}"
-            );
+            let is_shown = status == 303 && page.contains(&expected);
+            assert!(is_shown, "{state:?} {path}");
+            let is_fast = began.elapsed() < Duration::from_millis(8_700);
+            assert!(is_fast, "{state:?} {path}");
         }
     }
     let fixture = PanelFixture::with_content().await;
@@ -377,13 +356,11 @@ async fn an_example_of_each_topic_can_be_sent() {
     let page = fixture.get(&fixture.endpoint_path("")).await;
     assert!(page.contains("<option>message.sent</option>") && page.contains(">Send example<"));
     let example = fixture.endpoint_path("/example");
-    let (_, page) = fixture
-        .send_and_follow(&example, &[("topic", "member.rated")])
-        .await;
+    let rated = [("topic", "member.rated")];
+    let (_, page) = fixture.send_and_follow(&example, &rated).await;
     assert!(page.contains("&quot;example&quot;: true,") && page.contains("&quot;ratingId&quot;"));
-    let (status, page) = fixture
-        .send_and_follow(&example, &[("topic", "no.topic")])
-        .await;
+    let unknown = [("topic", "no.topic")];
+    let (status, page) = fixture.send_and_follow(&example, &unknown).await;
     assert!(status == 409 && page.contains("unknown topic"));
 }
 
@@ -474,9 +451,8 @@ async fn a_ping_without_a_result_is_shown_within_the_request_timeout() {
     settings.request_timeout = Duration::from_millis(500);
     let node = fixture.node_builder().settings(settings);
     fixture.panel = node.build().unwrap();
-    let (status, page) = fixture
-        .post_and_follow(&fixture.endpoint_path("/ping"))
-        .await;
+    let ping = fixture.endpoint_path("/ping");
+    let (status, page) = fixture.post_and_follow(&ping).await;
     assert_eq!(status, 303);
     assert!(page.contains("Ping queued. There is no result yet."));
 }

@@ -61,10 +61,8 @@ fn member(name: &str) -> Option<UserId> {
 #[async_trait]
 impl AdminAuth for Members {
     async fn session(&self, head: &Parts) -> BackendResult<Option<Session>> {
-        let cookie = head
-            .headers
-            .get("cookie")
-            .map(|cookie| cookie.to_str().unwrap());
+        let cookie = head.headers.get("cookie");
+        let cookie = cookie.map(|cookie| cookie.to_str().unwrap());
         let parts = cookie.and_then(|cookie| cookie.split_once('/'));
         Ok(parts.and_then(|(name, secret)| {
             Some(Session::new(member(name)?, name, name == "admin", secret))
@@ -91,11 +89,8 @@ impl AdminAuth for Members {
     }
 
     async fn suggested_usernames(&self, limit: u32) -> BackendResult<Vec<String>> {
-        Ok(NAMES
-            .map(String::from)
-            .into_iter()
-            .take(limit as usize)
-            .collect())
+        let names = NAMES.map(String::from).into_iter();
+        Ok(names.take(limit as usize).collect())
     }
 
     fn sign_in_url(&self, back: &str) -> String {
@@ -132,6 +127,14 @@ impl Response {
         self.body.contains(text)
     }
 
+    /// Checks that the page contains each of these parts.
+    #[track_caller]
+    pub fn expect(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.contains(part), "{part}: {}", self.body);
+        }
+    }
+
     /// Returns whether the form is shown again with an error beside this field.
     pub fn marks(&self, field: &str) -> bool {
         self.status == 422 && self.contains(&format!("id=\"{field}-error\""))
@@ -145,11 +148,8 @@ impl Response {
 
     /// Returns the text after `before`, up to the next quotation mark or tag.
     pub fn after(&self, before: &str) -> &str {
-        let rest = self
-            .body
-            .split_once(before)
-            .map(|(_, rest)| rest)
-            .unwrap_or_else(|| panic!("{}", self.body));
+        let rest = self.body.split_once(before).map(|(_, rest)| rest);
+        let rest = rest.unwrap_or_else(|| panic!("{}", self.body));
         &rest[..rest.find(['"', '<']).unwrap()]
     }
 
@@ -432,11 +432,8 @@ impl PanelFixture {
             limit: 1_000,
             ..TokenFilter::default()
         };
-        self.stores
-            .tokens
-            .list(&filter, self.clock.now())
-            .await
-            .unwrap()
+        let tokens = &self.stores.tokens;
+        tokens.list(&filter, self.clock.now()).await.unwrap()
     }
 
     /// Returns all stored data as text, for comparisons.
