@@ -98,11 +98,7 @@ async fn a_local_board_allows_loopback_only() {
     let receiver = ScriptedReceiver::new(OK).await;
     let sender = Sender::new(AllowedAddresses::for_base_url("http://[::1]:8080"));
     let names = FakeResolver::resolving_to(&["127.0.0.1"]);
-    for host in [
-        "http://receiver.test",
-        "http://127.0.0.1",
-        "http://localhost",
-    ] {
+    for host in "http://receiver.test http://127.0.0.1 http://localhost".split(' ') {
         let url = receiver.url(host);
         sender.register(&url, &names).await.expect(host);
         assert_eq!(sender.send(&url, &names).await, "200", "{host}");
@@ -111,9 +107,8 @@ async fn a_local_board_allows_loopback_only() {
         let url = receiver.url(&format!("http://{}", host(address)));
         sender.rejection(&url, &names).await;
         let private = FakeResolver::resolving_to(&[address]);
-        sender
-            .rejection(&receiver.url("http://receiver.test"), &private)
-            .await;
+        let url = receiver.url("http://receiver.test");
+        sender.rejection(&url, &private).await;
     }
     for (base_url, expected) in [
         ("http://localhost:8080", AllowedAddresses::Loopback),
@@ -123,11 +118,8 @@ async fn a_local_board_allows_loopback_only() {
         ("https://localhost.example", AllowedAddresses::Public),
         ("", AllowedAddresses::Public),
     ] {
-        assert_eq!(
-            AllowedAddresses::for_base_url(base_url),
-            expected,
-            "{base_url}"
-        );
+        let found = AllowedAddresses::for_base_url(base_url);
+        assert_eq!(found, expected, "{base_url}");
     }
 }
 
@@ -143,12 +135,8 @@ async fn an_address_has_its_class_in_every_notation() {
             assert!(error.contains(kind), "{url}: {error}");
         }
     }
-    for url in [
-        "https:127.0.0.1",
-        "https:/127.0.0.1",
-        "https:\\\\127.0.0.1",
-        "https://127.0.0.1\\@good/",
-    ] {
+    let urls = r"https:127.0.0.1 https:/127.0.0.1 https:\\127.0.0.1 https://127.0.0.1\@good/";
+    for url in urls.split(' ') {
         let error = sender.rejection(url, &names).await;
         assert!(error.contains("127.0.0.1 is loopback"), "{url}: {error}");
     }
@@ -179,10 +167,8 @@ async fn public_addresses_and_names_are_accepted() {
     let names = FakeResolver::resolving_to(&["1.1.1.1"]);
     let strict = Sender::new(false);
     let lenient = Sender::new(true);
-    let literals = PUBLIC
-        .iter()
-        .map(|address| host(address))
-        .map(|host| format!("https://{host}/hook"));
+    let hosts = PUBLIC.iter().map(|address| host(address));
+    let literals = hosts.map(|host| format!("https://{host}/hook"));
     for url in literals.chain(VALID.iter().map(|url| (*url).into())) {
         strict.register(&url, &names).await.expect(&url);
     }
@@ -203,13 +189,9 @@ async fn a_name_that_does_not_resolve_yet_is_accepted() {
 }
 
 /// Registers `receiver.test` and sends to it twice, with three name resolutions.
-async fn send_twice(
-    sender: Sender,
-    results: &[&[&str]],
-    receiver: &ScriptedReceiver,
-) -> [String; 2] {
+async fn send_twice(sender: Sender, results: &[&[&str]], to: &ScriptedReceiver) -> [String; 2] {
     let names = FakeResolver::with_results(results);
-    let url = receiver.url("http://receiver.test");
+    let url = to.url("http://receiver.test");
     sender.register(&url, &names).await.unwrap();
     let first = sender.send(&url, &names).await;
     let second = sender.send(&url, &names).await;
@@ -227,10 +209,8 @@ async fn a_name_is_checked_at_each_attempt() {
 
     let results: &[&[&str]] = &[&["8.8.8.8"], &["127.0.0.1"]];
     let outcomes = send_twice(Sender::new(false), results, &trap).await;
-    assert_eq!(
-        (outcomes, trap.connections()),
-        ([loopback; 2].map(ToOwned::to_owned), 0)
-    );
+    assert_eq!(outcomes, [loopback; 2].map(ToOwned::to_owned));
+    assert_eq!(trap.connections(), 0);
 
     // 2d00::/8 is not allocated.
     let results: &[&[&str]] = &[&["8.8.8.8"], &["2d00::1"], &["127.0.0.1"]];
@@ -240,10 +220,8 @@ async fn a_name_is_checked_at_each_attempt() {
 
     let results: &[&[&str]] = &[&["127.0.0.1"], &["127.0.0.1"], &["169.254.169.254"]];
     let outcomes = send_twice(Sender::new(true), results, &trap).await;
-    assert_eq!(
-        (outcomes, trap.connections()),
-        (["200", metadata].map(str::to_owned), 1)
-    );
+    assert_eq!(outcomes, ["200", metadata]);
+    assert_eq!(trap.connections(), 1);
 }
 
 #[tokio::test]
@@ -251,10 +229,8 @@ async fn only_the_allowed_addresses_of_a_name_are_used() {
     let receiver = ScriptedReceiver::new(OK).await;
     let mixed = ["169.254.169.254", "fd00:ec2::254", "127.0.0.1", "0.0.0.0"];
     let outcomes = send_twice(Sender::new(true), &[&mixed], &receiver).await;
-    assert_eq!(
-        (outcomes, receiver.connections()),
-        (["200"; 2].map(str::to_owned), 2)
-    );
+    assert_eq!(outcomes, ["200"; 2]);
+    assert_eq!(receiver.connections(), 2);
 
     let names =
         FakeResolver::resolving_to(&["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:1.1.1.1"]);

@@ -75,6 +75,13 @@ fn topics(topics: &str) -> EndpointUpdate {
     }
 }
 
+fn url(url: &str) -> EndpointUpdate {
+    EndpointUpdate {
+        url: Some(url.into()),
+        ..EndpointUpdate::default()
+    }
+}
+
 #[tokio::test]
 async fn a_host_may_have_its_own_topics_and_omit_others() {
     let webhooks = stores_in_memory().1;
@@ -121,11 +128,7 @@ async fn the_url_of_an_endpoint_is_stored_as_requests_use_it() {
         };
         let added = admin.add(new, &BY).await.unwrap().endpoint;
         assert_eq!(added.url, expected);
-        let change = EndpointUpdate {
-            url: Some(url.into()),
-            ..EndpointUpdate::default()
-        };
-        admin.update(&id, change, &BY).await.unwrap();
+        admin.update(&id, self::url(url), &BY).await.unwrap();
         assert_eq!(find(&webhooks, &id).await.url, expected);
     }
 }
@@ -150,11 +153,7 @@ async fn a_change_keeps_omitted_values() {
     };
     assert_eq!(changed, expected);
     assert_eq!(changed, find(&webhooks, &id).await);
-    let private = EndpointUpdate {
-        url: Some("http://127.0.0.1/".into()),
-        ..EndpointUpdate::default()
-    };
-    let refused = admin.update(&id, private, &BY).await;
+    let refused = admin.update(&id, url("http://127.0.0.1/"), &BY).await;
     assert!(matches!(refused, Err(WebhookAdminError::Address(_))));
     let unchanged = admin.update(&id, EndpointUpdate::default(), &BY).await;
     assert_eq!(unchanged.unwrap(), changed);
@@ -173,10 +172,7 @@ async fn an_operation_without_effect_writes_nothing() {
         admin.set_enabled(&id, false, &BY).await.unwrap();
         let changes = topics("post.created");
         admin.update(&id, changes, &BY).await.unwrap();
-        let unchanged = EndpointUpdate {
-            url: Some("https://receiver.example/hook".into()),
-            ..EndpointUpdate::default()
-        };
+        let unchanged = url("https://receiver.example/hook");
         let found = admin.update(&id, unchanged, &BY).await.unwrap();
         assert_eq!(found, find(&webhooks, &id).await);
         admin.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap();
@@ -266,10 +262,8 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     let left = webhooks.deliveries.list(&dead).await.unwrap();
     assert!(left.len() == 1 && left[0].0.endpoint_id == other);
     fail_all(&webhooks).await;
-    assert_eq!(
-        admin.retry_all_dead(&BY).await.unwrap(),
-        u64::from(MANY) + 1
-    );
+    let retried = admin.retry_all_dead(&BY).await.unwrap();
+    assert_eq!(retried, u64::from(MANY) + 1);
     assert_eq!(webhooks.deliveries.count_dead(None).await.unwrap(), 0);
 }
 
@@ -289,12 +283,8 @@ async fn an_example_has_the_data_of_the_document_and_any_owner() {
         let delivery = admin.example(&id, topic).await.unwrap();
         let (delivery, _) = webhooks.deliveries.find(&delivery).await.unwrap().unwrap();
         assert_eq!(delivery.topic.as_str(), topic);
-        let stored = webhooks
-            .outbox
-            .find(&delivery.event_id)
-            .await
-            .unwrap()
-            .unwrap();
+        let stored = webhooks.outbox.find(&delivery.event_id).await;
+        let stored = stored.unwrap().unwrap();
         let body: serde_json::Value = serde_json::from_str(&stored.body).unwrap();
         assert_eq!(body.pointer(pointer).unwrap(), expected, "{body}");
         assert_eq!(body["example"], true);
@@ -309,11 +299,8 @@ async fn an_example_has_the_data_of_the_document_and_any_owner() {
 
 /// Makes all queued deliveries dead.
 async fn fail_all(webhooks: &WebhookStores) {
-    let claims = webhooks
-        .deliveries
-        .claim(&claim_request(u32::MAX), after(0))
-        .await
-        .unwrap();
+    let all = claim_request(u32::MAX);
+    let claims = webhooks.deliveries.claim(&all, after(0)).await.unwrap();
     for claimed in claims.deliveries {
         let dead = DeliveryProgress {
             state: DeliveryState::Dead,
@@ -375,11 +362,8 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
         let rotated = before.rotate(&id, &BY).await.unwrap().secret;
         let cipher = cipher(new.unwrap());
         for call in 0..2 {
-            assert_eq!(
-                before.reencrypt(&cipher, &BY).await.unwrap(),
-                1,
-                "call {call}"
-            );
+            let count = before.reencrypt(&cipher, &BY).await.unwrap();
+            assert_eq!(count, 1, "call {call}");
             let endpoint = find(&webhooks, &id).await;
             let pending = endpoint.pending_secret.unwrap().secret;
             for (encrypted, expected) in [(endpoint.secret, &secret("A")), (pending, &rotated)] {
@@ -395,17 +379,14 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
 #[tokio::test]
 async fn a_wrong_old_key_changes_nothing_and_a_lost_key_is_replaced_without_endpoints() {
     let webhooks = stores_in_memory().1;
-    let id = add_endpoint(&admin_with_key(&webhooks, OLD), "*")
-        .await
-        .unwrap();
+    let first = admin_with_key(&webhooks, OLD);
+    let id = add_endpoint(&first, "*").await.unwrap();
     let before = find(&webhooks, &id).await;
     for wrong in [None, Some([9; 16].as_slice())] {
         let admin = admin_with_key(&webhooks, wrong);
         let result = admin.reencrypt(&cipher(&[8; 16]), &BY).await;
-        assert!(
-            matches!(result, Err(WebhookAdminError::Key(_))),
-            "{result:?}"
-        );
+        let is_rejected = matches!(result, Err(WebhookAdminError::Key(_)));
+        assert!(is_rejected, "{result:?}");
     }
     assert_eq!(find(&webhooks, &id).await, before);
     admin_with_key(&webhooks, OLD).check_key().await.unwrap();

@@ -48,15 +48,9 @@ async fn check_responses<T: Copy + Send + Sync + 'static>(
     }
 }
 
-fn expect_response(
-    (status, excerpt): (u16, &str),
-    outcome: Result<ReceiverResponse, TransportError>,
-) {
+fn expect_response(expected: (u16, &str), outcome: Result<ReceiverResponse, TransportError>) {
     let response = outcome.unwrap();
-    assert_eq!(
-        (response.status, response.excerpt.as_str()),
-        (status, excerpt)
-    );
+    assert_eq!((response.status, response.excerpt.as_str()), expected);
 }
 
 fn expect_error(why: &str, outcome: Result<ReceiverResponse, TransportError>) {
@@ -197,12 +191,8 @@ async fn a_request_has_exactly_the_documented_bytes() {
     let mut receiver = ScriptedReceiver::new(Respond(OK)).await;
     let authority = format!("receiver.test:{}", receiver.address().port());
     let url = format!("http://{authority}//hook?of={{board}}|^`");
-    expect_response(
-        (200, "ok"),
-        loopback_transport(LONG_TIMEOUT)
-            .send(test_request(&url))
-            .await,
-    );
+    let sender = loopback_transport(LONG_TIMEOUT);
+    expect_response((200, "ok"), sender.send(test_request(&url)).await);
     let expected = format!(
         "POST //hook?of={{board}}|^` HTTP/1.1\r\n\
          host: {authority}\r\n\
@@ -320,9 +310,8 @@ async fn a_receiver_without_tls_1_2_receives_no_request() {
     ] {
         let mut receiver = ScriptedReceiver::new(behavior).await;
         let url = receiver.url("https://receiver.test");
-        let response = loopback_transport(LONG_TIMEOUT)
-            .send(test_request(&url))
-            .await;
+        let sender = loopback_transport(LONG_TIMEOUT);
+        let response = sender.send(test_request(&url)).await;
         let error = response.expect_err("no response").to_string();
         let why = TransportError::not_sent(why).to_string();
         assert!(error.starts_with(&why), "{behavior:?}: {error}");
@@ -395,11 +384,8 @@ async fn a_connection_that_is_not_reused_is_announced() {
         assert_eq!(status(&sender, &url).await, Ok(200));
     }
     let recorded = receiver.wait_for_close().await;
-    let headers: Vec<_> = recorded
-        .iter()
-        .map(|one| one.header("connection"))
-        .collect();
-    assert_eq!(headers, ["close", "close"]);
+    let headers = recorded.iter().map(|one| one.header("connection"));
+    assert_eq!(headers.collect::<Vec<_>>(), ["close", "close"]);
 }
 
 #[tokio::test]
@@ -429,11 +415,8 @@ async fn a_connection_closed_by_the_receiver_does_not_fail_an_attempt() {
         for _ in 0..3 {
             assert_eq!(status(&sender, &url).await, Ok(200), "{behavior:?}");
         }
-        assert_eq!(
-            (receiver.connections(), names.calls()),
-            (3, 3),
-            "{behavior:?}"
-        );
+        let counts = (receiver.connections(), names.calls());
+        assert_eq!(counts, (3, 3), "{behavior:?}");
     }
 }
 

@@ -32,24 +32,17 @@ fn ids_and_secrets_are_random() {
     let random = SeededRandom::new(1);
     type Generate = fn(&dyn RandomSource) -> Result<String, RandomError>;
     let kinds: [(&str, usize, Generate); 3] = [
-        ("evt_", 22, |random| {
-            Ok(EventId::generate(random)?.to_string())
-        }),
-        ("whe_", 22, |random| {
-            Ok(EndpointId::generate(random)?.to_string())
-        }),
-        ("whsec_", 43, |random| {
-            Ok(WebhookSecret::generate(random)?.expose_secret().into())
+        ("evt_", 22, |it| Ok(EventId::generate(it)?.to_string())),
+        ("whe_", 22, |it| Ok(EndpointId::generate(it)?.to_string())),
+        ("whsec_", 43, |it| {
+            Ok(WebhookSecret::generate(it)?.expose_secret().into())
         }),
     ];
     for (prefix, length, generate) in kinds {
         let generated: HashSet<_> = (0..100).map(|_| generate(&random).unwrap()).collect();
         assert_eq!(generated.len(), 100);
-        assert!(
-            generated
-                .iter()
-                .all(|text| has_format(text, prefix, length))
-        );
+        let mut texts = generated.iter();
+        assert!(texts.all(|text| has_format(text, prefix, length)));
         assert!(generate(&FailingRandom).is_err());
     }
 }
@@ -89,10 +82,8 @@ fn a_secret_has_at_least_16_characters() {
 fn debug_output_contains_no_secret_and_no_key() {
     let printed = format!("{:?} {:?}", secret("S"), endpoint("S"));
     assert!(printed.starts_with("WebhookSecret Endpoint"), "{printed}");
-    assert!(
-        !printed.contains("SSS") && !printed.contains("83, 83"),
-        "{printed}"
-    );
+    let is_hidden = !printed.contains("SSS") && !printed.contains("83, 83");
+    assert!(is_hidden, "{printed}");
     assert_eq!(format!("{:?}", cipher(&[7; 16])), "AeadCipher");
 }
 

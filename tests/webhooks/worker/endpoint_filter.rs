@@ -141,11 +141,8 @@ fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
     }
     fixture.start();
     assert_eq!(recipients(&fixture), ["recipient", "sender", "third"]);
-    assert_eq!(
-        fixture.deliveries().len(),
-        3,
-        "a body without parties concerns no member"
-    );
+    let count = fixture.deliveries().len();
+    assert_eq!(count, 3, "a body without parties concerns no member");
 }
 
 #[test]
@@ -202,10 +199,8 @@ fn a_delivery_is_withheld_if_its_owner_loses_access_before_the_attempt() {
         change(&fixture, endpoint);
         fixture.advance(HOUR);
         assert_eq!(fixture.progress(), (Withheld, 1));
-        assert_eq!(
-            (fixture.sent().len(), fixture.only_delivery().1.len()),
-            (1, 1)
-        );
+        let attempts = fixture.only_delivery().1.len();
+        assert_eq!((fixture.sent().len(), attempts), (1, 1));
     }
 }
 
@@ -245,10 +240,8 @@ fn an_authorizer_that_loads_several_owners_is_called_once_for_each_batch() {
         assert_eq!(recipients, ["endpoint-1", "endpoint-3"]);
         let load = |count: &AtomicU32| count.load(Ordering::SeqCst);
         let owners = &fixture.owners;
-        assert_eq!(
-            (load(&owners.batch_calls), load(&owners.calls)),
-            (batch_calls, calls)
-        );
+        let counts = (load(&owners.batch_calls), load(&owners.calls));
+        assert_eq!(counts, (batch_calls, calls));
     }
 }
 

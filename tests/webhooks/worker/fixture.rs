@@ -140,12 +140,8 @@ impl WorkerFixture {
         self.add_with(name, |endpoint| endpoint)
     }
 
-    pub(crate) fn add_with(
-        &self,
-        name: &str,
-        change: impl FnOnce(Endpoint) -> Endpoint,
-    ) -> Endpoint {
-        let endpoint = change(endpoint(name, self.now()));
+    pub(crate) fn add_with(&self, name: &str, edit: impl FnOnce(Endpoint) -> Endpoint) -> Endpoint {
+        let endpoint = edit(endpoint(name, self.now()));
         let audit = audit_entry();
         let added = self.stores.endpoints.add(&endpoint, &audit);
         assert!(self.runtime.block_on(added).unwrap());

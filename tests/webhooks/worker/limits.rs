@@ -90,9 +90,8 @@ fn endpoints_whose_last_attempt_failed_use_at_most_half_of_the_slots() {
     assert_leaves_slots(&fixture, &handle);
     assert_eq!(fixture.count(Delivered), 120);
     for name in ["a", "b", "c", "d", "e"] {
-        fixture
-            .transport
-            .set_replies(name, [Delayed(seconds(1), 200)]);
+        let replies = [Delayed(seconds(1), 200)];
+        fixture.transport.set_replies(name, replies);
     }
     fixture.advance(seconds(7200));
     assert_eq!(fixture.count(Delivered), 220);

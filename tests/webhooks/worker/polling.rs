@@ -53,11 +53,8 @@ fn consecutive_wakes_are_coalesced() {
     fixture.take_counts();
     (0..1000).for_each(|_| handle.wake());
     fixture.runtime.run_until_idle();
-    assert_eq!(
-        fixture.take_counts(),
-        polls(2),
-        "the current and the next poll"
-    );
+    let counts = fixture.take_counts();
+    assert_eq!(counts, polls(2), "the current and the next poll");
 }
 
 #[test]
