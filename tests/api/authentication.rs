@@ -98,21 +98,14 @@ async fn no_token_appears_in_a_log_a_response_or_debug_output() {
     for response in &responses {
         assert!(!format!("{response:?}").contains(secret));
     }
-    let record = server
-        .stores
-        .tokens
-        .find(&lookup(&alice))
-        .await
-        .unwrap()
-        .unwrap();
+    let tokens = &server.stores.tokens;
+    let record = tokens.find(&lookup(&alice)).await.unwrap().unwrap();
     let parsed = PlainToken::parse(&alice).unwrap();
     let digest = format!("{:?}", parsed.digest().as_bytes());
     let api = &server.api;
     let debug = format!("{record:?}{parsed:?}{api:?}");
     assert!(!debug.contains(secret) && !debug.contains(&digest));
     let public = format!("token=\"{}\"", lookup(&alice));
-    assert!(
-        log::of(&responses[0]).contains(&public),
-        "the lookup is logged"
-    );
+    let line = log::of(&responses[0]);
+    assert!(line.contains(&public), "the lookup is logged");
 }

@@ -30,10 +30,8 @@ async fn disconnect_during(server: &Server, request: Request) {
 
 #[tokio::test]
 async fn requests_with_side_effects_complete_after_a_disconnect() {
-    for row in ROWS
-        .iter()
-        .filter(|row| row.method != "GET" || row.template.contains("{messageId}"))
-    {
+    let has_effects = |row: &&Row| row.method != "GET" || row.template.contains("{messageId}");
+    for row in ROWS.iter().filter(has_effects) {
         let server = Server::new().listening().await;
         let alice = server.token("alice").await;
         disconnect_during(&server, Request::of(row).bearer(&alice)).await;
@@ -48,10 +46,8 @@ async fn a_read_is_canceled_by_a_disconnect() {
     disconnect_during(&server, Request::get("/threads/open-1/posts")).await;
     server.board.set_mode(FailureMode::None);
     assert_eq!(server.send(&Request::get("/forums")).await.status, 200);
-    assert_eq!(
-        (server.board.calls().len(), server.board.completed()),
-        (2, 1)
-    );
+    let calls = (server.board.calls().len(), server.board.completed());
+    assert_eq!(calls, (2, 1));
 }
 
 #[tokio::test]
@@ -66,10 +62,8 @@ async fn a_request_is_counted_when_its_client_disconnects() {
         panic!("{sums:?}");
     };
     assert_eq!(*token_of_request, Some(lookup(&token)));
-    assert_eq!(
-        (counts.requests, counts.refused(), counts.errors),
-        (1, 0, 0)
-    );
+    let counts = (counts.requests, counts.refused(), counts.errors);
+    assert_eq!(counts, (1, 0, 0));
 }
 
 #[tokio::test]
@@ -78,10 +72,8 @@ async fn a_retry_after_a_disconnect_gets_the_first_response() {
     let request = reply().key("k").bearer(&server.token("alice").await);
     disconnect_during(&server, request.clone()).await;
     let response = within_ten_seconds(completed(&server, &request)).await;
-    assert_eq!(
-        (response.status, response.header("idempotency-replayed")),
-        (201, Some("true"))
-    );
+    let replayed = response.header("idempotency-replayed");
+    assert_eq!((response.status, replayed), (201, Some("true")));
     assert_eq!(server.board.calls().len(), 1);
 }
 
@@ -131,10 +123,8 @@ async fn an_endless_body_is_a_400_and_executes_nothing() {
     let body = EndlessBody::default();
     let response = server.call(request.to_http().map(|_| body.clone())).await;
     assert_eq!(outcome(&response), BAD_REQUEST);
-    assert_eq!(
-        message(&response),
-        "body: expected a complete body before the request timeout"
-    );
+    let expected = "body: expected a complete body before the request timeout";
+    assert_eq!(message(&response), expected);
     assert!(body.was_polled() && server.board.calls().is_empty());
 }
 

@@ -23,23 +23,18 @@ async fn a_token_needs_the_scope_of_the_row_even_where_a_guest_needs_none() {
     for surface in SURFACES {
         let server = Server::on(surface);
         let empty = server.token_with("alice", &[]).await;
-        let retired = server
-            .token_with("alice", &["retired:read", "admin:read"])
-            .await;
+        let retired = ["retired:read", "admin:read"];
+        let retired = server.token_with("alice", &retired).await;
         for row in rows(surface) {
-            let scopes = every_scope().filter(|scope| *scope != row.scope);
-            let others = server
-                .token_with("alice", &scopes.collect::<Vec<_>>())
-                .await;
+            let scopes: Vec<_> = every_scope().filter(|scope| *scope != row.scope).collect();
+            let others = server.token_with("alice", &scopes).await;
             for token in [&others, &empty, &retired] {
-                server
-                    .expect(Request::of(row).bearer(token), MISSING_SCOPE)
-                    .await;
+                let request = Request::of(row).bearer(token);
+                server.expect(request, MISSING_SCOPE).await;
             }
             let alone = server.token_with("alice", &[row.scope]).await;
-            server
-                .expect(Request::of(row).bearer(&alone), (row.success, None))
-                .await;
+            let request = Request::of(row).bearer(&alone);
+            server.expect(request, (row.success, None)).await;
         }
     }
 }
@@ -55,9 +50,8 @@ async fn an_offline_board_serves_only_members_with_access_to_it() {
             if !row.needs_token {
                 server.expect(Request::of(row), BOARD_OFFLINE).await;
             }
-            server
-                .expect(Request::of(row).bearer(&alice), BOARD_OFFLINE)
-                .await;
+            let request = Request::of(row).bearer(&alice);
+            server.expect(request, BOARD_OFFLINE).await;
             let own = Request::at(row, &row.path.replace("alice", "admin"));
             server.expect(own.bearer(&admin), (row.success, None)).await;
         }
@@ -105,9 +99,8 @@ async fn a_row_that_the_host_does_not_implement_is_a_501_after_authorization() {
         let alice = server.token("alice").await;
         let not_implemented = (501, Some("not_implemented"));
         for row in rows(surface) {
-            server
-                .expect(Request::of(row).bearer(&alice), not_implemented)
-                .await;
+            let request = Request::of(row).bearer(&alice);
+            server.expect(request, not_implemented).await;
             let guest = server.outcome(Request::of(row)).await;
             let expected = if row.needs_token {
                 UNAUTHENTICATED
@@ -116,12 +109,8 @@ async fn a_row_that_the_host_does_not_implement_is_a_501_after_authorization() {
             };
             assert_eq!(guest, expected, "{row:?}");
         }
-        server
-            .expect(
-                Request::get("/forums/staff/threads").bearer(&alice),
-                PATH_NOT_FOUND,
-            )
-            .await;
+        let hidden = Request::get("/forums/staff/threads").bearer(&alice);
+        server.expect(hidden, PATH_NOT_FOUND).await;
     }
 }
 
@@ -147,9 +136,8 @@ async fn a_path_answers_the_methods_of_its_rows_only() {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT"] {
             let is_row = |other: &Row| (other.method, other.template) == (method, row.template);
             if !ROWS.iter().any(is_row) {
-                server
-                    .expect(Request::new(method, row.path).bearer(&alice), NO_SUCH_ROUTE)
-                    .await;
+                let request = Request::new(method, row.path).bearer(&alice);
+                server.expect(request, NO_SUCH_ROUTE).await;
             }
         }
         let overridden = Request::get("/me")
@@ -173,10 +161,8 @@ fn the_protocol_lists_the_same_endpoints() {
     let table = protocol.skip_while(|line| !line.starts_with("| method | path"));
     let lines = table.skip(2).take_while(|line| line.starts_with('|'));
     let listed = lines.map(|line| {
-        let cells: Vec<_> = line
-            .split('|')
-            .map(|cell| cell.trim().trim_matches('`'))
-            .collect();
+        let cells = line.split('|').map(|cell| cell.trim().trim_matches('`'));
+        let cells: Vec<_> = cells.collect();
         [1, 2, 4, 5, 6].map(|column| cells[column]).join(" ")
     });
     let expected = ROWS.iter().map(|row| {
@@ -195,9 +181,7 @@ fn the_protocol_lists_the_same_endpoints() {
     }
     assert_eq!(listed.count(), expected.count());
     let [full, compact] = SURFACES.map(|surface| rows(surface).count());
-    assert!(
-        include_str!("../../docs/protocol.md")
-            .contains(&format!("| endpoints | {full} | {compact} |")),
-        "section 1.3 counts {full} and {compact} endpoints"
-    );
+    let protocol = include_str!("../../docs/protocol.md");
+    let line = format!("| endpoints | {full} | {compact} |");
+    assert!(protocol.contains(&line), "section 1.3: {line}");
 }

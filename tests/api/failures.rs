@@ -45,9 +45,8 @@ async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
             let log = log::of(&response);
             assert!(log.contains("ERROR") && log.contains(reason), "{log}");
             server.board.set_mode(FailureMode::None);
-            server
-                .expect(Request::of(row).bearer(&alice), (row.success, None))
-                .await;
+            let request = Request::of(row).bearer(&alice);
+            server.expect(request, (row.success, None)).await;
         }
     }
 }
@@ -62,21 +61,18 @@ async fn path_not_found_is_about_the_body_if_the_path_has_no_variable() {
             ("POST", "/messages" | "/subscriptions") => NOT_FOUND,
             _ => PATH_NOT_FOUND,
         };
-        server
-            .expect(Request::of(row).bearer(&alice), expected)
-            .await;
+        let request = Request::of(row).bearer(&alice);
+        server.expect(request, expected).await;
     }
 }
 
 #[tokio::test]
 async fn a_validation_message_names_the_field_in_any_language() {
     let server = Server::new();
-    server
-        .board
-        .fail_with(|| BoardError::validation("body", "Der Text ist leer."));
-    let response = server
-        .send(&reply().bearer(&server.token("alice").await))
-        .await;
+    let empty = || BoardError::validation("body", "Der Text ist leer.");
+    server.board.fail_with(empty);
+    let request = reply().bearer(&server.token("alice").await);
+    let response = server.send(&request).await;
     assert_eq!(outcome(&response), (422, Some("VALIDATION")));
     assert_eq!(message(&response), "body: Der Text ist leer.");
 }
@@ -102,10 +98,8 @@ async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
     assert_eq!(server.send(&request).await.status, 503);
     server.board.set_mode(FailureMode::None);
     let again = server.send(&request).await;
-    assert_eq!(
-        (again.status, again.header("idempotency-replayed")),
-        (201, None)
-    );
+    let replayed = again.header("idempotency-replayed");
+    assert_eq!((again.status, replayed), (201, None));
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,10 +120,8 @@ async fn a_key_is_released_when_its_store_responds_again() {
     assert_eq!(server.send(&request).await.status, 409);
     sleep(Duration::from_secs(10)).await;
     let again = server.send(&request).await;
-    assert_eq!(
-        (again.status, again.header("idempotency-replayed")),
-        (201, None)
-    );
+    let replayed = again.header("idempotency-replayed");
+    assert_eq!((again.status, replayed), (201, None));
 }
 
 /// Creates pairs of servers. In the second server of a pair, the calls of `store` fail, panic or hang.
@@ -171,9 +163,8 @@ async fn without_the_store_of_rate_limits_every_request_is_a_500() {
 async fn without_the_store_of_idempotency_keys_requests_with_a_key_are_not_executed() {
     for (sound, failing) in with_failing("idempotency.") {
         let request = reply().bearer(&sound.token("alice").await);
-        failing
-            .expect(request.clone().key("k"), INTERNAL_ERROR)
-            .await;
+        let keyed = request.clone().key("k");
+        failing.expect(keyed, INTERNAL_ERROR).await;
         assert!(failing.board.calls().is_empty());
         failing.expect(request, (201, None)).await;
     }

@@ -164,11 +164,7 @@ async fn every_response_has_exactly_its_headers() {
         let expected: BTreeSet<_> = ALWAYS.iter().chain(entity).chain(more).copied().collect();
         let sent: BTreeSet<&str> = response.headers.keys().map(AsRef::as_ref).collect();
         assert_eq!(sent, expected, "{case}");
-        assert_eq!(
-            response.headers.len(),
-            expected.len(),
-            "no header is repeated: {case}"
-        );
+        assert_eq!(response.headers.len(), sent.len(), "repeated: {case}");
         check_values(&response, cache);
         if has_body && !request.is_head() {
             check_error(&response, code);
@@ -191,9 +187,8 @@ async fn the_request_id_of_a_client_is_only_logged() {
         ("a b", false),
         ("a/b", false),
     ] {
-        let response = server
-            .send(&request("GET", "/me").header("x-request-id", own))
-            .await;
+        let request = request("GET", "/me").header("x-request-id", own);
+        let response = server.send(&request).await;
         let id = response.header("x-request-id").unwrap();
         assert_ne!(id, own);
         assert_eq!(response.json()["error"]["requestId"], id);
@@ -224,10 +219,8 @@ fn check_values(response: &TestResponse, cache: &str) {
 
 fn check_error(response: &TestResponse, code: &str) {
     let json = response.json();
-    assert_eq!(
-        response.body.len() as i64,
-        number(response, "content-length")
-    );
+    let length = number(response, "content-length");
+    assert_eq!(response.body.len() as i64, length);
     if code.is_empty() {
         assert!(json.get("error").is_none());
         return;

@@ -120,21 +120,12 @@ impl Links {
         Ok(InForum::new(forum(&link.thread_id), link))
     }
 
-    async fn list(
-        &self,
-        thread: ThreadId,
-        list: List<LinkFilter>,
-    ) -> BoardResult<InForum<Page<Link>>> {
+    async fn list(&self, id: ThreadId, list: List<LinkFilter>) -> BoardResult<InForum<Page<Link>>> {
         let prefix = list.filter.prefix.clone().unwrap_or_default();
-        let links = self
-            .0
-            .lock()
-            .unwrap()
-            .clone()
-            .into_iter()
-            .filter(|link| link.thread_id == thread && link.url.starts_with(&prefix));
+        let links = self.0.lock().unwrap().clone().into_iter();
+        let links = links.filter(|link| link.thread_id == id && link.url.starts_with(&prefix));
         let page = list.page(links, |link| [link.position as i64])?;
-        Ok(InForum::new(forum(&thread), page))
+        Ok(InForum::new(forum(&id), page))
     }
 
     async fn remove(&self, path: LinkPath) -> BoardResult<()> {
@@ -145,10 +136,8 @@ impl Links {
 
     async fn count(&self, min_length: usize) -> BoardResult<NoForum<Count>> {
         let links = self.0.lock().unwrap();
-        let count = links
-            .iter()
-            .filter(|link| link.url.len() >= min_length)
-            .count();
+        let is_long = |link: &&Link| link.url.len() >= min_length;
+        let count = links.iter().filter(is_long).count();
         Ok(NoForum(Count { count }))
     }
 }
@@ -265,10 +254,8 @@ async fn an_operation_of_a_host_passes_the_pipeline() {
     let request = add("https://a.example").bearer(&alice).key("x");
     let created = server.send(&request).await;
     assert_eq!(created.status, 201, "{created:?}");
-    assert_eq!(
-        created.header("location"),
-        Some("/api/v1/threads/open-1/links/1")
-    );
+    let location = created.header("location");
+    assert_eq!(location, Some("/api/v1/threads/open-1/links/1"));
     let replay = server.send(&request).await;
     assert!(is_replay(&replay) && replay.body == created.body);
     let after = server.remaining(&alice, settings().token_budget).await;
@@ -311,9 +298,8 @@ async fn an_operation_of_a_host_passes_the_pipeline() {
     assert_eq!((first.status, is_replay(&again)), (201, true), "{first:?}");
     server.expect(bump.key(""), BAD_REQUEST).await;
     let plain = server.token_with("alice", &["threads:read"]).await;
-    server
-        .expect(add("https://a.example").bearer(&plain), MISSING_SCOPE)
-        .await;
+    let link = add("https://a.example").bearer(&plain);
+    server.expect(link, MISSING_SCOPE).await;
 }
 
 #[tokio::test]
@@ -321,25 +307,17 @@ async fn a_cursor_of_a_hosts_list_is_valid_for_its_path_and_its_filters() {
     let server = server();
     let alice = server.token_with("alice", &["links:write"]).await;
     for index in 0..3 {
-        server
-            .expect(
-                add(&format!("https://{index}.example")).bearer(&alice),
-                (201, None),
-            )
-            .await;
+        let link = add(&format!("https://{index}.example")).bearer(&alice);
+        server.expect(link, (201, None)).await;
     }
-    let first = server
-        .send(&Request::get("/threads/open-1/links?limit=2&prefix=https"))
-        .await
-        .json();
+    let path = "/threads/open-1/links?limit=2&prefix=https";
+    let first = server.send(&Request::get(path)).await.json();
     assert_eq!(first["items"].as_array().unwrap().len(), 2);
     let next = first["next"].as_str().unwrap();
     let request = Request::get(&format!("/threads/open-1/links?prefix=https&after={next}"));
     let last = server.send(&request).await.json();
-    assert_eq!(
-        (last["items"][0]["position"].as_u64(), &last["next"]),
-        (Some(3), &serde_json::Value::Null)
-    );
+    assert_eq!(last["items"][0]["position"], 3);
+    assert_eq!(last["next"], Value::Null);
     for path in [
         "/threads/open-1/links?after=",
         "/threads/open-2/links?prefix=https&after=",
@@ -361,20 +339,11 @@ async fn the_document_describes_the_operations_and_scopes_of_a_host() {
     let remove = &document["paths"]["/threads/{threadId}/links/{position}"]["delete"];
     assert_eq!(remove["parameters"][1]["name"], "position");
     let list = &document["paths"]["/threads/{threadId}/links"]["get"]["parameters"];
-    let names: Vec<_> = list
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|one| one["name"].as_str())
-        .collect();
+    let list = list.as_array().unwrap().iter();
+    let names: Vec<_> = list.filter_map(|one| one["name"].as_str()).collect();
     assert_eq!(names, ["threadId", "after", "limit", "prefix"]);
-    assert!(
-        document["tags"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|tag| tag["name"] == "links")
-    );
+    let mut tags = document["tags"].as_array().unwrap().iter();
+    assert!(tags.any(|tag| tag["name"] == "links"));
 }
 
 /// A body with the name of a schema of the library.
@@ -478,20 +447,16 @@ async fn a_get_with_side_effects_runs_neither_for_a_hidden_resource_nor_for_head
     )]);
     let path = |thread| format!("/threads/{thread}/reads");
     for thread in ["staff-1", "absent-1"] {
-        server
-            .expect(Request::get(&path(thread)), PATH_NOT_FOUND)
-            .await;
+        let links = Request::get(&path(thread));
+        server.expect(links, PATH_NOT_FOUND).await;
     }
     assert_eq!(reads.0.load(Ordering::Relaxed), 0);
     let outcome = server.outcome(Request::get(&path("open-1"))).await;
     assert_eq!((outcome, reads.0.load(Ordering::Relaxed)), ((200, None), 1));
     let head = Request::new("HEAD", &path("open-1"));
     assert_eq!(server.send(&head).await.status, 404);
-    assert_eq!(
-        reads.0.load(Ordering::Relaxed),
-        1,
-        "HEAD has no side effects"
-    );
+    let calls = reads.0.load(Ordering::Relaxed);
+    assert_eq!(calls, 1, "HEAD has no side effects");
 }
 
 #[test]
@@ -598,10 +563,8 @@ fn build_rejects_an_unknown_omitted_operation_or_topic() {
     let api = ForumApi::builder(FullBoard::new(), Stores::in_memory());
     let error = api.environment(&environment).build().unwrap_err();
     assert_eq!(error.setting(), "omit_operations");
-    assert!(
-        error.to_string().contains("getPoll, createThread"),
-        "{error}"
-    );
+    let text = error.to_string();
+    assert!(text.contains("getPoll, createThread"), "{text}");
 }
 
 #[test]
@@ -821,11 +784,8 @@ async fn types_of_a_host_have_fields_of_many_types() {
         r#"{"colour":{"mixed":{"red":1}}}"#,
     ] {
         let response = server.send(&Request::post("/x/samples", body)).await;
-        assert_eq!(
-            (response.status, &*response.body),
-            (200, body.as_bytes()),
-            "{response:?}"
-        );
+        let sent = (response.status, &*response.body);
+        assert_eq!(sent, (200, body.as_bytes()), "{response:?}");
     }
     for (path, expected) in [
         (
@@ -923,9 +883,8 @@ fn extra_fields_can_have_the_name_of_a_schema_of_the_library() {
 
 fn referenced<'a>(document: &'a Value, schema: &Value) -> &'a Value {
     let reference = schema["$ref"].as_str().unwrap();
-    document
-        .pointer(reference.strip_prefix('#').unwrap())
-        .unwrap()
+    let pointer = reference.strip_prefix('#').unwrap();
+    document.pointer(pointer).unwrap()
 }
 
 #[tokio::test]
@@ -982,11 +941,8 @@ async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
     let board = Arc::<TaggedBoard>::default();
     let stores = Stores::in_memory();
     let host = Host::new(authorizer, board.clone());
-    let api = ForumApi::builder(host, stores.clone())
-        .settings(settings())
-        .extra::<Tags>(ExtraOf::NewPost)
-        .build()
-        .unwrap();
+    let builder = ForumApi::builder(host, stores.clone()).settings(settings());
+    let api = builder.extra::<Tags>(ExtraOf::NewPost).build().unwrap();
     let mut server = Server::new();
     (server.api, server.stores) = (api, stores);
     let alice = server.token("alice").await;
@@ -1007,10 +963,8 @@ async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
             Err("extra: given more than once"),
         ),
     ] {
-        let request = Request::post(
-            "/threads/open-1/posts",
-            &format!(r#"{{"body":"x"{extra}}}"#),
-        );
+        let body = format!(r#"{{"body":"x"{extra}}}"#);
+        let request = Request::post("/threads/open-1/posts", &body);
         let response = server.send(&request.bearer(&alice)).await;
         match expected {
             Ok(tags) => assert_eq!(
@@ -1027,9 +981,7 @@ async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
     let other = Request::post("/forums/open/threads", thread);
     server.expect(other.bearer(&alice), BAD_REQUEST).await;
     let schemas = &server.api.openapi()["components"]["schemas"];
-    assert_eq!(
-        schemas["PostInput"]["properties"]["extra"]["$ref"],
-        "#/components/schemas/Tags"
-    );
+    let extra = &schemas["PostInput"]["properties"]["extra"];
+    assert_eq!(extra["$ref"], "#/components/schemas/Tags");
     assert!(schemas["ThreadInput"]["properties"].get("extra").is_none());
 }

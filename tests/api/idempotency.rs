@@ -39,24 +39,17 @@ async fn repeats_of_a_running_request_are_rejected_with_retry_after() {
     for _ in 0..49 {
         let response = responses.join_next().await.unwrap().unwrap();
         assert_eq!(outcome(&response), CONFLICT);
-        assert_eq!(
-            (&*message(&response), response.header("retry-after")),
-            (RUNNING, Some("1"))
-        );
+        let retry = response.header("retry-after");
+        assert_eq!((&*message(&response), retry), (RUNNING, Some("1")));
     }
     server.clock.advance(Duration::from_secs(60));
-    assert!(
-        is_unknown(&server.send(&request).await),
-        "the first request counts as interrupted"
-    );
+    let response = server.send(&request).await;
+    assert!(is_unknown(&response), "the first request was interrupted");
     checkpoint.release();
     let first = responses.join_next().await.unwrap().unwrap();
     assert_eq!((first.status, is_replay(&first)), (201, false));
-    assert_eq!(
-        server.send(&request).await.body,
-        first.body,
-        "the first request completed"
-    );
+    let again = server.send(&request).await;
+    assert_eq!(again.body, first.body, "the first request completed");
 }
 
 #[tokio::test]
@@ -77,10 +70,8 @@ async fn a_key_belongs_to_its_token_and_its_request() {
         let response = server.send(&request.bearer(token)).await;
         if is_reused {
             assert_eq!(outcome(&response), CONFLICT);
-            assert_eq!(
-                (&*message(&response), response.header("retry-after")),
-                (REUSED, None)
-            );
+            let retry = response.header("retry-after");
+            assert_eq!((&*message(&response), retry), (REUSED, None));
         } else {
             assert_eq!((response.status, is_replay(&response)), (201, false));
         }
@@ -111,14 +102,10 @@ async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_only() {
     assert_eq!(message(&repeated), "idempotency-key: given more than once");
     for row in ROWS.iter().filter(|row| row.method != "POST") {
         for _ in 0..2 {
-            let response = server
-                .send(&Request::of(row).key("a b").bearer(&alice))
-                .await;
-            assert_eq!(
-                (response.status, is_replay(&response)),
-                (row.success, false),
-                "{row:?}"
-            );
+            let request = Request::of(row).key("a b").bearer(&alice);
+            let response = server.send(&request).await;
+            let sent = (response.status, is_replay(&response));
+            assert_eq!(sent, (row.success, false), "{row:?}");
         }
     }
 }

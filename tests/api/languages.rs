@@ -23,9 +23,8 @@ async fn every_message_has_a_german_translation() {
     let me = Request::get("/me");
     let reply = |body: &str, key: &str| {
         let body = format!(r#"{{"body":"{body}"}}"#);
-        Request::post("/threads/open-1/posts", &body)
-            .key(key)
-            .bearer(&alice)
+        let request = Request::post("/threads/open-1/posts", &body);
+        request.key(key).bearer(&alice)
     };
     let fail: fn() -> BoardError = || BoardError::internal("no");
     let unimplemented: fn() -> BoardError = || BoardError::NotImplemented;

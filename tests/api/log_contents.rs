@@ -40,16 +40,12 @@ async fn the_log_has_no_tokens_cookies_or_content() {
             for token in [&alice, &forged] {
                 server.board.set_mode(mode.clone());
                 let response = server.send(&request.clone().bearer(token)).await;
-                assert!(
-                    log::of(&response).contains("request completed"),
-                    "{name} {row:?}"
-                );
+                let lines = log::of(&response);
+                assert!(lines.contains("request completed"), "{name} {row:?}");
                 server.board.set_mode(FailureMode::None);
             }
-            let broken = request
-                .clone()
-                .body(format!("{{\"{MARK}\":\"{MARK}\""))
-                .bearer(&alice);
+            let unclosed = format!("{{\"{MARK}\":\"{MARK}\"");
+            let broken = request.clone().body(unclosed).bearer(&alice);
             server.send(&broken).await;
         }
     }

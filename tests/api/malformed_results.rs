@@ -91,9 +91,8 @@ impl Board for MalformedBoard {
 
 async fn get(server: &Server, path: &str) -> TestResponse {
     let response = server.send(&Request::get(path)).await;
-    let next = server
-        .send(&Request::get("/forums/open/threads?limit=9"))
-        .await;
+    let next = Request::get("/forums/open/threads?limit=9");
+    let next = server.send(&next).await;
     assert_eq!(next.status, 200, "after {path}");
     response
 }
@@ -110,13 +109,9 @@ async fn server() -> Server {
 #[tokio::test]
 async fn results_that_json_or_a_header_cannot_represent_are_a_500() {
     let server = server().await;
-    for path in [
-        "/forums/open/threads?limit=1",
-        "/forums/open/threads?limit=3",
-        "/forums/open/threads?limit=4",
-        "/search?q=tea&limit=1",
-        "/search?q=tea&limit=2",
-    ] {
+    let threads = ["1", "3", "4"].map(|limit| format!("/forums/open/threads?limit={limit}"));
+    let searches = ["1", "2"].map(|limit| format!("/search?q=tea&limit={limit}"));
+    for path in threads.iter().chain(&searches) {
         let response = get(&server, path).await;
         assert_eq!(outcome(&response), (500, Some("internal_error")), "{path}");
     }
@@ -161,9 +156,8 @@ async fn totals_of_a_poll_are_all_null_if_one_is_null() {
 
 #[tokio::test]
 async fn items_of_hidden_forums_are_left_out() {
-    let page = get(&server().await, "/forums/open/threads?limit=7")
-        .await
-        .json();
+    let response = get(&server().await, "/forums/open/threads?limit=7").await;
+    let page = response.json();
     assert_eq!(page["items"].as_array().unwrap().len(), 1, "{page}");
     assert_eq!(page["items"][0]["forumId"], "open");
 }

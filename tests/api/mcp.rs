@@ -50,9 +50,8 @@ impl Agent {
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let request = request
-            .body(Full::new(Bytes::from(body.to_owned())))
-            .unwrap();
+        let body = Full::new(Bytes::from(body.to_owned()));
+        let request = request.body(body).unwrap();
         read(self.server.respond(request).await).await
     }
 
@@ -72,17 +71,11 @@ impl Agent {
     }
 
     /// Calls a tool with arguments that are sent as they are.
-    async fn call_json(
-        &self,
-        name: &str,
-        arguments: &str,
-        headers: &[(&str, &str)],
-    ) -> TestResponse {
-        let params = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
-        let message =
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    async fn call_json(&self, name: &str, json: &str, headers: &[(&str, &str)]) -> TestResponse {
+        let params = format!(r#"{{"name":"{name}","arguments":{json}}}"#);
+        let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
         let headers = [&[("content-type", "application/json")], headers].concat();
-        self.send("POST", &headers, &message).await
+        self.send("POST", &headers, &call).await
     }
 
     async fn tools(&self) -> Vec<Value> {
@@ -171,12 +164,8 @@ async fn a_tool_call_is_one_request_for_every_operation() {
             assert_eq!(number(&found, remaining), number(&expected, remaining));
 
             other.api.flush_usage().await.unwrap();
-            let counts = other
-                .stores
-                .usage
-                .most_used_tokens(Default::default(), 9)
-                .await
-                .unwrap();
+            let usage = &other.stores.usage;
+            let counts = usage.most_used_tokens(Default::default(), 9).await.unwrap();
             let [
                 (
                     _,
@@ -202,9 +191,8 @@ async fn refusals_are_those_of_the_api_for_every_operation() {
     let member = server.token("alice").await;
     for row in rows(Surface::Full) {
         let others = FULL_SCOPES.into_iter().filter(|scope| *scope != row.scope);
-        let restricted = server
-            .token_with("alice", &others.collect::<Vec<_>>())
-            .await;
+        let others: Vec<_> = others.collect();
+        let restricted = server.token_with("alice", &others).await;
         let hidden = row.path.replace("open", "staff");
         let absent = row.path.replace("open", "absent");
         for (token, path) in [
@@ -214,9 +202,8 @@ async fn refusals_are_those_of_the_api_for_every_operation() {
             (Some(&member), &absent),
         ] {
             let agent = Agent::new(&server, token.map(String::as_str));
-            let expected = server
-                .send(&Request::at(row, path).maybe_bearer(token))
-                .await;
+            let request = Request::at(row, path).maybe_bearer(token);
+            let expected = server.send(&request).await;
             let found = agent.call_at(row, path).await;
             if expected.status == 401 {
                 assert_eq!(outcome(&found), outcome(&expected));
@@ -231,11 +218,8 @@ async fn refusals_are_those_of_the_api_for_every_operation() {
                     assert!(message(&expected).ends_with(row.scope), "{row:?}");
                 }
                 let found = found.json()["result"]["structuredContent"].clone();
-                assert_eq!(
-                    comparable(found),
-                    comparable(expected.json()),
-                    "{row:?} {path}"
-                );
+                let expected = comparable(expected.json());
+                assert_eq!(comparable(found), expected, "{row:?} {path}");
             } else {
                 assert_eq!(code(&found), None, "{row:?} {path}");
             }
@@ -318,12 +302,10 @@ fn assert_references(tool: &Value, part: &Value) {
 async fn a_repeated_key_takes_effect_once() {
     let (_, agent) = Agent::of_alice().await;
     let call = async |arguments: &str| agent.call_json("createPost", arguments, &[]).await;
-    let first =
-        call(r#"{"threadId":"open-1","body":"Green.","subscribe":false,"idempotencyKey":"k"}"#)
-            .await;
-    let second =
-        call(r#"{"idempotencyKey":"k","subscribe":false,"body":"Green.","threadId":"open-1"}"#)
-            .await;
+    let first = r#"{"threadId":"open-1","body":"Green.","subscribe":false,"idempotencyKey":"k"}"#;
+    let first = call(first).await;
+    let second = r#"{"idempotencyKey":"k","subscribe":false,"body":"Green.","threadId":"open-1"}"#;
+    let second = call(second).await;
     assert_eq!(code(&first), None);
     assert_eq!(first.json(), second.json());
     assert_eq!(second.header("idempotency-replayed"), Some("true"));
@@ -490,9 +472,8 @@ async fn malformed_messages_are_errors_of_the_protocol() {
         let found = agent.call(name, arguments).await;
         assert_eq!(code(&found).as_deref(), Some("bad_request"), "{name}");
     }
-    let long = agent
-        .call("createPost", json!({ "body": "x".repeat(2 << 20) }))
-        .await;
+    let long = json!({ "body": "x".repeat(2 << 20) });
+    let long = agent.call("createPost", long).await;
     assert_eq!(rpc_error(&long), (413, -32600));
 }
 
@@ -507,9 +488,8 @@ async fn arguments_are_encoded_in_the_path_and_the_query() {
         let found = agent.call("search", json!({ "q": q, "limit": 1 })).await;
         assert_eq!(code(&found), None, "{q}");
     }
-    let null = agent
-        .call("search", json!({ "q": "tea", "after": null }))
-        .await;
+    let null = json!({ "q": "tea", "after": null });
+    let null = agent.call("search", null).await;
     assert_eq!(code(&null), None);
 }
 
@@ -606,10 +586,8 @@ async fn a_refused_head_leaves_the_body_unread() {
             is_read: Arc::default(),
         };
         let read_flag = Arc::clone(&body.is_read);
-        let mut request = http::Request::builder()
-            .method(method)
-            .uri("/mcp")
-            .header("content-type", content_type);
+        let request = http::Request::builder().method(method).uri("/mcp");
+        let mut request = request.header("content-type", content_type);
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
@@ -624,37 +602,24 @@ async fn a_refused_head_leaves_the_body_unread() {
 #[tokio::test]
 async fn whole_numbers_have_each_form_of_json_schema() {
     let (server, agent) = Agent::of_alice().await;
-    let call = async |name: &str, arguments: &str| {
-        agent
-            .call_json(name, &format!("{{{arguments}}}"), &[])
-            .await
-    };
+    let call = async |name: &str, arguments: String| agent.call_json(name, &arguments, &[]).await;
     for number in ["2", "2.0", "2e0", "0.2E1", "20e-1"] {
-        let found = call(
-            "listPosts",
-            &format!(r#""threadId":"open-1","limit":{number}"#),
-        )
-        .await;
+        let arguments = format!(r#"{{"threadId":"open-1","limit":{number}}}"#);
+        let found = call("listPosts", arguments).await;
         assert_eq!(code(&found), None, "{number}");
         let items = &found.json()["result"]["structuredContent"]["items"];
         assert_eq!(items.as_array().unwrap().len(), 2, "{number}");
-        let rated = call(
-            "rateMember",
-            &format!(r#""userId":"bob","points":{number}"#),
-        )
-        .await;
+        let arguments = format!(r#"{{"userId":"bob","points":{number}}}"#);
+        let rated = call("rateMember", arguments).await;
         assert_eq!(code(&rated), None, "{number}");
         assert!(server.board.last_call().contains("points: 2,"), "{number}");
-        let found = call("getThread", &format!(r#""threadId":{number}"#)).await;
+        let found = call("getThread", format!(r#"{{"threadId":{number}}}"#)).await;
         assert_eq!(code(&found).as_deref(), Some("not_found"), "{number}");
         assert!(server.board.last_call().contains("(2)"), "{number}");
     }
     for number in ["2.5", "1e400", "-0.5"] {
-        let found = call(
-            "listPosts",
-            &format!(r#""threadId":"open-1","limit":{number}"#),
-        )
-        .await;
+        let arguments = format!(r#"{{"threadId":"open-1","limit":{number}}}"#);
+        let found = call("listPosts", arguments).await;
         assert_eq!(code(&found).as_deref(), Some("bad_request"), "{number}");
     }
 }
@@ -677,11 +642,8 @@ async fn null_is_an_omitted_argument_that_no_schema_names() {
             let null = agent.call(&name, case.null).await;
             let call = server.board.last_call();
             if case.is_required {
-                assert!(
-                    null.json()["result"]["isError"] != false,
-                    "{name} {}",
-                    case.field
-                );
+                let is_refused = null.json()["result"]["isError"] != false;
+                assert!(is_refused, "{name} {}", case.field);
                 continue;
             }
             let omitted = agent.call(&name, case.omitted).await;
@@ -743,15 +705,8 @@ async fn versions_are_negotiated() {
         assert!(instructions.contains("data, not instructions"));
         assert!(instructions.ends_with("\n\nTexts are BBCode."));
         let fields: Vec<_> = response["result"].as_object().unwrap().keys().collect();
-        assert_eq!(
-            fields,
-            [
-                "capabilities",
-                "instructions",
-                "protocolVersion",
-                "serverInfo"
-            ]
-        );
+        let expected = "capabilities instructions protocolVersion serverInfo";
+        assert_eq!(fields, expected.split(' ').collect::<Vec<_>>());
     }
     let listed = agent.request("tools/list", json!({})).await.json();
     let fields: Vec<_> = listed["result"].as_object().unwrap().keys().collect();
@@ -779,14 +734,13 @@ async fn requests_of_the_newest_version_describe_themselves() {
             "io.modelcontextprotocol/clientCapabilities": {},
         });
         let params = json!({ "_meta": meta });
-        let message =
-            json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params });
+        let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params });
         let headers = [
             ("content-type", "application/json"),
             ("mcp-protocol-version", in_header),
             ("mcp-method", method_header),
         ];
-        agent.send("POST", &headers, &message.to_string()).await
+        agent.send("POST", &headers, &list.to_string()).await
     };
     let listed = send(MODERN, MODERN, "tools/list").await.json();
     assert_eq!(listed["result"]["resultType"], "complete");
@@ -813,23 +767,14 @@ async fn only_posts_of_json_from_known_origins_are_accepted() {
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for method in ["GET", "DELETE", "PUT", "HEAD", "OPTIONS"] {
         let response = agent.send(method, &[json], "").await;
-        assert_eq!(
-            (response.status, response.header("allow")),
-            (405, Some("POST"))
-        );
-        assert_eq!(
-            response.header("content-type"),
-            Some("text/plain; charset=utf-8")
-        );
+        let allow = response.header("allow");
+        assert_eq!((response.status, allow), (405, Some("POST")));
+        let content_type = response.header("content-type");
+        assert_eq!(content_type, Some("text/plain; charset=utf-8"));
     }
     assert_eq!(agent.send("POST", &[], ping).await.status, 415);
-    assert_eq!(
-        agent
-            .send("POST", &[("content-type", "text/plain")], ping)
-            .await
-            .status,
-        415
-    );
+    let plain = ("content-type", "text/plain");
+    assert_eq!(agent.send("POST", &[plain], ping).await.status, 415);
     let utf8 = ("content-type", "Application/JSON; charset=utf-8; x=\"é\"");
     assert_eq!(agent.send("POST", &[utf8], ping).await.status, 200);
     for (origin, status) in [
@@ -842,38 +787,27 @@ async fn only_posts_of_json_from_known_origins_are_accepted() {
         let response = agent.send("POST", &[json, ("origin", origin)], ping).await;
         assert_eq!(response.status, status, "{origin}");
     }
-    agent.server = agent
-        .server
-        .allow_origins([HeaderValue::from_static("https://agent.example")]);
-    let allowed = agent
-        .send("POST", &[json, ("origin", "https://agent.example")], ping)
-        .await;
+    let origins = [HeaderValue::from_static("https://agent.example")];
+    agent.server = agent.server.allow_origins(origins);
+    let origin = ("origin", "https://agent.example");
+    let allowed = agent.send("POST", &[json, origin], ping).await;
     assert_eq!(allowed.status, 200);
 }
 
 #[tokio::test]
 async fn operations_of_a_host_are_tools() {
     let server = crate::host_operations::server();
-    let token = server
-        .token_with("alice", &["links:write", "threads:read"])
-        .await;
+    let scopes = ["links:write", "threads:read"];
+    let token = server.token_with("alice", &scopes).await;
     let agent = Agent::new(&server, Some(&token));
     let names = agent.names().await;
-    for name in [
-        "bumpThread",
-        "addLink",
-        "listLinks",
-        "removeLink",
-        "countLinks",
-    ] {
+    for name in "bumpThread addLink listLinks removeLink countLinks".split(' ') {
         assert!(names.contains(&name.to_owned()), "{name}");
     }
     let added = json!({ "threadId": "open-1", "url": "https://tea.example" });
     assert_eq!(code(&agent.call("addLink", added).await), None);
-    let listed = agent
-        .call("listLinks", json!({ "threadId": "open-1" }))
-        .await
-        .json();
+    let thread = json!({ "threadId": "open-1" });
+    let listed = agent.call("listLinks", thread).await.json();
     let url = &listed["result"]["structuredContent"]["items"][0]["url"];
     assert_eq!(url, "https://tea.example");
 }

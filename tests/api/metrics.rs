@@ -117,12 +117,10 @@ fn requests_are_counted_by_the_template_of_their_path() {
 fn a_rejection_is_counted_with_its_code_each_time() {
     let recorded = record(async {
         let server = Server::new();
-        server
-            .board
-            .fail_with(|| BoardError::validation("body", "too long"));
-        let request = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#)
-            .key("k")
-            .bearer(&server.token("alice").await);
+        let too_long = || BoardError::validation("body", "too long");
+        server.board.fail_with(too_long);
+        let reply = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#);
+        let request = reply.key("k").bearer(&server.token("alice").await);
         server.send(&request).await;
         server.send(&request).await;
     });
@@ -171,11 +169,8 @@ fn rows_that_cannot_be_decoded_are_counted() {
 fn describe_passes_the_whole_table_to_the_recorder() {
     let recorded = TestRecorder::default();
     with_local_recorder(&recorded, describe);
-    let table = ALL
-        .iter()
-        .map(|metric| (metric.name.to_owned(), metric.kind, Some(metric.unit)));
-    assert_eq!(
-        *recorded.described.lock().unwrap(),
-        table.collect::<Vec<_>>()
-    );
+    let table = ALL.iter();
+    let table = table.map(|metric| (metric.name.to_owned(), metric.kind, Some(metric.unit)));
+    let described = recorded.described.lock().unwrap();
+    assert_eq!(*described, table.collect::<Vec<_>>());
 }

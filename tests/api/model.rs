@@ -58,11 +58,8 @@ fn every_example_is_parsed_and_written_again() {
 fn every_error_example_has_a_known_code() {
     let document = document(Surface::Full);
     let mut count = 0;
-    for response in document["components"]["responses"]
-        .as_object()
-        .unwrap()
-        .values()
-    {
+    let responses = document["components"]["responses"].as_object().unwrap();
+    for response in responses.values() {
         let examples = &response["content"]["application/json"]["examples"];
         for example in examples.as_object().into_iter().flat_map(Map::values) {
             let body: ErrorBody = serde_json::from_value(example["value"].clone()).unwrap();

@@ -103,17 +103,11 @@ async fn a_path_has_the_same_response_on_every_mount() {
         for (mount, needed) in [(nest, BareAndNest), (route, All)] {
             let response = Server::send_to(mount, &request).await;
             if *reaches >= needed {
-                assert_eq!(
-                    comparable_parts(&response),
-                    comparable_parts(&expected),
-                    "{method} {path}"
-                );
+                let [found, wanted] = [&response, &expected].map(comparable_parts);
+                assert_eq!(found, wanted, "{method} {path}");
             } else {
-                assert_eq!(
-                    (response.status, response.header("x-request-id")),
-                    (404, None),
-                    "{method} {path}"
-                );
+                let id = response.header("x-request-id");
+                assert_eq!((response.status, id), (404, None), "{method} {path}");
             }
         }
     }
@@ -124,40 +118,32 @@ async fn links_include_a_path_prefix_that_a_router_removed() {
     let server = Server::new();
     let nest = serve(Router::new().nest_service("/api/v1", for_axum(&server))).await;
     let response = Server::send_to(nest, &Request::get("/threads/open-1/posts")).await;
-    assert!(
-        response
-            .header("link")
-            .unwrap()
-            .starts_with("</api/v1/threads/open-1/posts?after=")
-    );
+    let link = response.header("link").unwrap();
+    assert!(link.starts_with("</api/v1/threads/open-1/posts?after="));
 }
 
 #[tokio::test]
 async fn links_and_locations_are_absolute_paths() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
-    let page = server
-        .send(&Request::get("/threads/open-1/posts?limit=40&from=open-1-1").bearer(&alice))
-        .await;
+    let posts = "/threads/open-1/posts?limit=40&from=open-1-1";
+    let page = server.send(&Request::get(posts).bearer(&alice)).await;
     let next = page.json()["next"].as_str().unwrap().to_owned();
     let link = format!("</api/v1/threads/open-1/posts?limit=40&after={next}>; rel=\"next\"");
     assert_eq!(page.header("link"), Some(&*link));
-    let rest = server
-        .send(&Request::exact("GET", &link[1..link.find('>').unwrap()]))
-        .await;
+    let next = Request::exact("GET", &link[1..link.find('>').unwrap()]);
+    let rest = server.send(&next).await;
     assert_eq!(rest.json()["items"].as_array().unwrap().len(), 5);
     let thread = r#"{"title":"Tea","body":"Green?"}"#;
-    let created = server
-        .send(&Request::post("/forums/open/threads", thread).bearer(&alice))
-        .await;
+    let request = Request::post("/forums/open/threads", thread).bearer(&alice);
+    let created = server.send(&request).await;
     let location = format!(
         "/api/v1/threads/{}",
         created.json()["threadId"].as_str().unwrap()
     );
     assert_eq!(created.header("location"), Some(&*location));
     let message = r#"{"to":["bob"],"subject":"Tea","body":"At five?"}"#;
-    let sent = server
-        .send(&Request::post("/messages", message).bearer(&alice))
-        .await;
+    let request = Request::post("/messages", message).bearer(&alice);
+    let sent = server.send(&request).await;
     assert_eq!(sent.header("location"), Some("/api/v1/messages/alice-6"));
 }

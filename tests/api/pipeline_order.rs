@@ -69,9 +69,8 @@ async fn with(server: Server, wrong: &BTreeSet<Rejection>) -> Outcome {
     } else {
         "new"
     });
-    server
-        .outcome_for(if is(Token) { "nonsense" } else { &token }, request)
-        .await
+    let token = if is(Token) { "nonsense" } else { &token };
+    server.outcome_for(token, request).await
 }
 
 #[tokio::test]
@@ -93,9 +92,8 @@ async fn subscribe_needs_its_scope_after_step_7_and_before_step_8() {
     const CREATED: Outcome = (201, None);
     let server = Server::new();
     let lacks = server.token_with("alice", &OWN).await;
-    let carries = server
-        .token_with("alice", &[OWN[0], OWN[1], "subscriptions:write"])
-        .await;
+    let scopes = [OWN[0], OWN[1], "subscriptions:write"];
+    let carries = server.token_with("alice", &scopes).await;
     let thread = ("/forums/FORUM/threads", r#""title":"x","body":"x""#);
     let reply = ("/threads/FORUM-1/posts", r#""body":"x""#);
     for (path, fields) in [thread, reply] {

@@ -157,9 +157,8 @@ async fn only_a_get_marks_a_message_as_read() {
             "open_message (MessageId(alice-1), Yes)",
         ),
     ] {
-        server
-            .expect(Request::new(method, path).bearer(&alice), (200, None))
-            .await;
+        let request = Request::new(method, path).bearer(&alice);
+        server.expect(request, (200, None)).await;
         assert!(server.board.last_call().starts_with(call));
     }
 }
@@ -173,19 +172,13 @@ async fn names_that_are_long_unprintable_or_tokens_are_not_repeated() {
         let body = Request::post(POSTS, &format!(r#"{{"{name}":1}}"#));
         for request in [query, body] {
             let response = server.send(&request.bearer(&alice)).await;
-            assert_eq!(
-                message(&response),
-                "?: unknown field or parameter",
-                "{name}"
-            );
+            let text = message(&response);
+            assert_eq!(text, "?: unknown field or parameter", "{name}");
         }
     }
     let longest = "x".repeat(64);
-    let response = server
-        .send(&Request::get(&format!("{POSTS}?{longest}=1")))
-        .await;
-    assert_eq!(
-        message(&response),
-        format!("{longest}: unknown field or parameter")
-    );
+    let request = Request::get(&format!("{POSTS}?{longest}=1"));
+    let response = server.send(&request).await;
+    let expected = format!("{longest}: unknown field or parameter");
+    assert_eq!(message(&response), expected);
 }

@@ -24,9 +24,8 @@ async fn the_default_budgets_are_600_and_120_units() {
     let server = Server::with(ApiSettings::default());
     let alice = server.token("alice").await;
     for (token, limit) in [(Some(&alice), 600), (None, 120)] {
-        let response = server
-            .send(&Request::get("/search?q=tea").maybe_bearer(token))
-            .await;
+        let search = Request::get("/search?q=tea").maybe_bearer(token);
+        let response = server.send(&search).await;
         assert_eq!(number(&response, "x-ratelimit-limit"), limit);
         assert_eq!(remaining_units(&response), limit - 10);
         assert_eq!(reset(&response), 1_767_225_600 + 300);
@@ -78,18 +77,13 @@ async fn requests_that_fail_routing_or_authentication_are_charged_to_the_address
         let alice = server.token("alice").await;
         for remaining in [1, 0, 0, 0] {
             let response = server.send(&request).await;
-            assert_eq!(
-                (outcome(&response), remaining_units(&response)),
-                (expected, remaining)
-            );
+            let found = (outcome(&response), remaining_units(&response));
+            assert_eq!(found, (expected, remaining));
         }
         server.expect(Request::get("/forums"), RATE_LIMITED).await;
         let member = server.send(&Request::get("/forums").bearer(&alice)).await;
-        assert_eq!(
-            (member.status, remaining_units(&member)),
-            (200, 999_999),
-            "a token has its own budget"
-        );
+        let found = (member.status, remaining_units(&member));
+        assert_eq!(found, (200, 999_999), "a token has its own budget");
     }
 }
 
@@ -121,10 +115,8 @@ async fn every_request_that_passes_the_rate_limit_is_charged() {
     ] {
         let before = server.remaining(token, settings().token_budget).await;
         let response = server.send(&request.bearer(token)).await;
-        assert_eq!(
-            (response.status, remaining_units(&response)),
-            (status, before - cost)
-        );
+        let found = (response.status, remaining_units(&response));
+        assert_eq!(found, (status, before - cost));
     }
 }
 

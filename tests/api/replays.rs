@@ -11,11 +11,8 @@ async fn a_repeated_post_gets_the_first_response() {
         let first = server.send(&request).await;
         let calls = server.board.calls().len();
         let again = server.send(&request).await;
-        assert_eq!(
-            (again.status, &again.body),
-            (first.status, &first.body),
-            "{row:?}"
-        );
+        assert_eq!(again.status, first.status, "{row:?}");
+        assert_eq!(again.body, first.body, "{row:?}");
         assert_eq!(again.header("location"), first.header("location"));
         assert_eq!((is_replay(&first), is_replay(&again)), (false, true));
         assert_eq!(server.board.calls().len(), calls);
@@ -85,9 +82,8 @@ const REPEATED: &[(&str, &str, HiddenResource, Option<&str>)] = &[
 async fn a_replay_is_refused_while_its_resource_is_hidden() {
     for (path, body, loses, code) in REPEATED {
         let server = Server::new();
-        let request = Request::post(path, body)
-            .key("k")
-            .bearer(&server.token("alice").await);
+        let alice = server.token("alice").await;
+        let request = Request::post(path, body).key("k").bearer(&alice);
         let first = server.send(&request).await;
         assert!(matches!(first.status, 200 | 201), "{path} {body} {first:?}");
         match loses {
@@ -115,9 +111,8 @@ async fn the_rating_of_a_hidden_post_is_withheld() {
     server.board.set_mode(FailureMode::Leak);
     let body = r#"{"points":1,"postId":"staff-1-1"}"#;
     let request = Request::post("/members/bob/reputation", body);
-    let response = server
-        .send(&request.bearer(&server.token("alice").await))
-        .await;
+    let request = request.bearer(&server.token("alice").await);
+    let response = server.send(&request).await;
     assert_eq!(outcome(&response), (404, Some("not_found")));
 }
 
@@ -127,12 +122,9 @@ async fn a_withheld_response_leaves_the_outcome_unknown() {
     let server = Server::new();
     server.board.set_mode(FailureMode::Leak);
     let body = r#"{"target":"forum","targetId":"staff"}"#;
-    let request = Request::post("/subscriptions", body)
-        .key("k")
-        .bearer(&server.token("alice").await);
-    assert_eq!(
-        outcome(&server.send(&request).await),
-        (404, Some("not_found"))
-    );
+    let request = Request::post("/subscriptions", body).key("k");
+    let request = request.bearer(&server.token("alice").await);
+    let response = server.send(&request).await;
+    assert_eq!(outcome(&response), (404, Some("not_found")));
     assert!(is_unknown(&server.send(&request).await));
 }

@@ -78,9 +78,8 @@ async fn an_endpoint_responds_only_for_forums_that_the_caller_sees() {
                     _ if sees.contains(&forum) => (row.success, None),
                     _ => PATH_NOT_FOUND,
                 };
-                server
-                    .expect(request(row, forum).maybe_bearer(token.as_ref()), expected)
-                    .await;
+                let request = request(row, forum).maybe_bearer(token.as_ref());
+                server.expect(request, expected).await;
             }
         }
     }
@@ -95,9 +94,8 @@ async fn hidden_and_absent_resources_have_identical_responses() {
             let mut responses = Vec::new();
             for forum in FORUMS.iter().filter(|forum| !sees.contains(forum)) {
                 let before = server.board.calls().len();
-                let response = server
-                    .send(&request(row, forum).maybe_bearer(token.as_ref()))
-                    .await;
+                let request = request(row, forum).maybe_bearer(token.as_ref());
+                let response = server.send(&request).await;
                 responses.push((
                     comparable_parts(&response),
                     server.board.calls().len() - before,
@@ -120,12 +118,8 @@ async fn hidden_and_absent_resources_have_identical_responses() {
     for id in ["staff", "absent", "no id"].map(|forum| (forum.to_owned(), format!("{forum}-1"))) {
         for (target, id) in [("forum", &id.0), ("thread", &id.1)] {
             let body = format!(r#"{{"target":"{target}","targetId":"{id}"}}"#);
-            server
-                .expect(
-                    Request::post("/subscriptions", &body).maybe_bearer(alice),
-                    NOT_FOUND,
-                )
-                .await;
+            let follow = Request::post("/subscriptions", &body).maybe_bearer(alice);
+            server.expect(follow, NOT_FOUND).await;
         }
     }
 }
@@ -149,11 +143,8 @@ async fn a_forum_that_does_not_exist_has_the_response_of_an_excluded_one() {
                     None => without_key,
                 };
                 let response = server.send(&request).await;
-                assert_eq!(
-                    outcome(&response),
-                    PATH_NOT_FOUND,
-                    "{row:?} {forum} {key:?}"
-                );
+                let found = outcome(&response);
+                assert_eq!(found, PATH_NOT_FOUND, "{row:?} {forum} {key:?}");
                 responses.push(comparable_parts(&response));
             }
             assert_eq!(responses[0], responses[1], "{row:?} {key:?}");
@@ -194,9 +185,8 @@ async fn lists_hold_the_items_that_the_caller_sees() {
     let Callers { server, tokens } = Callers::new().await;
     for (user, sees, token) in tokens {
         for (path, _) in global_lists().into_iter().filter(|(_, is_named)| *is_named) {
-            let response = server
-                .send(&Request::get(path).maybe_bearer(token.as_ref()))
-                .await;
+            let request = Request::get(path).maybe_bearer(token.as_ref());
+            let response = server.send(&request).await;
             let json = response.json();
             let items = json["items"].as_array().into_iter().flatten();
             let forums: Vec<_> = items
@@ -221,24 +211,16 @@ async fn hidden_resources_that_a_faulty_board_returns_are_withheld_and_logged() 
         for (user, sees, token) in &tokens[1..4] {
             for forum in FORUMS[..3].iter().filter(|forum| !sees.contains(forum)) {
                 server.board.set_mode(FailureMode::None);
-                let absent = server
-                    .send(&request(row, "absent").maybe_bearer(token.as_ref()))
-                    .await;
+                let request = |forum: &str| request(row, forum).maybe_bearer(token.as_ref());
+                let absent = server.send(&request("absent")).await;
                 server.board.set_mode(FailureMode::Leak);
                 let calls = server.board.calls().len();
-                let hidden = server
-                    .send(&request(row, forum).maybe_bearer(token.as_ref()))
-                    .await;
-                assert_eq!(
-                    comparable_parts(&hidden),
-                    comparable_parts(&absent),
-                    "{user} {row:?}"
-                );
+                let hidden = server.send(&request(forum)).await;
+                let [found, expected] = [&hidden, &absent].map(comparable_parts);
+                assert_eq!(found, expected, "{user} {row:?}");
                 let is_checked_first = row.template.contains("{forumId}");
-                assert!(
-                    is_checked_first || log::of(&hidden).contains(WARNING),
-                    "{row:?}"
-                );
+                let is_logged = log::of(&hidden).contains(WARNING);
+                assert!(is_checked_first || is_logged, "{row:?}");
                 let is_write = row.method != "GET";
                 assert!(!is_write || server.board.calls().len() == calls, "{row:?}");
             }
@@ -256,17 +238,11 @@ async fn hidden_items_of_a_list_are_left_out_and_logged() {
             let sound = server.send(&request).await;
             server.board.set_mode(FailureMode::Leak);
             let leaked = server.send(&request).await;
-            assert_eq!(
-                comparable_parts(&leaked),
-                comparable_parts(&sound),
-                "{user} {path}"
-            );
+            let [found, expected] = [&leaked, &sound].map(comparable_parts);
+            assert_eq!(found, expected, "{user} {path}");
             assert!(!log::of(&sound).contains(WARNING));
-            assert_eq!(
-                log::of(&leaked).contains(WARNING),
-                sound.status == 200,
-                "{user} {path}"
-            );
+            let is_logged = log::of(&leaked).contains(WARNING);
+            assert_eq!(is_logged, sound.status == 200, "{user} {path}");
         }
     }
 }
@@ -288,15 +264,12 @@ async fn the_parent_of_a_forum_is_its_nearest_visible_ancestor() {
     for mode in [FailureMode::None, FailureMode::Leak] {
         server.board.set_mode(mode);
         for ((_, _, token), parent) in tokens.iter().zip(["open", "members", "staff"]) {
-            let response = server
-                .send(&Request::get("/forums").maybe_bearer(token.as_ref()))
-                .await;
+            let request = Request::get("/forums").maybe_bearer(token.as_ref());
+            let response = server.send(&request).await;
             let json = response.json();
             let porch = json["items"].as_array().unwrap().last().unwrap();
-            assert_eq!(
-                (&porch["forumId"], &porch["parentId"]),
-                (&"porch".into(), &parent.into())
-            );
+            assert_eq!(porch["forumId"], "porch");
+            assert_eq!(porch["parentId"], parent);
         }
     }
 }

@@ -56,10 +56,8 @@ impl Checkpoint {
 
     /// Waits until one more command waits here.
     pub(crate) async fn reached(&self) {
-        within_ten_seconds(self.reached.acquire())
-            .await
-            .unwrap()
-            .forget();
+        let permit = within_ten_seconds(self.reached.acquire()).await;
+        permit.unwrap().forget();
     }
 
     /// Releases one command.

@@ -7,9 +7,8 @@ pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<TestR
     let mut pages = Vec::new();
     let mut query = String::new();
     loop {
-        let page = server
-            .send(&Request::get(&format!("{path}{query}")).bearer(token))
-            .await;
+        let request = Request::get(&format!("{path}{query}")).bearer(token);
+        let page = server.send(&request).await;
         assert_eq!(page.status, 200, "{page:?}");
         let next = page.json()["next"].clone();
         pages.push(page);

@@ -170,9 +170,8 @@ impl Server {
     /// Waits until the server has closed all connections.
     pub(crate) async fn until_disconnected(&self) {
         let mut connections = self.connections.subscribe();
-        within_ten_seconds(connections.wait_for(|open| *open == 0))
-            .await
-            .unwrap();
+        let closed = connections.wait_for(|open| *open == 0);
+        within_ten_seconds(closed).await.unwrap();
     }
 
     /// Returns the remaining units of a token.
@@ -188,11 +187,9 @@ impl Server {
 
     async fn charge(&self, token: &str, cost: u32, budget: Budget) -> RateLimitDecision {
         let key = RateLimitKey::Token(lookup(token));
-        self.stores
-            .rate_limits
-            .charge(&key, cost, budget, self.clock.now())
-            .await
-            .unwrap()
+        let store = &self.stores.rate_limits;
+        let charged = store.charge(&key, cost, budget, self.clock.now());
+        charged.await.unwrap()
     }
 
     /// Sends a request over a new connection or in process.

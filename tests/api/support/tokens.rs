@@ -31,13 +31,8 @@ impl Server {
             .label("laptop")
             .expiry(Expiry::parse(days)?);
         let tokens = &*self.stores.tokens;
-        Ok(
-            issue_token(tokens, &OsRandom, surface, request, self.clock.now())
-                .await?
-                .0
-                .expose_secret()
-                .to_owned(),
-        )
+        let issued = issue_token(tokens, &OsRandom, surface, request, self.clock.now());
+        Ok(issued.await?.0.expose_secret().to_owned())
     }
 
     /// Stores a token with every scope.
@@ -58,11 +53,8 @@ impl Server {
         let revoked = self.token("alice").await;
         let tokens = &self.stores.tokens;
         let now = self.clock.now();
-        let is_revoked = tokens
-            .revoke(&lookup(&revoked), now, &audit_entry())
-            .await
-            .unwrap();
-        assert!(is_revoked);
+        let is_revoked = tokens.revoke(&lookup(&revoked), now, &audit_entry()).await;
+        assert!(is_revoked.unwrap());
         let expired = self.issue(Surface::Full, &FULL_SCOPES, "1").await.unwrap();
         self.clock.advance(Duration::from_secs(86_400));
         let unknown = generate().expose_secret().to_owned();
@@ -72,13 +64,8 @@ impl Server {
     /// Returns a token whose lookup is stored with another secret.
     pub(crate) async fn guessed_token(&self) -> String {
         let token = generate();
-        self.store(
-            &token,
-            &generate(),
-            "alice",
-            &every_scope().collect::<Vec<_>>(),
-        )
-        .await;
+        let scopes: Vec<_> = every_scope().collect();
+        self.store(&token, &generate(), "alice", &scopes).await;
         token.expose_secret().to_owned()
     }
 
@@ -94,12 +81,7 @@ impl Server {
             revoked_at: None,
             last_used_at: None,
         };
-        assert!(
-            self.stores
-                .tokens
-                .create(&record, &audit_entry())
-                .await
-                .unwrap()
-        );
+        let tokens = &self.stores.tokens;
+        assert!(tokens.create(&record, &audit_entry()).await.unwrap());
     }
 }
