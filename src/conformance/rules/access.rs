@@ -227,10 +227,8 @@ board_rules! {
 async fn check_batch(suite: &Suite, owners: &[UserId], forums: &[ForumId]) -> TestResult {
     let request = RequestInfo::background(suite.now());
     let authorizer = suite.fixture.board().authorizer;
-    let mut found = authorizer
-        .members_access(owners, &request)
-        .await?
-        .ok_or(BoxError::from("`members_access` returned `None`"))?;
+    let found = authorizer.members_access(owners, &request).await?;
+    let mut found = found.ok_or(BoxError::from("`members_access` returned `None`"))?;
     for owner in owners {
         let access = [found.remove(owner), suite.access_of(owner).await?];
         let [access, expected] = access.map(|access| summary(access, forums));
@@ -259,11 +257,8 @@ impl LoaderFixture<'_> {
     async fn check(&self, tokens: &[(Lookup, UserId)], forums: &[ForumId]) -> TestResult {
         for (lookup, owner) in tokens {
             let (record, load_access) = self.authorizer.load_token(lookup).await?.unzip();
-            check_eq!(
-                record,
-                self.tokens.find(lookup).await?,
-                "the token of {owner}"
-            )?;
+            let stored = self.tokens.find(lookup).await?;
+            check_eq!(record, stored, "the token of {owner}")?;
             let request = RequestInfo::new(self.suite.now()).with_token_lookup(*lookup);
             let Some(load_access) = load_access else {
                 continue;

@@ -181,7 +181,7 @@ board_rules! {
         }
         suite.require(Capability::AtomicCommands)?;
         let mut succeeded = 0;
-        for deletion in suite.run_concurrently(deletions).await {
+        for deletion in run_concurrently(deletions).await {
             succeeded += u32::from(deletion.into_result()?.is_ok());
         }
         check_eq!(succeeded, 1)

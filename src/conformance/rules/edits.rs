@@ -321,11 +321,8 @@ board_rules! {
 /// Checks the time and the author of an edit, unless the board does not record them.
 fn check_editor(suite: &Suite, edited: &Post, editor: &TestCaller) -> TestResult {
     if edited.edited_at.is_some() || suite.require(Capability::EditTimes).is_ok() {
-        check!(
-            edited
-                .edited_at
-                .is_some_and(|time| time >= edited.created_at)
-        )?;
+        let is_later = |time| time >= edited.created_at;
+        check!(edited.edited_at.is_some_and(is_later))?;
     }
     if edited.edited_by.is_some() || suite.require(Capability::Editors).is_ok() {
         check_eq!(author_id(&edited.edited_by), Some(editor.id()))?;
@@ -338,11 +335,8 @@ fn check_html_changed(suite: &Suite, before: &Post, edited: &Post) -> TestResult
     if edited.body_html.is_none() && suite.require(Capability::RenderedPosts).is_err() {
         return Ok(());
     }
-    check!(
-        edited.body_html != before.body_html,
-        "the text of {:?} changes",
-        edited.post_id
-    )
+    let is_changed = edited.body_html != before.body_html;
+    check!(is_changed, "the text of {:?} changes", edited.post_id)
 }
 
 /// Checks `canEdit` and `canDelete` of a post.

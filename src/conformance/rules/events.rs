@@ -132,7 +132,7 @@ board_rules! {
         suite.require(Capability::AtomicCommands)?;
         let deletions = repeat_n((alice.clone(), reply.clone()), 16)
             .map(|(alice, reply)| async move { alice.delete_post(&reply).await });
-        for deletion in suite.run_concurrently(deletions).await {
+        for deletion in run_concurrently(deletions).await {
             deletion.into_result()?.ok();
         }
         suite.expect_one_event(&Topic::POST_DELETED, &reply.post_id).await

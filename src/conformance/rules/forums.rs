@@ -168,12 +168,9 @@ fn add_values(path: &str, value: &Value, values: &mut BTreeMap<String, Value>) {
     }
 }
 
-fn check_unchanged(
-    before: &BTreeMap<String, Value>,
-    after: &BTreeMap<String, Value>,
-) -> TestResult {
-    for path in before.keys().chain(after.keys()) {
-        check_eq!(after.get(path), before.get(path), "{path}")?;
+fn check_unchanged(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> TestResult {
+    for path in old.keys().chain(new.keys()) {
+        check_eq!(new.get(path), old.get(path), "{path}")?;
     }
     Ok(())
 }

@@ -119,10 +119,8 @@ impl OperationsFixture {
             let names = operation.spec.variables.iter();
             let mut variables = names.map(|name| (*name, value_of(name))).collect();
             let id = operation.spec.id;
-            suite
-                .fixture
-                .prepare_operation(id, &caller, &mut variables)
-                .await?;
+            let prepared = suite.fixture.prepare_operation(id, &caller, &mut variables);
+            prepared.await?;
             calls.push(OwnCall {
                 operation,
                 variables,
@@ -178,12 +176,8 @@ impl OwnCall {
     fn check_success(&self, response: &TestResponse) -> TestResult {
         let is_success = (200..300).contains(&response.status);
         let TestResponse { status, .. } = response;
-        check!(
-            is_success,
-            "{status} {} from {:?}",
-            response.json(),
-            self.operation
-        )
+        let body = response.json();
+        check!(is_success, "{status} {body} from {:?}", self.operation)
     }
 }
 

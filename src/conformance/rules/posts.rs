@@ -205,17 +205,12 @@ async fn expect_page(
 ) -> TestResult {
     let expected: Vec<_> = expected.map(|post| post.post_id.clone()).collect();
     let page = reader.list_posts(thread, params).await.expect_ok()?;
-    check_eq!(
-        post_ids(&page.value.items),
-        expected,
-        "the page of {params:?}"
-    )
+    let ids = post_ids(&page.value.items);
+    check_eq!(ids, expected, "the page of {params:?}")
 }
 
 pub(crate) fn check_numbers_increase(posts: &[Post]) -> TestResult {
     let numbers: Vec<_> = posts.iter().map(|post| post.number).collect();
-    check!(
-        numbers.is_sorted_by(|a, b| a < b),
-        "the post numbers {numbers:?} increase"
-    )
+    let is_sorted = numbers.is_sorted_by(|a, b| a < b);
+    check!(is_sorted, "the post numbers {numbers:?} increase")
 }

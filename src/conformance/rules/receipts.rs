@@ -62,7 +62,7 @@ board_rules! {
         let openings = repeat_n((bob.clone(), copy.clone()), 16)
             .map(|(bob, copy)| async move { bob.open(&copy).await });
         let mut times = Vec::new();
-        for opened in suite.run_concurrently(openings).await {
+        for opened in run_concurrently(openings).await {
             times.push(opened?.summary.read_at);
         }
         times.dedup();

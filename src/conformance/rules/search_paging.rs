@@ -198,8 +198,6 @@ fn post_id(hit: &SearchHit) -> PostId {
 
 fn check_scores_descend(pager: &Pager<SearchHit>) -> TestResult {
     let scores = pager.ids(|hit| hit.score);
-    check!(
-        scores.is_sorted_by(|better, worse| better >= worse),
-        "the scores {scores:?} do not increase"
-    )
+    let is_sorted = scores.is_sorted_by(|better, worse| better >= worse);
+    check!(is_sorted, "the scores {scores:?} do not increase")
 }

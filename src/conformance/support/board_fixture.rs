@@ -184,10 +184,9 @@ pub trait BoardFixture: Send + Sync {
     ) -> FixtureResult<(ThreadId, PostId)> {
         let Host { authorizer, board } = self.board();
         let author = member_caller(&*authorizer, author).await?;
-        let thread = board
-            .create_thread(&author, forum.clone(), new)
-            .await
-            .map_err(|error| format!("create_thread in {forum:?} failed: {error:?}"))?;
+        let created = board.create_thread(&author, forum.clone(), new).await;
+        let failed = |error| format!("create_thread in {forum:?} failed: {error:?}");
+        let thread = created.map_err(failed)?;
         Ok((thread.thread_id, thread.first_post_id))
     }
 
@@ -200,10 +199,9 @@ pub trait BoardFixture: Send + Sync {
     ) -> FixtureResult<PostId> {
         let Host { authorizer, board } = self.board();
         let author = member_caller(&*authorizer, author).await?;
-        let post = board
-            .create_post(&author, thread.clone(), new)
-            .await
-            .map_err(|error| format!("create_post in {thread:?} failed: {error:?}"))?;
+        let created = board.create_post(&author, thread.clone(), new).await;
+        let failed = |error| format!("create_post in {thread:?} failed: {error:?}");
+        let post = created.map_err(failed)?;
         Ok(post.value.post_id)
     }
 }
@@ -286,10 +284,8 @@ async fn take_events(outbox: &dyn OutboxStore) -> FixtureResult<Vec<Event>> {
 
 async fn member_caller(authorizer: &dyn Authorizer, id: &UserId) -> FixtureResult<MemberCaller> {
     let request = RequestInfo::new(SystemClock.now());
-    let access = authorizer
-        .member_access(id, &request)
-        .await?
-        .ok_or_else(|| format!("{id:?} has no access"))?;
+    let access = authorizer.member_access(id, &request).await?;
+    let access = access.ok_or_else(|| format!("{id:?} has no access"))?;
     Ok(MemberCaller::new(id.clone(), access, request))
 }
 

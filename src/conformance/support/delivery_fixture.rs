@@ -77,12 +77,8 @@ pub(crate) fn delivery_ids(claims: &ClaimBatch) -> Vec<DeliveryId> {
 impl StoreFixture {
     pub(crate) async fn add_endpoint(&self, number: u64) -> TestResult<Endpoint> {
         let endpoint = endpoint(number)?;
-        check!(
-            self.webhooks
-                .endpoints
-                .add(&endpoint, &audit_entry())
-                .await?
-        )?;
+        let endpoints = &self.webhooks.endpoints;
+        check!(endpoints.add(&endpoint, &audit_entry()).await?)?;
         Ok(endpoint)
     }
 
@@ -134,15 +130,11 @@ impl StoreFixture {
         check_eq!(delivery_ids(&claims), [], "due deliveries at {now}")
     }
 
-    pub(crate) async fn begin_sending(
-        &self,
-        claimed: &ClaimedDelivery,
-        now: i64,
-    ) -> TestResult<bool> {
+    pub(crate) async fn begin_sending(&self, one: &ClaimedDelivery, now: i64) -> TestResult<bool> {
         let deliveries = &self.webhooks.deliveries;
-        let batch = std::slice::from_ref(claimed);
+        let batch = std::slice::from_ref(one);
         let begun = deliveries.begin_sending(batch, instant(now)).await?;
-        Ok(begun.contains(&claimed.delivery.id))
+        Ok(begun.contains(&one.delivery.id))
     }
 
     /// Settles a delivery without a record of an attempt. Returns `true` if the delivery was settled.
@@ -173,11 +165,8 @@ impl StoreFixture {
         settlements: &[Settlement],
         now: i64,
     ) -> TestResult<HashSet<DeliveryId>> {
-        Ok(self
-            .webhooks
-            .deliveries
-            .settle(settlements, instant(now))
-            .await?)
+        let deliveries = &self.webhooks.deliveries;
+        Ok(deliveries.settle(settlements, instant(now)).await?)
     }
 
     /// Enqueues the event with this number at `now`, and settles its delivery in this state.

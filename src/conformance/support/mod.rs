@@ -9,7 +9,7 @@
 //!   returns an error with the method's name. The default implementations of `write_thread` and
 //!   `write_reply` call the board.
 //! - Each write takes place a minute after the previous one, so that no rule exceeds an anti-flood limit.
-//!   [`Suite::advance`] advances the clock further, and [`Suite::run_concurrently`] makes calls concurrently.
+//!   [`Suite::advance`] advances the clock further, and [`run_concurrently`] makes calls concurrently.
 
 mod board_fixture;
 mod call_result;
@@ -41,6 +41,7 @@ pub(crate) use std::iter::repeat_n;
 
 pub(crate) use crate::test_util::{attempt_record, audit_entry, claim_request};
 pub(crate) use call_result::CallResult;
+pub(crate) use concurrency::run_concurrently;
 pub(crate) use content::*;
 pub(crate) use delivery_fixture::*;
 pub(crate) use forum_scoped::ForumScoped;

@@ -74,10 +74,8 @@ impl<T: Debug> Pager<T> {
         reader: &TestCaller,
         list: &L,
     ) -> TestResult {
-        let page = list
-            .page(reader, self.limit, self.after.take())
-            .await
-            .expect_ok()?;
+        let page = list.page(reader, self.limit, self.after.take()).await;
+        let page = page.expect_ok()?;
         let limit = self.limit.get();
         let count = page.items.len();
         check!(
@@ -134,19 +132,8 @@ pub(crate) async fn check_pages<L: Paged, I: PartialEq + Debug>(
 
 /// Checks that a page key that no list returned causes success or `InvalidParameter`: clients can send any page key.
 pub(crate) async fn check_forged_page_keys(reader: &TestCaller, list: &impl Paged) -> TestResult {
-    for key in [
-        "",
-        ".",
-        "x",
-        "1",
-        "1.2.3",
-        "1.2.3.4",
-        "9999999999999999999999.1",
-        "-9223372036854775808",
-        "-1.-1",
-        "';--",
-        "ä\u{0}",
-    ] {
+    let keys = "|.|x|1|1.2.3|1.2.3.4|9999999999999999999999.1|-9223372036854775808|-1.-1|';--|ä\0";
+    for key in keys.split('|') {
         list.page(reader, PageLimit::default(), Some(PageKey::new(key)))
             .await
             .expect_ok_or_invalid_parameter()?;

@@ -39,11 +39,8 @@ impl PollFixture {
         forum: ForumId,
         new: &NewThread,
     ) -> TestResult<Self> {
-        let thread = alice
-            .create_thread(&forum, new)
-            .await
-            .expect_ok()?
-            .thread_id;
+        let thread = alice.create_thread(&forum, new).await;
+        let thread = thread.expect_ok()?.thread_id;
         let poll = alice.get_poll(&thread).await.expect_ok()?.value;
         let ids = poll.options.iter().map(|option| option.option_id.clone());
         let options = <[OptionId; 3]>::try_from(ids.collect::<Vec<_>>());

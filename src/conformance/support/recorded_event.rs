@@ -63,11 +63,8 @@ impl RecordedEvent {
             event.occurred_at,
             event.request_id.clone(),
         );
-        check_eq!(
-            actual,
-            expected,
-            "event, topic, occurredAt and requestId in the body"
-        )?;
+        let fields = "event, topic, occurredAt and requestId in the body";
+        check_eq!(actual, expected, "{fields}")?;
         check!(event.body.len() <= Event::MAX_BODY_LEN)?;
         let subject = SUBJECTS
             .iter()
@@ -129,11 +126,8 @@ impl Suite {
         let events = self.recorded().await?.into_iter();
         let actual: Vec<_> = events.map(|event| (event.name, event.request_id)).collect();
         let request = Some(TestCaller::REQUEST_ID.as_str().to_owned());
-        check_eq!(
-            actual,
-            [(event_name(topic, id), request)],
-            "the event and its request"
-        )
+        let expected = [(event_name(topic, id), request)];
+        check_eq!(actual, expected, "the event and its request")
     }
 
     pub(crate) async fn expect_no_events(&self) -> TestResult {

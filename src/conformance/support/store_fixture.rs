@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::concurrency::run_concurrently;
 use super::{Capability, FixtureResult, Subject, TestFailure, TestResult};
 use crate::model::{Timestamp, UserId};
 use crate::store::{PendingEventStore, Stores, WebhookStores};
@@ -94,14 +93,6 @@ impl StoreFixture {
     pub(crate) fn pending_events(&self) -> TestResult<Arc<dyn PendingEventFixture>> {
         let unsupported = TestFailure::Unsupported(Capability::PendingEvents);
         self.pending_events.clone().ok_or(unsupported)
-    }
-
-    /// Runs `futures` concurrently and returns their results in no particular order.
-    pub(crate) async fn run_concurrently<T: Send + 'static>(
-        &self,
-        futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
-    ) -> Vec<T> {
-        run_concurrently(futures).await
     }
 }
 

@@ -94,14 +94,6 @@ impl Suite {
         self.inner.clock.now()
     }
 
-    /// Runs `futures` concurrently and returns their results in no particular order.
-    pub(crate) async fn run_concurrently<T: Send + 'static>(
-        &self,
-        futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
-    ) -> Vec<T> {
-        run_concurrently(futures).await
-    }
-
     /// Runs `calls` concurrently. Expects that one of them succeeds and that the others return
     /// [`BoardError::Conflict`](crate::host::BoardError::Conflict). Needs [`Capability::AtomicCommands`].
     pub(crate) async fn race_for_one<T: fmt::Debug + Send + 'static>(
@@ -110,7 +102,7 @@ impl Suite {
     ) -> TestResult<T> {
         self.require(Capability::AtomicCommands)?;
         let mut succeeded = Vec::new();
-        for result in self.run_concurrently(calls).await {
+        for result in run_concurrently(calls).await {
             succeeded.extend(result.expect_ok_or_conflict()?);
         }
         only(succeeded)
@@ -133,24 +125,17 @@ impl Suite {
                 let field_scope = operation.input().field_scope.map(|(_, scope)| scope);
                 [Some(operation.spec.scope), field_scope]
             });
-            let own_scopes: BTreeMap<_, _> = scopes
-                .flatten()
-                .filter(is_own)
-                .map(|scope| (scope.as_str(), scope))
-                .collect();
-            own_scopes
-                .into_values()
-                .fold(environment, Environment::scope)
+            let own = scopes.flatten().filter(is_own);
+            let own: BTreeMap<_, _> = own.map(|scope| (scope.as_str(), scope)).collect();
+            own.into_values().fold(environment, Environment::scope)
         };
         TestApi::with(
             self.fixture.board(),
             Stores::in_memory(),
             environment,
             |api| {
-                operations
-                    .iter()
-                    .cloned()
-                    .fold(api, ForumApiBuilder::operation)
+                let operations = operations.iter().cloned();
+                operations.fold(api, ForumApiBuilder::operation)
             },
         )
     }
@@ -224,11 +209,8 @@ impl Suite {
     /// Returns the current access of the member with this id.
     pub(crate) async fn access_of(&self, member: &UserId) -> TestResult<Option<Access>> {
         let request = RequestInfo::new(self.now());
-        Ok(self
-            .inner
-            .authorizer
-            .member_access(member, &request)
-            .await?)
+        let access = self.inner.authorizer.member_access(member, &request);
+        Ok(access.await?)
     }
 
     fn caller(&self, name: &str, user: Option<UserId>) -> TestCaller {
@@ -246,15 +228,10 @@ impl Suite {
         self.add_forum(None, readers, Audience::Guests).await
     }
 
-    /// Adds a forum below `parent`. Needs [`Capability::SubForums`] and the capabilities that [`forum`](Self::forum)
+    /// Adds a forum below the forum `of`. Needs [`Capability::SubForums`] and the capabilities that [`forum`](Self::forum)
     /// needs.
-    pub(crate) async fn sub_forum(
-        &self,
-        parent: &ForumId,
-        readers: Audience,
-    ) -> TestResult<ForumId> {
-        let parent = Some(parent);
-        self.add_forum(parent, readers, Audience::Guests).await
+    pub(crate) async fn sub_forum(&self, of: &ForumId, readers: Audience) -> TestResult<ForumId> {
+        self.add_forum(Some(of), readers, Audience::Guests).await
     }
 
     /// Adds a forum. Needs [`Capability::SubForums`] for one with a parent, [`Capability::HiddenForums`] unless guests
@@ -295,15 +272,11 @@ impl Suite {
 
     /// Writes a thread a minute after the previous write, and returns the path of its first post. Needs
     /// [`Capability::Threads`].
-    pub(crate) async fn thread(
-        &self,
-        author: &TestCaller,
-        forum: &ForumId,
-    ) -> TestResult<PostPath> {
+    pub(crate) async fn thread(&self, by: &TestCaller, forum: &ForumId) -> TestResult<PostPath> {
         self.require(Capability::Threads)?;
         let title = self.text("Thread");
         let body = self.text("Words about");
-        self.write_thread(author, forum, &title, &body).await
+        self.write_thread(by, forum, &title, &body).await
     }
 
     pub(crate) async fn write_thread(
@@ -337,14 +310,10 @@ impl Suite {
     }
 
     /// Writes a reply a minute after the previous write. Needs [`Capability::Posts`].
-    pub(crate) async fn post(
-        &self,
-        author: &TestCaller,
-        thread: &ThreadId,
-    ) -> TestResult<PostPath> {
+    pub(crate) async fn post(&self, by: &TestCaller, thread: &ThreadId) -> TestResult<PostPath> {
         self.require(Capability::Posts)?;
         let body = self.text("An answer");
-        self.write_reply(author, thread, &body).await
+        self.write_reply(by, thread, &body).await
     }
 
     pub(crate) async fn write_reply(

@@ -255,10 +255,9 @@ impl TestCaller {
     }
 
     async fn caller(&self) -> TestResult<Caller> {
-        let access = self
-            .access()
-            .await?
-            .ok_or_else(|| TestFailure::mismatch(&self.name, "no access", "access"))?;
+        let access = self.access().await?;
+        let access =
+            access.ok_or_else(|| TestFailure::mismatch(&self.name, "no access", "access"))?;
         Ok(match &self.user {
             Some(user) => MemberCaller::new(user.clone(), access, self.request()).into(),
             None => Caller::guest(access, self.request()),

@@ -52,10 +52,8 @@ impl TestFailure {
     ) -> Self {
         let actual = actual.to_string();
         let expected = expected.to_string();
-        let common = actual
-            .chars()
-            .zip(expected.chars())
-            .take_while(|(actual, expected)| actual == expected);
+        let pairs = actual.chars().zip(expected.chars());
+        let common = pairs.take_while(|(actual, expected)| actual == expected);
         let start = common.count().saturating_sub(MAX_SHOWN / 4);
         let [actual, expected] = [actual, expected].map(|value| shorten(&value, start));
         Self::Failed(format!("{subject}: expected {expected}, found {actual}"))

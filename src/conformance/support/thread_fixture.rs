@@ -1,5 +1,6 @@
 //! Threads and posts that the rules write and read.
 
+use super::concurrency::run_concurrently;
 use super::{
     Audience, CallResult, Suite, TestCaller, TestResult, new_post, new_thread, only, post_update,
     title_update,
@@ -43,16 +44,13 @@ impl ThreadFixture {
 
 impl Suite {
     /// Writes six replies concurrently.
-    pub(crate) async fn write_replies_concurrently(
-        &self,
-        thread: &ThreadId,
-    ) -> TestResult<Vec<Post>> {
+    pub(crate) async fn write_replies_concurrently(&self, id: &ThreadId) -> TestResult<Vec<Post>> {
         let authors = ["ann", "ben", "cem", "dan", "eve", "fay"];
         let replies = self.members(authors).await?.map(|author| {
-            let thread = thread.clone();
+            let thread = id.clone();
             async move { author.reply(&thread, "Now").await.expect_ok() }
         });
-        self.run_concurrently(replies).await.into_iter().collect()
+        run_concurrently(replies).await.into_iter().collect()
     }
 }
 
@@ -106,9 +104,8 @@ impl TestCaller {
 
     /// Calls `list_posts` for the first page.
     pub(crate) async fn first_page(&self, thread: &ThreadId) -> CallResult<Vec<Post>> {
-        let page = self
-            .list_posts(thread, &List::<PostFilter>::default())
-            .await;
+        let list = List::<PostFilter>::default();
+        let page = self.list_posts(thread, &list).await;
         page.map(|page| page.value.items)
     }
 

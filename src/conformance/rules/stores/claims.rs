@@ -47,22 +47,22 @@ store_rules! {
 
     /// Queue statistics cover deliveries that are due, not claimed, and for an enabled endpoint.
     async fn queue_stats_match_claimable_deliveries(fixture: &StoreFixture) -> TestResult {
-        expect_queue_stats(fixture, 0, 0, None).await?;
+        fixture.expect_queue_stats(0, 0, None).await?;
         let [endpoint, other] = fixture.add_endpoints().await?;
         for number in 0..120 {
             let to = if number % 2 == 0 { &endpoint } else { &other };
             fixture.enqueue(number, to, 10 + number.cast_signed()).await?;
         }
-        expect_queue_stats(fixture, 9, 0, None).await?;
-        expect_queue_stats(fixture, 10, 1, Some(10)).await?;
-        expect_queue_stats(fixture, 1_000, 120, Some(10)).await?;
+        fixture.expect_queue_stats(9, 0, None).await?;
+        fixture.expect_queue_stats(10, 1, Some(10)).await?;
+        fixture.expect_queue_stats(1_000, 120, Some(10)).await?;
         fixture.claim_one(1_000).await?;
-        expect_queue_stats(fixture, 1_000, 119, Some(11)).await?;
+        fixture.expect_queue_stats(1_000, 119, Some(11)).await?;
         let disabled = Endpoint { enabled: false, ..other };
         fixture.webhooks.endpoints.update(&disabled, &audit_entry()).await?;
-        expect_queue_stats(fixture, 1_000, 59, Some(12)).await?;
+        fixture.expect_queue_stats(1_000, 59, Some(12)).await?;
         fixture.webhooks.endpoints.remove(&endpoint.id, &audit_entry()).await?;
-        expect_queue_stats(fixture, 1_000, 0, None).await
+        fixture.expect_queue_stats(1_000, 0, None).await
     }
 
     /// Concurrent claims return each delivery once.
@@ -77,7 +77,7 @@ store_rules! {
             async move { deliveries.claim(&claim_request(10), instant(0)).await }
         });
         let mut claimed = Vec::new();
-        for claims in fixture.run_concurrently(claims).await {
+        for claims in run_concurrently(claims).await {
             claimed.extend(delivery_ids(&claims?));
         }
         claimed.sort();
@@ -229,21 +229,15 @@ store_rules! {
     }
 }
 
-async fn expect_queue_stats(
-    fixture: &StoreFixture,
-    now: i64,
-    depth: u64,
-    since: Option<i64>,
-) -> TestResult {
-    let stats = &fixture
-        .webhooks
-        .deliveries
-        .queue_stats(instant(now))
-        .await?;
-    let expected = QueueStats {
-        depth,
-        oldest_due_at: since.map(instant),
-        ..*stats
-    };
-    check_eq!(*stats, expected, "queue statistics at {now}")
+impl StoreFixture {
+    async fn expect_queue_stats(&self, now: i64, depth: u64, since: Option<i64>) -> TestResult {
+        let deliveries = &self.webhooks.deliveries;
+        let stats = deliveries.queue_stats(instant(now)).await?;
+        let expected = QueueStats {
+            depth,
+            oldest_due_at: since.map(instant),
+            ..stats
+        };
+        check_eq!(stats, expected, "queue statistics at {now}")
+    }
 }

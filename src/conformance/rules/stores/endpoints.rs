@@ -80,7 +80,7 @@ store_rules! {
             async move { endpoints.update(&endpoint, &audit_entry()).await.map(|succeeded| succeeded.then_some(endpoint)) }
         });
         let mut succeeded = Vec::new();
-        for update in fixture.run_concurrently(updates).await {
+        for update in run_concurrently(updates).await {
             succeeded.extend(update?);
         }
         let succeeded = Endpoint { version: 2, ..only(succeeded)? };
@@ -266,11 +266,8 @@ async fn attempt(
         duration_ms,
         ..attempt_record(1)
     };
-    check!(
-        fixture
-            .settle_attempt(&claimed, progress, Some(&record), now)
-            .await?
-    )
+    let settled = fixture.settle_attempt(&claimed, progress, Some(&record), now);
+    check!(settled.await?)
 }
 
 async fn find(fixture: &StoreFixture, endpoint: &Endpoint) -> TestResult<Option<Endpoint>> {

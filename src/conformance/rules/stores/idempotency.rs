@@ -25,7 +25,7 @@ store_rules! {
             .map(|(idempotency, request)| async move { idempotency.begin(&request, instant(0)).await });
         let mut reserved = 0;
         let mut in_progress = 0;
-        for begun in fixture.run_concurrently(requests).await {
+        for begun in run_concurrently(requests).await {
             match begun? {
                 BeginOutcome::Reserved(_) => reserved += 1,
                 BeginOutcome::InProgress => in_progress += 1,
@@ -47,9 +47,9 @@ store_rules! {
             with(bare.clone(), |response| response.resource.forum_id = ForumId::parse("tea").ok());
         for (key, response) in [("a", response()), ("b", bare), ("c", in_a_forum)] {
             let request = IdempotentRequest { key: key.into(), ..request()? };
-            run(fixture, &request, 0, Completion::Responded(response.clone())).await?;
+            fixture.run(&request, 0, Completion::Responded(response.clone())).await?;
             for now in [0, 1, LEASE, DAY - 1] {
-                expect_begin(fixture, &request, now, BeginOutcome::Replay(response.clone())).await?;
+                fixture.expect_begin(&request, now, BeginOutcome::Replay(response.clone())).await?;
             }
         }
         Ok(())
@@ -57,95 +57,95 @@ store_rules! {
 
     /// Another request with the same key is reported in every state of the first request.
     async fn a_reused_key_is_a_conflict_in_every_state(fixture: &StoreFixture) -> TestResult {
-        let reservation = reserve(fixture, &request()?, 0).await?;
-        expect_begin(fixture, &other_request()?, 1, BeginOutcome::KeyReused).await?;
-        expect_begin(fixture, &other_request()?, LEASE, BeginOutcome::KeyReused).await?;
+        let reservation = fixture.reserve(&request()?, 0).await?;
+        fixture.expect_begin(&other_request()?, 1, BeginOutcome::KeyReused).await?;
+        fixture.expect_begin(&other_request()?, LEASE, BeginOutcome::KeyReused).await?;
         for completion in [Completion::OutcomeUnknown, Completion::Responded(response())] {
-            complete(fixture, &reservation, completion).await?;
-            expect_begin(fixture, &other_request()?, 1, BeginOutcome::KeyReused).await?;
+            fixture.complete(&reservation, completion).await?;
+            fixture.expect_begin(&other_request()?, 1, BeginOutcome::KeyReused).await?;
         }
         Ok(())
     }
 
     /// Equal keys of two tokens are independent.
     async fn each_token_has_its_own_keys(fixture: &StoreFixture) -> TestResult {
-        run(fixture, &request()?, 0, Completion::Responded(response())).await?;
-        run(fixture, &other_token()?, 0, Completion::NotExecuted).await?;
-        expect_begin(fixture, &request()?, 1, BeginOutcome::Replay(response())).await
+        fixture.run(&request()?, 0, Completion::Responded(response())).await?;
+        fixture.run(&other_token()?, 0, Completion::NotExecuted).await?;
+        fixture.expect_begin(&request()?, 1, BeginOutcome::Replay(response())).await
     }
 
     /// Keys are case-sensitive.
     async fn keys_are_case_sensitive(fixture: &StoreFixture) -> TestResult {
         for key in ["key", "KEY", "Key", "key~", "!"] {
-            reserve(fixture, &IdempotentRequest { key: key.into(), ..request()? }, 0).await?;
+            fixture.reserve(&IdempotentRequest { key: key.into(), ..request()? }, 0).await?;
         }
         Ok(())
     }
 
     /// A request without an outcome is in progress during its lease and has an unknown outcome afterwards.
     async fn a_request_without_an_outcome_is_unknown_after_its_lease(fixture: &StoreFixture) -> TestResult {
-        reserve(fixture, &request()?, 0).await?;
+        fixture.reserve(&request()?, 0).await?;
         for (now, expected) in [
             (0, BeginOutcome::InProgress),
             (LEASE - 1, BeginOutcome::InProgress),
             (LEASE, BeginOutcome::OutcomeUnknown),
             (DAY - 1, BeginOutcome::OutcomeUnknown),
         ] {
-            expect_begin(fixture, &request()?, now, expected).await?;
+            fixture.expect_begin(&request()?, now, expected).await?;
         }
         Ok(())
     }
 
     /// A request that completes after its lease is replayed.
     async fn a_request_completed_after_its_lease_is_replayed(fixture: &StoreFixture) -> TestResult {
-        let reservation = reserve(fixture, &request()?, 0).await?;
-        expect_begin(fixture, &request()?, LEASE, BeginOutcome::OutcomeUnknown).await?;
-        complete(fixture, &reservation, Completion::Responded(response())).await?;
-        expect_begin(fixture, &request()?, LEASE, BeginOutcome::Replay(response())).await
+        let reservation = fixture.reserve(&request()?, 0).await?;
+        fixture.expect_begin(&request()?, LEASE, BeginOutcome::OutcomeUnknown).await?;
+        fixture.complete(&reservation, Completion::Responded(response())).await?;
+        fixture.expect_begin(&request()?, LEASE, BeginOutcome::Replay(response())).await
     }
 
     /// A request that was not executed frees the key for any request.
     async fn a_request_that_did_not_run_frees_the_key(fixture: &StoreFixture) -> TestResult {
-        run(fixture, &request()?, 0, Completion::NotExecuted).await?;
-        run(fixture, &other_request()?, 1, Completion::Responded(response())).await?;
-        expect_begin(fixture, &request()?, 2, BeginOutcome::KeyReused).await
+        fixture.run(&request()?, 0, Completion::NotExecuted).await?;
+        fixture.run(&other_request()?, 1, Completion::Responded(response())).await?;
+        fixture.expect_begin(&request()?, 2, BeginOutcome::KeyReused).await
     }
 
     /// An unknown outcome stays unknown.
     async fn an_unknown_outcome_stays_unknown(fixture: &StoreFixture) -> TestResult {
-        run(fixture, &request()?, 0, Completion::OutcomeUnknown).await?;
+        fixture.run(&request()?, 0, Completion::OutcomeUnknown).await?;
         for now in [0, LEASE, DAY - 1] {
-            expect_begin(fixture, &request()?, now, BeginOutcome::OutcomeUnknown).await?;
+            fixture.expect_begin(&request()?, now, BeginOutcome::OutcomeUnknown).await?;
         }
         Ok(())
     }
 
     /// A key expires exactly a day after its request began.
     async fn a_key_expires_after_a_day(fixture: &StoreFixture) -> TestResult {
-        run(fixture, &request()?, 0, Completion::Responded(response())).await?;
-        expect_begin(fixture, &other_request()?, DAY - 1, BeginOutcome::KeyReused).await?;
-        reserve(fixture, &other_request()?, DAY).await?;
-        expect_begin(fixture, &other_request()?, DAY, BeginOutcome::InProgress).await
+        fixture.run(&request()?, 0, Completion::Responded(response())).await?;
+        fixture.expect_begin(&other_request()?, DAY - 1, BeginOutcome::KeyReused).await?;
+        fixture.reserve(&other_request()?, DAY).await?;
+        fixture.expect_begin(&other_request()?, DAY, BeginOutcome::InProgress).await
     }
 
     /// A key whose request has no outcome expires after a day.
     async fn a_key_without_an_outcome_expires_after_a_day(fixture: &StoreFixture) -> TestResult {
-        reserve(fixture, &request()?, 0).await?;
-        reserve(fixture, &request()?, DAY).await.map(drop)
+        fixture.reserve(&request()?, 0).await?;
+        fixture.reserve(&request()?, DAY).await.map(drop)
     }
 
     /// A reservation of an expired or freed key does not change the next request with that key.
     async fn a_reservation_of_an_expired_key_changes_nothing(fixture: &StoreFixture) -> TestResult {
-        let expired = reserve(fixture, &request()?, 0).await?;
-        reserve(fixture, &request()?, DAY).await?;
+        let expired = fixture.reserve(&request()?, 0).await?;
+        fixture.reserve(&request()?, DAY).await?;
         for completion in [Completion::Responded(response()), Completion::OutcomeUnknown, Completion::NotExecuted] {
-            complete(fixture, &expired, completion).await?;
-            expect_begin(fixture, &request()?, DAY, BeginOutcome::InProgress).await?;
+            fixture.complete(&expired, completion).await?;
+            fixture.expect_begin(&request()?, DAY, BeginOutcome::InProgress).await?;
         }
-        let freed = reserve(fixture, &other_token()?, 0).await?;
-        complete(fixture, &freed, Completion::NotExecuted).await?;
-        complete(fixture, &freed, Completion::Responded(response())).await?;
-        reserve(fixture, &other_token()?, 1).await.map(drop)
+        let freed = fixture.reserve(&other_token()?, 0).await?;
+        fixture.complete(&freed, Completion::NotExecuted).await?;
+        fixture.complete(&freed, Completion::Responded(response())).await?;
+        fixture.reserve(&other_token()?, 1).await.map(drop)
     }
 
     /// Each of many keys expires at its own time, even if a clock that was set back changes their order.
@@ -155,14 +155,14 @@ store_rules! {
             requests.push((IdempotentRequest { key: number.to_string(), ..request()? }, 100 - number));
         }
         for (request, began) in &requests {
-            run(fixture, request, *began, Completion::Responded(response())).await?;
+            fixture.run(request, *began, Completion::Responded(response())).await?;
         }
         for (request, began) in requests.iter().rev() {
-            expect_begin(fixture, request, began + DAY - 1, BeginOutcome::Replay(response())).await?;
-            reserve(fixture, request, began + DAY).await?;
+            fixture.expect_begin(request, began + DAY - 1, BeginOutcome::Replay(response())).await?;
+            fixture.reserve(request, began + DAY).await?;
         }
         for (request, _) in &requests {
-            reserve(fixture, request, 3 * DAY).await?;
+            fixture.reserve(request, 3 * DAY).await?;
         }
         Ok(())
     }
@@ -198,56 +198,46 @@ fn response() -> StoredResponse {
     }
 }
 
-async fn begin(
-    fixture: &StoreFixture,
-    request: &IdempotentRequest,
-    now: i64,
-) -> TestResult<BeginOutcome> {
-    let store = &fixture.stores.idempotency;
-    Ok(store.begin(request, instant(now)).await?)
-}
+impl StoreFixture {
+    async fn begin(&self, request: &IdempotentRequest, now: i64) -> TestResult<BeginOutcome> {
+        let store = &self.stores.idempotency;
+        Ok(store.begin(request, instant(now)).await?)
+    }
 
-async fn reserve(
-    fixture: &StoreFixture,
-    request: &IdempotentRequest,
-    now: i64,
-) -> TestResult<Reservation> {
-    match begin(fixture, request, now).await? {
-        BeginOutcome::Reserved(reservation) => Ok(reservation),
-        other => {
-            let call = format!("begin({request:?}) at {now}");
-            let actual = format!("{other:?}");
-            Err(TestFailure::mismatch(call, actual, "Reserved"))
+    async fn reserve(&self, request: &IdempotentRequest, now: i64) -> TestResult<Reservation> {
+        match self.begin(request, now).await? {
+            BeginOutcome::Reserved(reservation) => Ok(reservation),
+            other => {
+                let call = format!("begin({request:?}) at {now}");
+                let actual = format!("{other:?}");
+                Err(TestFailure::mismatch(call, actual, "Reserved"))
+            }
         }
     }
-}
 
-/// Runs a request from its reservation to its completion.
-async fn run(
-    fixture: &StoreFixture,
-    request: &IdempotentRequest,
-    now: i64,
-    completion: Completion,
-) -> TestResult {
-    let reservation = reserve(fixture, request, now).await?;
-    complete(fixture, &reservation, completion).await
-}
+    /// Runs a request from its reservation to its completion.
+    async fn run(
+        &self,
+        request: &IdempotentRequest,
+        now: i64,
+        completion: Completion,
+    ) -> TestResult {
+        let reservation = self.reserve(request, now).await?;
+        self.complete(&reservation, completion).await
+    }
 
-async fn expect_begin(
-    fixture: &StoreFixture,
-    request: &IdempotentRequest,
-    now: i64,
-    expected: BeginOutcome,
-) -> TestResult {
-    let actual = begin(fixture, request, now).await?;
-    check_eq!(actual, expected, "begin({request:?}) at {now}")
-}
+    async fn expect_begin(
+        &self,
+        request: &IdempotentRequest,
+        now: i64,
+        expected: BeginOutcome,
+    ) -> TestResult {
+        let actual = self.begin(request, now).await?;
+        check_eq!(actual, expected, "begin({request:?}) at {now}")
+    }
 
-async fn complete(
-    fixture: &StoreFixture,
-    reservation: &Reservation,
-    completion: Completion,
-) -> TestResult {
-    let store = &fixture.stores.idempotency;
-    Ok(store.complete(reservation, completion).await?)
+    async fn complete(&self, reservation: &Reservation, completion: Completion) -> TestResult {
+        let store = &self.stores.idempotency;
+        Ok(store.complete(reservation, completion).await?)
+    }
 }

@@ -157,7 +157,7 @@ store_rules! {
                     deliveries.find(&id).await
                 }
             });
-            for found in fixture.run_concurrently(calls).await {
+            for found in run_concurrently(calls).await {
                 let (delivery, attempts) = only(found?)?;
                 check_eq!(attempts.len(), delivery.progress.attempts as usize)?;
             }

@@ -108,7 +108,7 @@ store_rules! {
             let fan_outs = fan_outs.clone();
             async move { outbox.fan_out(&fan_outs, instant(worker)).await }
         });
-        for result in fixture.run_concurrently(workers).await {
+        for result in run_concurrently(workers).await {
             result?;
         }
         let all = DeliveryFilter { limit: 100, ..DeliveryFilter::default() };

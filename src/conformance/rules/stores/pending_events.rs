@@ -68,7 +68,7 @@ store_rules! {
                     worker.fan_out(&endpoints).await?;
                 }
                 worker.run(&endpoints).await?;
-                expect_deliveries(fixture, &expected, &format!("a kill after {steps} steps")).await?;
+                fixture.expect_deliveries(&expected, &format!("a kill after {steps} steps")).await?;
                 if killed.is_ok() {
                     break;
                 }
@@ -94,11 +94,11 @@ store_rules! {
             let endpoints = endpoints.clone();
             workers.push(async move { worker.run(&endpoints).await });
         }
-        for result in fixture.run_concurrently(workers).await {
+        for result in run_concurrently(workers).await {
             result?;
         }
         Worker::new(fixture, u32::MAX)?.fan_out(&endpoints).await?;
-        expect_deliveries(fixture, &expected, "concurrent relays").await?;
+        fixture.expect_deliveries(&expected, "concurrent relays").await?;
         check_eq!(board.pending(1).await?, [])
     }
 }
@@ -145,10 +145,8 @@ impl Worker {
     async fn fan_out(&self, endpoints: &[Endpoint]) -> BackendResult<()> {
         let endpoints: Vec<_> = endpoints.iter().collect();
         let pending = self.outbox.pending(100).await?;
-        let fan_outs: Vec<_> = pending
-            .iter()
-            .map(|event| fan_out(event, &endpoints))
-            .collect();
+        let fan_outs = pending.iter().map(|event| fan_out(event, &endpoints));
+        let fan_outs: Vec<_> = fan_outs.collect();
         self.outbox.fan_out(&fan_outs, instant(0)).await
     }
 }
@@ -217,22 +215,18 @@ fn ids_of_deliveries<'a>(
         .map(|endpoint| DeliveryId::derive(&event.id, &endpoint.id))
 }
 
-/// Expects exactly the deliveries with these ids.
-async fn expect_deliveries(
-    fixture: &StoreFixture,
-    expected: &BTreeSet<DeliveryId>,
-    after: &str,
-) -> TestResult {
-    let all = DeliveryFilter {
-        limit: 1_000,
-        ..DeliveryFilter::default()
-    };
-    let listed = fixture.webhooks.deliveries.list(&all).await?;
-    let count = listed.len();
-    let ids: BTreeSet<_> = listed
-        .into_iter()
-        .map(|(delivery, _)| delivery.id)
-        .collect();
-    check_eq!(&ids, expected, "the deliveries after {after}")?;
-    check_eq!(count, expected.len(), "their number after {after}")
+impl StoreFixture {
+    /// Expects exactly the deliveries with these ids.
+    async fn expect_deliveries(&self, expected: &BTreeSet<DeliveryId>, after: &str) -> TestResult {
+        let all = DeliveryFilter {
+            limit: 1_000,
+            ..DeliveryFilter::default()
+        };
+        let listed = self.webhooks.deliveries.list(&all).await?;
+        let count = listed.len();
+        let ids = listed.into_iter().map(|(delivery, _)| delivery.id);
+        let ids: BTreeSet<_> = ids.collect();
+        check_eq!(&ids, expected, "the deliveries after {after}")?;
+        check_eq!(count, expected.len(), "their number after {after}")
+    }
 }

@@ -30,7 +30,7 @@ store_rules! {
                 }
             });
             let mut allowed = 0;
-            for units in fixture.run_concurrently(charges).await {
+            for units in run_concurrently(charges).await {
                 allowed += units?;
             }
             check_eq!(allowed, BUDGET.units, "units allowed to {key:?}")?;
@@ -41,12 +41,12 @@ store_rules! {
     /// Every key has its own budget.
     async fn every_key_has_its_own_budget(fixture: &StoreFixture) -> TestResult {
         for (spent, key) in (1..).zip(keys()?) {
-            expect_remaining(fixture, key, 120).await?;
-            let charged = charge(fixture, key, spent, 0).await?;
+            fixture.expect_remaining(key, 120).await?;
+            let charged = fixture.charge(key, spent, 0).await?;
             check_eq!(charged.remaining, 120 - spent, "units left of {key:?}")?;
         }
         for (spent, key) in (1..).zip(keys()?) {
-            expect_remaining(fixture, key, 120 - spent).await?;
+            fixture.expect_remaining(key, 120 - spent).await?;
         }
         Ok(())
     }
@@ -60,7 +60,7 @@ store_rules! {
             (20, true, 0),
             (1, false, 0),
         ] {
-            let decision = charge(fixture, RateLimitKey::UnknownAddress, cost, 0).await?;
+            let decision = fixture.charge(RateLimitKey::UnknownAddress, cost, 0).await?;
             let actual = (decision.allowed, decision.limit, decision.remaining);
             check_eq!(actual, (allowed, 120, remaining), "a charge of {cost}")?;
         }
@@ -69,7 +69,7 @@ store_rules! {
 
     /// A window starts with its first charge and ends exactly after its length.
     async fn a_window_ends_exactly_after_its_length(fixture: &StoreFixture) -> TestResult {
-        expect_charges(fixture, &[
+        fixture.expect_charges(&[
             (0, 0, true, 120, 300_000),
             (0, 121, false, 120, 300_000),
             (7, 120, true, 0, 300_007),
@@ -82,7 +82,7 @@ store_rules! {
     /// A charge whose time was read before the first charge of a window joins the window. A window that starts more
     /// than 60 s after the time of a charge counts as ended, so a clock that was set back locks no budget.
     async fn a_clock_set_back_locks_no_budget(fixture: &StoreFixture) -> TestResult {
-        expect_charges(fixture, &[
+        fixture.expect_charges(&[
             (3_600_000, 119, true, 1, 3_900_000),
             (3_599_999, 1, true, 0, 3_900_000),
             (3_540_000, 1, false, 0, 3_900_000),
@@ -97,9 +97,9 @@ store_rules! {
     async fn a_refund_returns_units_of_the_current_window(fixture: &StoreFixture) -> TestResult {
         for key in keys()? {
             for (cost, refund, left) in [(0, 9, 120), (100, 30, 50), (50, 1, 1), (0, 999, 120)] {
-                charge(fixture, key, cost, 0).await?;
+                fixture.charge(key, cost, 0).await?;
                 fixture.stores.rate_limits.refund(&key, refund, BUDGET, instant(0)).await?;
-                expect_remaining(fixture, key, left).await?;
+                fixture.expect_remaining(key, left).await?;
             }
         }
         Ok(())
@@ -109,9 +109,9 @@ store_rules! {
     async fn a_refund_of_an_ended_window_changes_nothing(fixture: &StoreFixture) -> TestResult {
         fixture.require(Capability::InjectedClock)?;
         for key in keys()? {
-            charge(fixture, key, 120, 0).await?;
+            fixture.charge(key, 120, 0).await?;
             fixture.stores.rate_limits.refund(&key, 120, BUDGET, instant(300_000)).await?;
-            let next = charge(fixture, key, 100, 300_001).await?;
+            let next = fixture.charge(key, 100, 300_001).await?;
             check_eq!((next.allowed, next.remaining, next.resets_at), (true, 20, instant(600_001)))?;
         }
         Ok(())
@@ -131,7 +131,7 @@ store_rules! {
             let cost = u32::try_from((chance >> 33) % 40).unwrap_or_default();
             now += i64::try_from((chance >> 40) % 60_000).unwrap_or_default();
             let (after, expected) = BUDGET.charge(budget, cost, instant(now));
-            let decision = charge(fixture, RateLimitKey::UnknownAddress, cost, now).await?;
+            let decision = fixture.charge(RateLimitKey::UnknownAddress, cost, now).await?;
             check_eq!(decision, expected, "charge {step}, of {cost} units at {now}")?;
             budget = after;
         }
@@ -151,38 +151,28 @@ fn keys() -> TestResult<[RateLimitKey; 7]> {
     ])
 }
 
-async fn charge(
-    fixture: &StoreFixture,
-    key: RateLimitKey,
-    cost: u32,
-    now: i64,
-) -> TestResult<RateLimitDecision> {
-    let store = &fixture.stores.rate_limits;
-    Ok(store.charge(&key, cost, BUDGET, instant(now)).await?)
-}
-
-async fn expect_remaining(fixture: &StoreFixture, key: RateLimitKey, units: u32) -> TestResult {
-    let decision = charge(fixture, key, 0, 0).await?;
-    check_eq!(decision.remaining, units, "units left of {key:?}")
-}
-
-/// Charges each key in steps of time, cost, expected outcome, remaining units and end of the window.
-async fn expect_charges(
-    fixture: &StoreFixture,
-    steps: &[(i64, u32, bool, u32, i64)],
-) -> TestResult {
-    fixture.require(Capability::InjectedClock)?;
-    for key in keys()? {
-        for &(now, cost, allowed, remaining, resets_at) in steps {
-            let decision = charge(fixture, key, cost, now).await?;
-            let actual = (decision.allowed, decision.remaining, decision.resets_at);
-            let expected = (allowed, remaining, instant(resets_at));
-            check_eq!(
-                actual,
-                expected,
-                "charge of {cost} units at {now} for {key:?}"
-            )?;
-        }
+impl StoreFixture {
+    async fn charge(&self, key: RateLimitKey, cost: u32, at: i64) -> TestResult<RateLimitDecision> {
+        let store = &self.stores.rate_limits;
+        Ok(store.charge(&key, cost, BUDGET, instant(at)).await?)
     }
-    Ok(())
+
+    async fn expect_remaining(&self, key: RateLimitKey, units: u32) -> TestResult {
+        let decision = self.charge(key, 0, 0).await?;
+        check_eq!(decision.remaining, units, "units left of {key:?}")
+    }
+
+    /// Charges each key in steps of time, cost, expected outcome, remaining units and end of the window.
+    async fn expect_charges(&self, steps: &[(i64, u32, bool, u32, i64)]) -> TestResult {
+        self.require(Capability::InjectedClock)?;
+        for key in keys()? {
+            for &(now, cost, allowed, remaining, resets_at) in steps {
+                let decision = self.charge(key, cost, now).await?;
+                let actual = (decision.allowed, decision.remaining, decision.resets_at);
+                let expected = (allowed, remaining, instant(resets_at));
+                check_eq!(actual, expected, "{cost} units at {now} for {key:?}")?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -23,7 +23,7 @@ store_rules! {
             let finished = progress(state, 6, None);
             let log = attempt_record(6);
             fixture.settle_attempt(&claimed, finished, Some(&log), 0).await?;
-            expect_retry(fixture, &id, 9, true).await?;
+            fixture.expect_retry(&id, 9, true).await?;
             let (delivery, attempts) = fixture.fetch_delivery(&id).await?;
             check_eq!((delivery.progress, delivery.created_at), (DeliveryProgress::queued(instant(9)), instant(0)))?;
             check_eq!(attempts, [log])?;
@@ -40,10 +40,10 @@ store_rules! {
         let id = fixture.enqueue(1, &endpoint, 0).await?;
         let claimed = fixture.claim_one(0).await?;
         fixture.settle(&claimed, progress(DeliveryState::Retrying, 3, Some(70)), 1).await?;
-        expect_retry(fixture, &id, 5, true).await?;
+        fixture.expect_retry(&id, 5, true).await?;
         fixture.expect_progress(&id, progress(DeliveryState::Retrying, 3, Some(5))).await?;
         check_eq!(fixture.claim_one(5).await?.delivery.progress.attempts, 3)?;
-        expect_retry(fixture, &id, 6, false).await?;
+        fixture.expect_retry(&id, 6, false).await?;
         fixture.expect_nothing_due(6).await
     }
 
@@ -51,13 +51,13 @@ store_rules! {
     async fn retrying_a_queued_delivery_changes_nothing(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.enqueue(8, &endpoint, 0).await?;
-        expect_retry(fixture, &id, 1, false).await?;
+        fixture.expect_retry(&id, 1, false).await?;
         fixture.expect_progress(&id, DeliveryProgress::queued(instant(0))).await?;
         fixture.claim_one(0).await?;
-        expect_retry(fixture, &id, 1, false).await?;
+        fixture.expect_retry(&id, 1, false).await?;
         fixture.expect_nothing_due(1).await?;
         let absent = DeliveryId::derive(&event(9)?.id, &endpoint.id);
-        expect_retry(fixture, &absent, 1, false).await
+        fixture.expect_retry(&absent, 1, false).await
     }
 
     /// Only the dead deliveries of one endpoint are queued again, in batches.
@@ -90,8 +90,8 @@ store_rules! {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
         for now in 1..4 {
-            expect_retry(fixture, &id, now, true).await?;
-            expect_retry(fixture, &id, now, false).await?;
+            fixture.expect_retry(&id, now, true).await?;
+            fixture.expect_retry(&id, now, false).await?;
             let claimed = fixture.claim_one(now).await?;
             fixture.settle(&claimed, progress(DeliveryState::Dead, 6, None), now).await?;
         }
@@ -105,7 +105,7 @@ store_rules! {
         let retries = repeat_n((fixture.webhooks.deliveries.clone(), id.clone()), 20)
             .map(|(deliveries, id)| async move { deliveries.retry(&id, instant(1), &audit_entry()).await });
         let mut succeeded = 0;
-        for retried in fixture.run_concurrently(retries).await {
+        for retried in run_concurrently(retries).await {
             succeeded += u32::from(retried?);
         }
         check_eq!(succeeded, 1)
@@ -164,20 +164,10 @@ store_rules! {
     }
 }
 
-async fn expect_retry(
-    fixture: &StoreFixture,
-    id: &DeliveryId,
-    now: i64,
-    expected: bool,
-) -> TestResult {
-    let retried = fixture
-        .webhooks
-        .deliveries
-        .retry(id, instant(now), &audit_entry())
-        .await?;
-    check_eq!(
-        retried,
-        expected,
-        "whether {id:?} was queued again at {now}"
-    )
+impl StoreFixture {
+    async fn expect_retry(&self, id: &DeliveryId, now: i64, expected: bool) -> TestResult {
+        let deliveries = &self.webhooks.deliveries;
+        let retried = deliveries.retry(id, instant(now), &audit_entry()).await?;
+        check_eq!(retried, expected, "whether {id:?} is retried at {now}")
+    }
 }

@@ -17,12 +17,12 @@ store_rules! {
             let id = fixture.enqueue(number, &endpoint, 0).await?;
             let claimed = fixture.claim_one(0).await?;
             fixture.settle(&claimed, progress(state, 1, None), 100).await?;
-            expect_sweep(fixture, 100, ALL, 0).await?;
-            expect_exists(fixture, &id, true).await?;
-            expect_sweep(fixture, 101, ALL, 1).await?;
-            expect_exists(fixture, &id, false).await?;
+            fixture.expect_sweep(100, ALL, 0).await?;
+            fixture.expect_exists(&id, true).await?;
+            fixture.expect_sweep(101, ALL, 1).await?;
+            fixture.expect_exists(&id, false).await?;
         }
-        expect_sweep(fixture, 101, ALL, 0).await
+        fixture.expect_sweep(101, ALL, 0).await
     }
 
     /// A sweep keeps dead and pending deliveries of any age.
@@ -35,9 +35,9 @@ store_rules! {
         let leased = fixture.enqueue(3, &endpoint, 0).await?;
         fixture.claim_one(0).await?;
         let queued = fixture.enqueue(4, &endpoint, 0).await?;
-        expect_sweep(fixture, i64::from(u32::MAX), ALL, 0).await?;
+        fixture.expect_sweep(i64::from(u32::MAX), ALL, 0).await?;
         for id in [dead, retrying, leased, queued] {
-            expect_exists(fixture, &id, true).await?;
+            fixture.expect_exists(&id, true).await?;
         }
         Ok(())
     }
@@ -47,12 +47,12 @@ store_rules! {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.finish(1, &endpoint, DeliveryState::Gone, 0).await?;
         fixture.webhooks.deliveries.retry(&id, instant(1), &audit_entry()).await?;
-        expect_sweep(fixture, 50, ALL, 0).await?;
+        fixture.expect_sweep(50, ALL, 0).await?;
         let claimed = fixture.claim_one(1).await?;
         fixture.settle(&claimed, progress(DeliveryState::Gone, 1, None), 60).await?;
-        expect_sweep(fixture, 50, ALL, 0).await?;
-        expect_sweep(fixture, 61, ALL, 1).await?;
-        expect_exists(fixture, &id, false).await
+        fixture.expect_sweep(50, ALL, 0).await?;
+        fixture.expect_sweep(61, ALL, 1).await?;
+        fixture.expect_exists(&id, false).await
     }
 
     /// A sweep removes the oldest finished deliveries up to its limit.
@@ -63,13 +63,13 @@ store_rules! {
             let now = number.cast_signed();
             all.push(fixture.finish(number, &endpoint, DeliveryState::Delivered, now).await?);
         }
-        expect_sweep(fixture, 100, 0, 0).await?;
+        fixture.expect_sweep(100, 0, 0).await?;
         for (id, count) in all.iter().step_by(4).zip([4, 4, 2]) {
-            expect_exists(fixture, id, true).await?;
-            expect_sweep(fixture, 100, 4, count).await?;
-            expect_exists(fixture, id, false).await?;
+            fixture.expect_exists(id, true).await?;
+            fixture.expect_sweep(100, 4, count).await?;
+            fixture.expect_exists(id, false).await?;
         }
-        expect_sweep(fixture, 100, 4, 0).await
+        fixture.expect_sweep(100, 4, 0).await
     }
 
     /// A purge removes finished deliveries of one state that were created before the given time, the oldest first and up to
@@ -89,14 +89,14 @@ store_rules! {
             let [oldest, ..] = dead.as_slice() else {
                 return check!(false, "the fixture has four deliveries");
             };
-            expect_exists(fixture, oldest, false).await?;
+            fixture.expect_exists(oldest, false).await?;
         }
         for (id, exists) in dead.iter().zip([false, false, false, true]) {
-            expect_exists(fixture, id, exists).await?;
+            fixture.expect_exists(id, exists).await?;
         }
         check_eq!(deliveries.purge(DeliveryState::Queued, instant(9), 9, &audit_entry()).await?, 0)?;
         for id in [gone, queued] {
-            expect_exists(fixture, &id, true).await?;
+            fixture.expect_exists(&id, true).await?;
         }
         Ok(())
     }
@@ -115,28 +115,22 @@ store_rules! {
         endpoints.remove(&removed.id, &audit_entry()).await?;
         for swept in [3, 3, 1, 0] {
             check_eq!(endpoints.add(&removed, &audit_entry()).await?, swept == 0, "whether the id is free")?;
-            expect_sweep(fixture, -100, 3, swept).await?;
+            fixture.expect_sweep(-100, 3, swept).await?;
         }
-        expect_exists(fixture, &remaining, true).await?;
+        fixture.expect_exists(&remaining, true).await?;
         check_eq!(delivery_ids(&fixture.claim(&claim_request(9), 1).await?), [remaining])
     }
 }
 
-async fn expect_sweep(
-    fixture: &StoreFixture,
-    before: i64,
-    limit: u32,
-    expected: u64,
-) -> TestResult {
-    let swept = fixture
-        .webhooks
-        .deliveries
-        .sweep(instant(before), limit)
-        .await?;
-    check_eq!(swept, expected)
-}
+impl StoreFixture {
+    async fn expect_sweep(&self, before: i64, limit: u32, expected: u64) -> TestResult {
+        let deliveries = &self.webhooks.deliveries;
+        let swept = deliveries.sweep(instant(before), limit).await?;
+        check_eq!(swept, expected)
+    }
 
-async fn expect_exists(fixture: &StoreFixture, id: &DeliveryId, expected: bool) -> TestResult {
-    let actual = fixture.webhooks.deliveries.find(id).await?;
-    check_eq!(actual.is_some(), expected, "whether {id:?} exists")
+    async fn expect_exists(&self, id: &DeliveryId, expected: bool) -> TestResult {
+        let actual = self.webhooks.deliveries.find(id).await?;
+        check_eq!(actual.is_some(), expected, "whether {id:?} exists")
+    }
 }

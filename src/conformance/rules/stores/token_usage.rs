@@ -14,7 +14,7 @@ store_rules! {
         let usage_of_call = [guests(0, 2), usage(0, 1, 3)?, usage(0, 2, 1)?];
         let calls = repeat_n((fixture.stores.usage.clone(), usage_of_call), 10)
             .map(|(store, usage)| async move { store.add_token_usage(&usage).await });
-        for result in fixture.run_concurrently(calls).await {
+        for result in run_concurrently(calls).await {
             result?;
         }
         let expected = [(Some(lookup(1)?), counts(30)), (None, counts(20)), (Some(lookup(2)?), counts(10))];

@@ -43,7 +43,7 @@ store_rules! {
         let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
             .map(|(tokens, token)| async move { tokens.create(&token, &audit_entry()).await });
         let mut created = 0;
-        for result in fixture.run_concurrently(calls).await {
+        for result in run_concurrently(calls).await {
             created += u32::from(result?);
         }
         check_eq!(created, 1)
@@ -299,16 +299,8 @@ async fn find(fixture: &StoreFixture, lookup: &Lookup) -> TestResult<Option<Toke
 
 /// Records a use. The store may write it later, so a revocation follows, which the store writes afterwards.
 async fn use_token(fixture: &StoreFixture, token: &Lookup, now: i64) -> TestResult {
-    fixture
-        .stores
-        .tokens
-        .record_use(token, instant(now))
-        .await?;
-    check!(
-        !fixture
-            .stores
-            .tokens
-            .revoke(&lookup(99)?, instant(0), &audit_entry())
-            .await?
-    )
+    let tokens = &fixture.stores.tokens;
+    tokens.record_use(token, instant(now)).await?;
+    let unknown = lookup(99)?;
+    check!(!tokens.revoke(&unknown, instant(0), &audit_entry()).await?)
 }
