@@ -54,10 +54,8 @@ fn files_are_readable_for_their_owner_only() {
     let directory = tempfile::tempdir().unwrap();
     let _database = open(&directory);
     let files = std::fs::read_dir(directory.path()).unwrap();
-    let modes: Vec<_> = files
-        .map(|file| file.unwrap().metadata().unwrap().permissions().mode())
-        .map(|mode| mode & 0o777)
-        .collect();
+    let modes = files.map(|file| file.unwrap().metadata().unwrap().permissions().mode());
+    let modes: Vec<_> = modes.map(|mode| mode & 0o777).collect();
     assert_eq!(modes, [0o600; 3]);
 }
 
@@ -129,10 +127,8 @@ async fn close_runs_queued_writes_and_rejects_new_ones() {
     database.close().await;
     let read = other.read(count).await.unwrap_err();
     let write = migrate_in(&other, notes(3)).await.unwrap_err();
-    assert_eq!(
-        [read, write].map(|error| error.to_string()),
-        ["the database is closed"; 2]
-    );
+    let errors = [read, write].map(|error| error.to_string());
+    assert_eq!(errors, ["the database is closed"; 2]);
     other.close().await;
     let connection = Connection::open(path(&directory)).unwrap();
     assert_eq!(count(&connection).unwrap(), 0);

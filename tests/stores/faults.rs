@@ -49,43 +49,35 @@ fn overwrite(interceptor: &StoreInterceptor, stored: &WebhookStores) {
         stored.map_or(1, |stored| stored.version)
     };
     let stored_version = version.clone();
-    interceptor.on_arguments(
-        "endpoints.update",
-        move |(endpoint, _): &mut (Endpoint, AuditEntry)| {
-            endpoint.version = version(endpoint);
-            Ok(())
-        },
-    );
+    let update = move |(endpoint, _): &mut (Endpoint, AuditEntry)| {
+        endpoint.version = version(endpoint);
+        Ok(())
+    };
+    interceptor.on_arguments("endpoints.update", update);
     let endpoints = stored.endpoints.clone();
     type ReplaceKey = (Option<KeyId>, KeyId, Vec<Endpoint>, Option<AuditEntry>);
-    interceptor.on_arguments(
-        "endpoints.replace_key",
-        move |(former, _, given, _): &mut ReplaceKey| {
-            *former = now(endpoints.key_id()).unwrap();
-            for endpoint in given {
-                endpoint.version = stored_version(endpoint);
-            }
-            Ok(())
-        },
-    );
+    let replace_key = move |(former, _, given, _): &mut ReplaceKey| {
+        *former = now(endpoints.key_id()).unwrap();
+        for endpoint in given {
+            endpoint.version = stored_version(endpoint);
+        }
+        Ok(())
+    };
+    interceptor.on_arguments("endpoints.replace_key", replace_key);
 }
 
 /// Does not remove endpoints and deliveries.
 fn keep_removed(interceptor: &StoreInterceptor, _: &WebhookStores) {
-    interceptor.on_arguments(
-        "endpoints.remove",
-        |(id, _): &mut (EndpointId, AuditEntry)| {
-            *id = EndpointId::parse("whe_other").unwrap();
-            Ok(())
-        },
-    );
-    interceptor.on_arguments(
-        "deliveries.remove",
-        |(id, _): &mut (DeliveryId, AuditEntry)| {
-            *id = DeliveryId::parse("dlv_other").unwrap();
-            Ok(())
-        },
-    );
+    let other_endpoint = |(id, _): &mut (EndpointId, AuditEntry)| {
+        *id = EndpointId::parse("whe_other").unwrap();
+        Ok(())
+    };
+    interceptor.on_arguments("endpoints.remove", other_endpoint);
+    let other_delivery = |(id, _): &mut (DeliveryId, AuditEntry)| {
+        *id = DeliveryId::parse("dlv_other").unwrap();
+        Ok(())
+    };
+    interceptor.on_arguments("deliveries.remove", other_delivery);
     for method in ["endpoints.remove", "deliveries.remove"] {
         interceptor.on_result(method, |removed: &mut bool| *removed = true);
     }
@@ -95,19 +87,15 @@ fn keep_removed(interceptor: &StoreInterceptor, _: &WebhookStores) {
 fn forget_sending(interceptor: &StoreInterceptor, _: &WebhookStores) {
     let forgotten = Arc::new(Mutex::new(Vec::new()));
     let taken = forgotten.clone();
-    interceptor.on_arguments(
-        "deliveries.begin_sending",
-        move |(claimed, _): &mut (Vec<ClaimedDelivery>, Timestamp)| {
-            *forgotten.lock().unwrap() = std::mem::take(claimed);
-            Ok(())
-        },
-    );
-    interceptor.on_result(
-        "deliveries.begin_sending",
-        move |begun: &mut HashSet<DeliveryId>| {
-            begun.extend(taken.lock().unwrap().drain(..).map(|one| one.delivery.id));
-        },
-    );
+    let forget = move |(claimed, _): &mut (Vec<ClaimedDelivery>, Timestamp)| {
+        *forgotten.lock().unwrap() = std::mem::take(claimed);
+        Ok(())
+    };
+    interceptor.on_arguments("deliveries.begin_sending", forget);
+    let report = move |begun: &mut HashSet<DeliveryId>| {
+        begun.extend(taken.lock().unwrap().drain(..).map(|one| one.delivery.id));
+    };
+    interceptor.on_result("deliveries.begin_sending", report);
 }
 
 /// Reports that all settlements were recorded.
@@ -228,10 +216,8 @@ impl StoreFactory for FaultyStores<'_> {
 async fn each_fault_fails_its_rule() {
     for (fault, inject, rule) in faults() {
         let result = run(rule, &FaultyStores(Some(&inject))).await;
-        assert!(
-            matches!(result, Err(TestFailure::Failed(_))),
-            "{fault}: {rule}: {result:?}"
-        );
+        let has_failed = matches!(result, Err(TestFailure::Failed(_)));
+        assert!(has_failed, "{fault}: {rule}: {result:?}");
         assert_eq!(run(rule, &FaultyStores(None)).await, Ok(()), "{rule}");
     }
 }

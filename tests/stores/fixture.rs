@@ -67,17 +67,13 @@ pub(crate) fn assert_overloaded<T: Debug>(result: Result<T, impl Error>, reason:
     assert_eq!(error.to_string(), reason);
     let mut sources = iter::successors(error.source(), |&source| source.source());
     let expected = OverloadedError::new(Duration::from_secs(1));
-    assert!(
-        sources.any(|source| source.downcast_ref() == Some(&expected)),
-        "{error}"
-    );
+    let is_expected = sources.any(|source| source.downcast_ref() == Some(&expected));
+    assert!(is_expected, "{error}");
 }
 
 pub(crate) async fn execute(database: &Database, sql: &'static str) {
-    database
-        .write(move |savepoint| Ok::<_, SqliteError>(savepoint.execute_batch(sql)?))
-        .await
-        .unwrap();
+    let run = database.write(move |savepoint| Ok::<_, SqliteError>(savepoint.execute_batch(sql)?));
+    run.await.unwrap();
 }
 
 pub(crate) fn lookup(number: u64) -> Lookup {
@@ -125,11 +121,8 @@ pub(crate) fn claim(limit: u32, per_endpoint: u32) -> ClaimRequest {
 
 /// Claims all due deliveries.
 pub(crate) async fn claim_all(webhooks: &WebhookStores, now: Timestamp) -> ClaimBatch {
-    webhooks
-        .deliveries
-        .claim(&claim(99, 99), now)
-        .await
-        .unwrap()
+    let claims = webhooks.deliveries.claim(&claim(99, 99), now).await;
+    claims.unwrap()
 }
 
 pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
@@ -141,13 +134,8 @@ pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
 
 pub(crate) async fn add(webhooks: &WebhookStores, endpoints: &[Endpoint]) {
     for endpoint in endpoints {
-        assert!(
-            webhooks
-                .endpoints
-                .add(endpoint, &audit_entry())
-                .await
-                .unwrap()
-        );
+        let added = webhooks.endpoints.add(endpoint, &audit_entry()).await;
+        assert!(added.unwrap());
     }
 }
 

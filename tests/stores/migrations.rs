@@ -35,13 +35,9 @@ pub(crate) fn count(connection: &Connection) -> Result<u32, SqliteError> {
     Ok(connection.query_row("SELECT count(*) FROM notes", [], |row| row.get(0))?)
 }
 
-pub(crate) async fn migrate_in(
-    database: &Database,
-    migrations: Migrations,
-) -> Result<u32, SqliteError> {
-    database
-        .write(move |savepoint| apply_migrations(savepoint, &migrations))
-        .await
+pub(crate) async fn migrate_in(database: &Database, all: Migrations) -> Result<u32, SqliteError> {
+    let write = database.write(move |savepoint| apply_migrations(savepoint, &all));
+    write.await
 }
 
 #[tokio::test]
@@ -131,9 +127,8 @@ async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
         (RENAMED, changed),
         (CHANGED, changed),
     ] {
-        let error = apply_migrations(&connection, &migrations)
-            .unwrap_err()
-            .to_string();
+        let error = apply_migrations(&connection, &migrations).unwrap_err();
+        let error = error.to_string();
         assert!(error.contains(message), "{error}");
     }
     migration_status(&connection, &CHANGED).unwrap_err();

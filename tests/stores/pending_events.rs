@@ -110,10 +110,8 @@ async fn each_fault_of_pending_events_fails_its_rule() {
         (Fault::NewIdOnEachRead, KILLS),
     ] {
         let result = run(rule, &Faulty(fault)).await;
-        assert!(
-            matches!(result, Err(TestFailure::Failed(_))),
-            "{fault:?}: {result:?}"
-        );
+        let has_failed = matches!(result, Err(TestFailure::Failed(_)));
+        assert!(has_failed, "{fault:?}: {result:?}");
         assert_eq!(run(rule, &Faulty(Fault::None)).await, Ok(()), "{rule}");
     }
 }

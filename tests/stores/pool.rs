@@ -299,9 +299,8 @@ async fn a_long_read_of_another_program_delays_no_write() {
     let size = || log.metadata().unwrap().len();
     let replace = "REPLACE INTO pages VALUES (1, zeroblob(1048576))";
     let other = Connection::open(&path).unwrap();
-    other
-        .execute_batch("BEGIN; SELECT count(*) FROM pages")
-        .unwrap();
+    let read = "BEGIN; SELECT count(*) FROM pages";
+    other.execute_batch(read).unwrap();
     let mut slowest = Duration::ZERO;
     while size() < 200 * MIB {
         let start = Instant::now();

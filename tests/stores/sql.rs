@@ -58,11 +58,8 @@ async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) 
     assert!(lines.contains("ERROR") && lines.contains(reason), "{lines}");
     assert_eq!(outbox.pending(1).await.unwrap(), [event(1)]);
     let quarantine = outbox.quarantined(2).await.unwrap();
-    let latest: Vec<_> = quarantine
-        .latest
-        .iter()
-        .map(|one| (&*one.id, &*one.reason))
-        .collect();
+    let latest = quarantine.latest.iter().map(|one| (&*one.id, &*one.reason));
+    let latest: Vec<_> = latest.collect();
     let id = "expected 1 to 64 characters of A-Z, a-z, 0-9, _ and -";
     let forum = format!("column forum: {id}");
     let id = format!("column id: {id}");
@@ -98,10 +95,8 @@ async fn an_invalid_event_is_rejected_when_it_is_inserted(sql: Sql) {
     let largest = body(262_144);
     let too_large = body(262_145);
     for topic in ["badge.v2", "post", "post.", ".post", "post..created"] {
-        assert!(
-            !sql.accepts(["evt_1", topic, "0", "", "{}"]).await,
-            "{topic}"
-        );
+        let is_accepted = sql.accepts(["evt_1", topic, "0", "", "{}"]).await;
+        assert!(!is_accepted, "{topic}");
     }
     for (id, topic, forum, body) in [
         ("", "post.created", "", "{}"),
@@ -150,12 +145,8 @@ async fn an_unreadable_delivery_is_not_attempted_and_does_not_delay_others(sql: 
         .await;
     let claims = claim_all(webhooks, at(LEASE)).await;
     assert_eq!(claims.deliveries.len(), 4, "all that can be decoded");
-    assert!(
-        claims
-            .deliveries
-            .iter()
-            .all(|one| !one.previous_lease_expired)
-    );
+    let mut claimed = claims.deliveries.iter();
+    assert!(claimed.all(|one| !one.previous_lease_expired));
 }
 
 /// Topics of a newer version are ignored.
@@ -196,10 +187,8 @@ async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {
     .await;
     let stats = sql.webhooks().deliveries.queue_stats(at(0)).await.unwrap();
     let oldest_due_at = stats.oldest_due_at.map(|due_at| due_at.as_millis());
-    assert_eq!(
-        (stats.depth, oldest_due_at),
-        (QueueStats::MAX_DEPTH, Some(1))
-    );
+    let stats = (stats.depth, oldest_due_at);
+    assert_eq!(stats, (QueueStats::MAX_DEPTH, Some(1)));
 }
 
 async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {

@@ -22,14 +22,10 @@ use crate::fixture::{DELIVERED, add, at, claim, claim_all, endpoint, event, fan_
 /// Inserts the event as a host does.
 async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
     let texts = event.insert_parameters();
-    let parameters: Vec<_> = texts
-        .iter()
-        .map(|text| text as &(dyn ToSql + Sync))
-        .collect();
-    client
-        .execute(Event::INSERT_SQL, &parameters)
-        .await
-        .unwrap();
+    let parameters = texts.iter().map(|text| text as &(dyn ToSql + Sync));
+    let parameters: Vec<_> = parameters.collect();
+    let inserted = client.execute(Event::INSERT_SQL, &parameters).await;
+    inserted.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,13 +62,8 @@ async fn a_claim_skips_locked_deliveries() {
     let lock = "
         SELECT id FROM forum_api_deliveries WHERE endpoint = 'whe_1' ORDER BY due_at, id LIMIT 18
         FOR UPDATE";
-    let locked: HashSet<String> = transaction
-        .query(lock, &[])
-        .await
-        .unwrap()
-        .iter()
-        .map(|row| row.get(0))
-        .collect();
+    let rows = transaction.query(lock, &[]).await.unwrap();
+    let locked: HashSet<String> = rows.iter().map(|row| row.get(0)).collect();
 
     let batch = webhooks.deliveries.claim(&claim(12, 6), at(0)).await;
     let ClaimBatch {
@@ -107,11 +98,8 @@ async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<
             let states = [DeliveryState::Delivered, DeliveryState::Dead];
             let settle =
                 |(one, state)| Settlement::new(one, DeliveryProgress { state, ..DELIVERED }, None);
-            let settlements: Vec<_> = claimed
-                .iter()
-                .zip(states.into_iter().cycle())
-                .map(settle)
-                .collect();
+            let settlements = claimed.iter().zip(states.into_iter().cycle()).map(settle);
+            let settlements: Vec<_> = settlements.collect();
             deliveries.settle(&settlements, at(0)).await?;
             deliveries.release(&rest, Duration::ZERO, at(0)).await?;
         }

@@ -69,10 +69,8 @@ async fn run_each_operation(pool: &Pool) {
     deliveries.begin_sending(&[claimed()], now).await.unwrap();
     deliveries.settle(&[settlement], now).await.unwrap();
     let claimed = [claimed()];
-    deliveries
-        .release(&claimed, Duration::ZERO, now)
-        .await
-        .unwrap();
+    let released = deliveries.release(&claimed, Duration::ZERO, now).await;
+    released.unwrap();
     deliveries.retry(&id, now, &audit_entry()).await.unwrap();
     let to = endpoint(1).id;
     let audit = audit_entry();
@@ -88,11 +86,8 @@ async fn run_each_operation(pool: &Pool) {
     webhooks.outbox.find(&event(1).id).await.unwrap();
     let fan_out = fan_out(&event(1).id, &[endpoint(1)]);
     webhooks.outbox.fan_out(&[fan_out], now).await.unwrap();
-    stores
-        .idempotency
-        .begin(&keyed_request("7"), now)
-        .await
-        .unwrap();
+    let store = &stores.idempotency;
+    store.begin(&keyed_request("7"), now).await.unwrap();
     stores.tokens.find(&lookup(7)).await.unwrap();
     stores.tokens.record_use(&lookup(7), now).await.unwrap();
     let audit = audit_entry();

@@ -64,7 +64,6 @@ async fn a_host_with_another_isolation_level_is_refused() {
     let error = migrate(&pool_of_a_host(&database)).await.unwrap_err();
     let expected = "the default isolation level of the connection is serializable; ";
     assert!(error.to_string().starts_with(expected), "{error}");
-    migrate(&connect(&database.url(), 1).unwrap())
-        .await
-        .unwrap();
+    let pool = connect(&database.url(), 1).unwrap();
+    migrate(&pool).await.unwrap();
 }

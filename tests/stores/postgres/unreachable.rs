@@ -45,14 +45,10 @@ async fn an_unreachable_server_is_an_error() {
     let silent_pool = pool_of(&silent);
     drop(closed);
     let error = look_up_error(&closed_pool).await;
-    assert!(
-        error.contains("refused") && !error.contains("secret"),
-        "{error}"
-    );
-    assert_eq!(
-        look_up_error(&silent_pool).await,
-        "timed out connecting to Postgres"
-    );
+    assert!(error.contains("refused"), "{error}");
+    assert!(!error.contains("secret"), "{error}");
+    let error = look_up_error(&silent_pool).await;
+    assert_eq!(error, "timed out connecting to Postgres");
     let full = pool(&schema().await, 1);
     let _taken = full.get().await.unwrap();
     let expected = "timed out waiting for a free Postgres connection";
@@ -68,10 +64,8 @@ fn a_malformed_address_is_an_error_in_one_line() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_malformed_value_is_an_error() {
     let client = tables().await.get().await.unwrap();
-    let row = client
-        .query_one("SELECT 'invalid', '\\x00'::BYTEA", &[])
-        .await
-        .unwrap();
+    let query = "SELECT 'invalid', '\\x00'::BYTEA";
+    let row = client.query_one(query, &[]).await.unwrap();
     assert!(row.try_get::<_, DeliveryState>(0).is_err());
     assert!(row.try_get::<_, Timestamp>(0).is_err());
     assert!(row.try_get::<_, SecretDigest>(1).is_err());

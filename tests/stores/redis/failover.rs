@@ -24,9 +24,8 @@ async fn sentinels_replace_failed_masters() {
     let master = group.start("data", data);
     for _ in 0..2 {
         let replica = group.start("data", &format!("{data}replicaof 127.0.0.1 {master}\n"));
-        group
-            .wait_for(replica, "info replication", "master_link_status:up")
-            .await;
+        let state = "master_link_status:up";
+        group.wait_for(replica, "info replication", state).await;
     }
     let watch = format!(
         "requirepass watch\nuser board on >watch -@all +role +sentinel|masters\n\
@@ -37,9 +36,8 @@ async fn sentinels_replace_failed_masters() {
     let sentinels = [(); 3].map(|()| group.start("watch", &watch));
     for sentinel in sentinels {
         for expected in ["num-slaves\n2", "num-other-sentinels\n2"] {
-            group
-                .wait_for(sentinel, "sentinel master board", expected)
-                .await;
+            let command = "sentinel master board";
+            group.wait_for(sentinel, command, expected).await;
         }
     }
     let hosts = sentinels.map(|port| format!("127.0.0.1:{port}")).join(",");
@@ -97,9 +95,8 @@ async fn a_cluster_replaces_failed_masters() {
     for (replica, master) in [(first_replica, masters[0]), (second_replica, masters[1])] {
         let master = group.run(master, "cluster myid");
         group.run(replica, &format!("cluster replicate {}", master.trim()));
-        group
-            .wait_for(replica, "info replication", "master_link_status:up")
-            .await;
+        let state = "master_link_status:up";
+        group.wait_for(replica, "info replication", state).await;
     }
     let hosts = masters.map(|port| format!("127.0.0.1:{port}")).join(",");
     let mut nodes = Nodes::connect(format!("redis+cluster://board:board@{hosts}")).await;

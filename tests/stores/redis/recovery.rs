@@ -27,11 +27,8 @@ async fn a_redis_that_restarts_empty_receives_the_known_windows() {
     let recovered = charge(&one, token(), 5).await;
     let expected = (10, spent.resets_at);
     assert_eq!((recovered.remaining, recovered.resets_at), expected);
-    assert_eq!(
-        remaining(&other, token()).await,
-        120,
-        "the other node had no state"
-    );
+    let units = remaining(&other, token()).await;
+    assert_eq!(units, 120, "the other node had no state");
     until(|| !other.is_unreachable()).await;
     assert_eq!(remaining(&other, token()).await, 10);
 }
@@ -91,9 +88,7 @@ async fn ended_and_impossible_windows_are_not_sent() {
     server.start();
     until(|| !node.is_unreachable()).await;
     for number in [1, 2] {
-        assert_eq!(
-            remaining(&node, RateLimitKey::Token(lookup(number))).await,
-            120
-        );
+        let token = RateLimitKey::Token(lookup(number));
+        assert_eq!(remaining(&node, token).await, 120);
     }
 }

@@ -64,9 +64,8 @@ async fn sentinels_and_nodes_of_a_cluster_need_a_trusted_certificate() {
     );
     let node = group.start("", &config);
     group.run(node, "cluster addslotsrange 0 16383");
-    group
-        .wait_for(node, "cluster info", "cluster_state:ok")
-        .await;
+    let state = "cluster_state:ok";
+    group.wait_for(node, "cluster info", state).await;
     let root = certificates.root();
     let other_root = certificates.other_root();
     for (host, roots, accepted) in [
@@ -95,11 +94,8 @@ async fn root_certificates_that_cannot_be_used_are_refused() {
         ("redis+cluster", "/none.pem", "sslrootcert requires TLS"),
     ] {
         let url = format!("{scheme}://localhost?sslrootcert={path}");
-        let refused = RedisRateLimitStore::connect(&url, RedisSettings::default())
-            .await
-            .map(drop)
-            .unwrap_err()
-            .to_string();
+        let connected = RedisRateLimitStore::connect(&url, RedisSettings::default()).await;
+        let refused = connected.map(drop).unwrap_err().to_string();
         assert!(refused.contains(reason), "{path}: {refused}");
     }
 }
