@@ -166,13 +166,9 @@ async fn insert(club: &Club, statement: &str, row: &[&(dyn ToSql + Sync)]) -> Fi
 }
 
 /// Executes SQL in the board's database.
-pub async fn change(
-    club: &Club,
-    sql: &str,
-    parameters: &[&(dyn ToSql + Sync)],
-) -> FixtureResult<()> {
+pub async fn change(club: &Club, sql: &str, values: &[&(dyn ToSql + Sync)]) -> FixtureResult<()> {
     let client = club.pool.get().await?;
-    client.execute(sql, parameters).await?;
+    client.execute(sql, values).await?;
     Ok(())
 }
 

@@ -9,10 +9,8 @@ use crate::site::{Site, TOPIC};
 fn a_reply_through_the_form_appears_in_the_api() {
     run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
-        assert_eq!(
-            site.submit_reply(TOPIC, "Green & <b>\n☕").await.status,
-            303
-        );
+        let form = site.submit_reply(TOPIC, "Green & <b>\n☕").await;
+        assert_eq!(form.status, 303);
         let posts = site.list_posts(TOPIC).await.json();
         let post = &posts["items"][1];
         assert_eq!(post["body"], "Green & <b>\n☕");

@@ -16,20 +16,16 @@ fn a_vote_is_counted_once_and_has_an_event() {
         let entry = posts["items"][0]["postId"].as_str().unwrap();
         for status in [201, 200] {
             let voted = site.vote(TOPIC, entry).await;
-            assert_eq!(
-                (voted.status.as_u16(), voted.json()),
-                (status, json!({ "voteCount": 1 }))
-            );
+            let voted = (voted.status.as_u16(), voted.json());
+            assert_eq!(voted, (status, json!({ "voteCount": 1 })));
         }
         let [event] = &*site.pending_events().await else {
             panic!("one vote has one event");
         };
         let body: Value = serde_json::from_str(&event.body).unwrap();
         assert_eq!(body["topic"], "post.voted");
-        assert_eq!(
-            body["data"],
-            json!({ "postId": entry, "votes": { "voteCount": 1 } })
-        );
+        let data = json!({ "postId": entry, "votes": { "voteCount": 1 } });
+        assert_eq!(body["data"], data);
 
         assert_eq!(site.vote(TOPIC, "9999").await.status, 404);
         site.change("UPDATE section SET rank = 3", &[]).await;
@@ -40,10 +36,8 @@ fn a_vote_is_counted_once_and_has_an_event() {
         let document = added::api(&site.club).unwrap().openapi();
         let operation = &document["paths"]["/threads/{threadId}/posts/{postId}/votes"]["post"];
         assert_eq!(operation["x-scope"], "votes:write");
-        assert_eq!(
-            document["info"]["x-scopes"]["votes:write"],
-            "Vote for posts."
-        );
+        let scopes = &document["info"]["x-scopes"];
+        assert_eq!(scopes["votes:write"], "Vote for posts.");
         let webhook = &document["webhooks"]["post.voted"]["post"];
         assert_eq!(webhook["operationId"], "onPostVotedEvent");
     });
