@@ -90,11 +90,8 @@ impl Storage {
     /// Creates the demo board.
     pub async fn demo(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
         let board = self.board(clock, language);
-        let example = board
-            .write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)))
-            .await
-            .unwrap()
-            .unwrap();
+        let begun = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
+        let example = begun.await.unwrap().unwrap();
         assert_eq!(example.name, "alice");
         board
     }

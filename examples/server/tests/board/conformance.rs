@@ -5,11 +5,7 @@ use forum_api::conformance::board_tests;
 use crate::prelude::*;
 
 fn block_on(case: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(case);
+    tokio::runtime::Runtime::new().unwrap().block_on(case);
 }
 
 mod memory {

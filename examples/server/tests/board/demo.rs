@@ -232,21 +232,15 @@ impl Demo {
 
     /// Returns the thread with this title in the forum `forum`.
     pub async fn thread(&self, forum: &str, title: &str) -> Value {
-        let (_, threads) = self
-            .get(
-                "admin",
-                &format!("{}?limit=100", self.threads_path(forum).await),
-            )
-            .await;
+        let path = format!("{}?limit=100", self.threads_path(forum).await);
+        let (_, threads) = self.get("admin", &path).await;
         find_item(&threads, "title", title)
     }
 
     /// Returns the path of the posts of the thread about tea in General.
     pub async fn tea_posts_path(&self) -> String {
-        let thread = self
-            .thread("General", "Which tea for a rainy afternoon?")
-            .await;
-        posts_path(&thread)
+        let title = "Which tea for a rainy afternoon?";
+        posts_path(&self.thread("General", title).await)
     }
 }
 
@@ -267,10 +261,8 @@ pub fn find_item(list: &Value, field: &str, value: &str) -> Value {
 /// Returns this field of every item of a list.
 pub fn field_values<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     let items = list["items"].as_array().unwrap();
-    items
-        .iter()
-        .map(|item| item[field].as_str().unwrap())
-        .collect()
+    let values = items.iter().map(|item| item[field].as_str().unwrap());
+    values.collect()
 }
 
 /// Returns the status and the error code of a response; the code is empty for a success.

@@ -124,11 +124,9 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
 async fn send(demo: &Demo, name: &'static str, method: &str, path: &str, body: Value) -> Value {
     demo.advance(60);
     let client = demo.as_member(name).await;
-    let answer = client
-        .request(method.parse().unwrap(), path)
-        .body(body.to_string())
-        .header("content-type", "application/json")
-        .await;
+    let request = client.request(method.parse().unwrap(), path);
+    let request = request.header("content-type", "application/json");
+    let answer = request.body(body.to_string()).await;
     assert!(answer.status < 300, "{method} {path}: {answer:?}");
     answer.json()
 }

@@ -165,10 +165,8 @@ impl TwoNodes {
         let fields = ["postId", "createdAt"];
         let replies = repeated(std::slice::from_ref(&thread), &body("A reply"));
         let (written, seen) = self.send_and_poll(replies, &thread, fields).await;
-        assert!(
-            missed(written, &seen, fields).is_empty(),
-            "posts of a thread"
-        );
+        let posts = missed(written, &seen, fields);
+        assert!(posts.is_empty(), "posts of a thread: {posts:?}");
 
         let general = self.demo.threads_path("General").await;
         let fields = ["threadId", "lastActivityAt"];
@@ -176,10 +174,8 @@ impl TwoNodes {
         let threads = repeated(std::slice::from_ref(&general), &new);
         let (written, seen) = self.send_and_poll(threads, &general, fields).await;
         let paths: Vec<String> = written.iter().take(40).map(posts_path).collect();
-        assert!(
-            missed(written, &seen, fields).is_empty(),
-            "threads of a forum"
-        );
+        let threads = missed(written, &seen, fields);
+        assert!(threads.is_empty(), "threads of a forum: {threads:?}");
 
         let replies = repeated(&paths, &body("A reply"));
         let (written, seen) = self.send_and_poll(replies, &general, fields).await;
@@ -247,15 +243,11 @@ impl TwoNodes {
         assert_eq!(wrong, [] as [&str; 0]);
     }
 
-    /// Sends a request whose command waits for the uncommitted `change`, commits the change, and returns the response.
-    async fn send_while_committing(
-        self: &Arc<Self>,
-        change: &str,
-        request: Request,
-    ) -> (u16, Value) {
+    /// Sends a request whose command waits for the uncommitted `sql`, commits it, and returns the response.
+    async fn send_while_committing(self: &Arc<Self>, sql: &str, request: Request) -> (u16, Value) {
         let client = self.client().await;
         client.batch_execute("BEGIN").await.unwrap();
-        client.batch_execute(change).await.unwrap();
+        client.batch_execute(sql).await.unwrap();
         let nodes = self.clone();
         let response = tokio::spawn(async move { nodes.send(0, &request).await });
         wait_for_lock(&client, "", &response).await;
@@ -339,11 +331,8 @@ fn concurrent_posts_of_one_member_keep_to_the_flood_limits() {
         let threads = nodes.threads(4).await;
         let general = nodes.demo.threads_path("General").await;
         let requests = |member: i64| {
-            let replies = threads
-                .iter()
-                .cycle()
-                .take(10)
-                .map(move |thread| post(member, thread, body("x")));
+            let replies = threads.iter().cycle().take(10);
+            let replies = replies.map(move |thread| post(member, thread, body("x")));
             let start = json!({ "title": "x", "body": "x" });
             let starts = [(); 2].map(|()| post(member, &general, start.clone()));
             replies.chain(starts).collect::<Vec<_>>()
@@ -398,19 +387,15 @@ fn a_search_does_not_show_a_text_that_was_written_after_it_began() {
     with_two_nodes(async |nodes| {
         nodes.thread(nodes.members[0], "Zebrafish").await;
         let [first, second] = [nodes.client().await, nodes.client().await];
-        first
-            .batch_execute("BEGIN; LOCK TABLE thread")
-            .await
-            .unwrap();
+        let lock = "BEGIN; LOCK TABLE thread";
+        first.batch_execute(lock).await.unwrap();
         let search = tokio::spawn({
             let nodes = nodes.clone();
             async move { nodes.demo.get("guest", "/search?q=zebrafish").await }
         });
         wait_for_lock(&first, "matches(", &search).await;
-        second
-            .batch_execute("BEGIN; LOCK TABLE member")
-            .await
-            .unwrap();
+        let lock = "BEGIN; LOCK TABLE member";
+        second.batch_execute(lock).await.unwrap();
         first.batch_execute("COMMIT").await.unwrap();
         wait_for_lock(&second, "post.body", &search).await;
         let edit = "UPDATE post SET body = 'secret', state = 'awaiting_approval'
@@ -639,20 +624,14 @@ fn counters_equal_a_recount_after_concurrent_writes() {
         // A whole thread is deleted while members reply to it.
         let id = nodes.demo.get("mod", &threads[0]).await.1["items"][0]["postId"].clone();
         let first = format!("{}/{}", threads[0], id.as_str().unwrap());
-        let replies = nodes
-            .members
-            .iter()
-            .map(|member| post(*member, &threads[0], body("x")));
+        let replies = nodes.members.iter();
+        let replies = replies.map(|member| post(*member, &threads[0], body("x")));
         let mut requests: Vec<_> = replies.collect();
         requests.insert(6, delete(moderator, first));
         let answers = nodes.send_all(requests).await;
         assert_eq!(answers[6].0, 204);
-        assert!(
-            answers
-                .iter()
-                .all(|(status, _)| matches!(status, 201 | 204 | 404)),
-            "{answers:?}"
-        );
+        let is_allowed = |(status, _): &(u16, Value)| matches!(status, 201 | 204 | 404);
+        assert!(answers.iter().all(is_allowed), "{answers:?}");
         nodes.assert_counters().await;
     });
 }

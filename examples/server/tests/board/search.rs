@@ -255,11 +255,8 @@ async fn the_largest_texts_are_indexed() {
     let threads = demo.threads_path("General").await;
     let letters = |count: usize| -> String {
         let letters = ('\u{20000}'..='\u{2a6d0}').chain('\u{30000}'..='\u{31340}');
-        letters
-            .cycle()
-            .take(count)
-            .flat_map(|letter| [letter, ' '])
-            .collect()
+        let letters = letters.cycle().take(count);
+        letters.flat_map(|letter| [letter, ' ']).collect()
     };
     let long_words = "\u{20000}".repeat(2_000) + " ";
     for (title, text) in [

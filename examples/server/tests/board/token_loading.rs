@@ -54,10 +54,8 @@ fn the_statement_searches_indexes_of_postgres() {
         let lines: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         let plan = lines.join("\n");
         for index in ["forum_api_tokens_pkey", "member_pkey"] {
-            assert!(
-                plan.contains(&format!("Index Scan using {index}")),
-                "{plan}"
-            );
+            let scan = format!("Index Scan using {index}");
+            assert!(plan.contains(&scan), "{plan}");
         }
     });
 }

@@ -76,10 +76,8 @@ async fn run_with_outages() {
 
     assert!(redis_shared < RECOVERY, "{redis_shared:?}");
     for (before, without_redis) in before.iter().zip(&without_redis) {
-        assert!(
-            without_redis.0 < before.0 && without_redis.1.abs_diff(before.1) <= 1,
-            "{before:?} {without_redis:?}"
-        );
+        let is_close = without_redis.0 < before.0 && without_redis.1.abs_diff(before.1) <= 1;
+        assert!(is_close, "{before:?} {without_redis:?}");
     }
     let failures: Vec<_> = sent.iter().filter(|sent| sent.is_failure()).collect();
     let outage = postgres_stopped..postgres_returned + RECOVERY;
@@ -107,10 +105,8 @@ pub async fn remaining_units(
 ) -> RemainingUnits {
     let mut remaining_units = Vec::new();
     for node in cluster.nodes.addresses() {
-        let reply = connections
-            .send_to(node, &ApiRequest::get(token, "/forums"))
-            .await
-            .unwrap();
+        let request = ApiRequest::get(token, "/forums");
+        let reply = connections.send_to(node, &request).await.unwrap();
         let named = |name| reply.header_number(name).unwrap();
         remaining_units.push((named("x-ratelimit-remaining"), named("x-ratelimit-reset")));
     }

@@ -15,18 +15,8 @@ use crate::stores::Postgres;
 use crate::wait::wait_until;
 
 /// Reads of each kind that replicas serve.
-const PATHS: [&str; 10] = [
-    "/me",
-    "/forums",
-    "/forums/1/threads",
-    "/threads/1",
-    "/threads/1/posts",
-    "/threads/16/poll",
-    "/members/2",
-    "/messages",
-    "/subscriptions",
-    "/search?q=tea",
-];
+const PATHS: &str = "/me /forums /forums/1/threads /threads/1 /threads/1/posts /threads/16/poll \
+    /members/2 /messages /subscriptions /search?q=tea";
 
 /// Number of replies that are read on another node and then deleted.
 const REPLIES: usize = 40;
@@ -57,7 +47,7 @@ async fn run_with_replicas(urls: BackendUrls) {
     };
     let mut board = Board::new(&urls).await;
 
-    for path in PATHS {
+    for path in PATHS.split(' ') {
         board.wait_for_path("replica", path).await;
     }
     let kept = board.reply("A kept reply.").await;

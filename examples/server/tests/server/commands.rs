@@ -135,20 +135,16 @@ fn a_password_is_never_echoed_and_the_terminal_is_restored() {
     let line = format!("trap : INT; {command}; echo status $?; stty -a");
     let prompt = "New password of bob: ";
     let ended = |input: &str| run_at_terminal(&directory, &line, &[(prompt, input)]);
-    let has_echo = |printed: &str| printed.split_whitespace().any(|word| word == "echo");
+    let assert_echo = |printed: &str, status: &str| {
+        let has_echo = printed.split_whitespace().any(|word| word == "echo");
+        assert!(printed.contains(status) && has_echo, "{printed}");
+    };
     for _ in 0..20 {
         let printed = ended("geheim\n");
-        assert!(
-            printed.contains("status 1") && has_echo(&printed),
-            "{printed}"
-        );
+        assert_echo(&printed, "status 1");
         assert!(!printed.contains("geheim"), "{printed}");
     }
-    let printed = ended("\x03");
-    assert!(
-        printed.contains("status 130") && has_echo(&printed),
-        "{printed}"
-    );
+    assert_echo(&ended("\x03"), "status 130");
 }
 
 #[test]
@@ -228,17 +224,13 @@ fn the_status_shows_database_key_queue_and_nodes() {
     let log = worker.stderr.take().unwrap();
     let log = wait_for_line(log, "webhook worker started");
     let status = server.run_ok("status --json").json();
-    assert_eq!(
-        [&status["migrations"], &status["board"]],
-        ["up to date", "online"]
-    );
+    let states = [&status["migrations"], &status["board"]];
+    assert_eq!(states, ["up to date", "online"]);
     let node = format!("forum-server/{}", env!("CARGO_PKG_VERSION"));
     assert_eq!(status["program"], node.as_str());
     let nodes = status["nodes"].as_array().unwrap();
-    let mut processes: Vec<_> = nodes
-        .iter()
-        .map(|node| node["process"].as_str().unwrap())
-        .collect();
+    let processes = nodes.iter().map(|node| node["process"].as_str().unwrap());
+    let mut processes: Vec<_> = processes.collect();
     processes.sort_unstable();
     processes.dedup();
     assert_eq!((nodes.len(), processes.len()), (2, 2), "{status}");

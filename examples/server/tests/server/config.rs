@@ -51,14 +51,10 @@ fn serve_and_the_other_commands_read_the_same_configuration() {
     let issued = run(issue, server.password());
     let forums = server.get(issued.stdout.trim_end(), "/forums");
     assert_eq!(forums.header("x-ratelimit-limit"), Some("77"));
-    assert_eq!(
-        run("openapi", "").stdout,
-        run("openapi --surface compact", "").stdout
-    );
+    let compact = run("openapi --surface compact", "").stdout;
+    assert_eq!(run("openapi", "").stdout, compact);
     assert_eq!(get(&server.url("/health")).status, 200);
-    assert_eq!(
-        server.directory.files().first().map(String::as_str),
-        Some("board.db")
-    );
+    let files = server.directory.files();
+    assert_eq!(files.first().map(String::as_str), Some("board.db"));
     assert_ne!(server.startup["password"], Value::Null);
 }

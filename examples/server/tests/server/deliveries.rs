@@ -70,10 +70,8 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     assert!(bodies.all(|body| *body == attempts[0].body));
     let dead = wait_for_state(&server, &delivery, "dead");
     assert_eq!(dead["endpointId"], endpoint["id"]);
-    assert_eq!(
-        json!([dead["attempts"], dead["nextAttemptAt"]]),
-        json!([6, null])
-    );
+    assert_eq!(dead["attempts"], 6);
+    assert_eq!(dead["nextAttemptAt"], Value::Null);
     let last = dead["log"][5].as_object().unwrap();
     let fields = "answer at attempt durationMs error status".split(' ');
     assert!(last.keys().eq(fields), "{last:?}");
@@ -163,10 +161,8 @@ fn a_ping_and_an_example_wait_for_the_response_of_the_receiver() {
         let delivery = receiver.next().delivery();
         let what = what.to_lowercase();
         let result = "was not delivered: the endpoint responded with 410";
-        assert_eq!(
-            refused.error_message(),
-            format!("{what} {delivery} {result}")
-        );
+        let expected = format!("{what} {delivery} {result}");
+        assert_eq!(refused.error_message(), expected);
     }
     let refused = server.run(&format!("webhook example {id} --topic post.liked"));
     refused.assert_error("expected thread.created, ");

@@ -19,11 +19,10 @@ fn the_configuration_file_is_valid_with_and_without_its_commented_lines() {
     let text = read("forum.toml");
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("forum.key"), [7; 32]).unwrap();
-    let options: Vec<_> = text
+    let lines = text
         .lines()
-        .map(|line| line.strip_prefix("# ").unwrap_or(line))
-        .filter(|line| line.contains(" = "))
-        .collect();
+        .map(|line| line.strip_prefix("# ").unwrap_or(line));
+    let options: Vec<_> = lines.filter(|line| line.contains(" = ")).collect();
     // The address of Postgres replaces that of SQLite.
     let uncommented = options[1..]
         .join("\n")
@@ -57,10 +56,8 @@ fn systemd_accepts_the_units() {
         .output()
         .expect("systemd-analyze is installed");
     let problems = String::from_utf8_lossy(&verified.stderr);
-    let own: Vec<_> = problems
-        .lines()
-        .filter(|line| line.contains("forum-"))
-        .collect();
+    let own = problems.lines().filter(|line| line.contains("forum-"));
+    let own: Vec<_> = own.collect();
     assert!(verified.status.success() && own.is_empty(), "{problems}");
     for service in &units[..2] {
         // The exposure in tenths of a point.
@@ -79,15 +76,10 @@ fn the_program_runs_with_the_environment_of_the_container() {
     let text = read("Containerfile");
     let directory = ServerDirectory::in_sqlite();
     let data = directory.path().display().to_string();
-    let stage = text
-        .rsplit("\nFROM ")
-        .next()
-        .unwrap()
-        .replace("/data", &data);
-    let mut variables: Vec<_> = stage
-        .lines()
-        .filter_map(|line| line.strip_prefix("ENV ")?.split_once('='))
-        .collect();
+    let stage = text.rsplit("\nFROM ").next().unwrap();
+    let stage = stage.replace("/data", &data);
+    let lines = stage.lines().filter_map(|line| line.strip_prefix("ENV "));
+    let mut variables: Vec<_> = lines.filter_map(|line| line.split_once('=')).collect();
     assert_eq!(variables.len(), 3);
     // Another test's server may use this address.
     variables.retain(|(name, _)| *name != "FORUM_LISTEN");

@@ -365,10 +365,8 @@ fn a_read_only_disk_is_refused_at_the_start() {
     let directory = Server::start(disk.0.clone(), &[]).stop();
     disk.remount("ro");
     let refused = directory.run(&["--listen", "127.0.0.1:0"], "");
-    assert!(
-        refused.error_message().ends_with("is not writable"),
-        "{refused:?}"
-    );
+    let message = refused.error_message();
+    assert!(message.ends_with("is not writable"), "{refused:?}");
     disk.remount("rw");
     let server = Server::start(directory, &[]);
     assert_eq!(get(&server.api_url("/forums")).status, 200);

@@ -51,10 +51,8 @@ fn acknowledged_writes_survive_kill_9() {
         answered.extend(committed.iter());
     }
     let committed: BTreeSet<i64> = posts(&directory).difference(&before).copied().collect();
-    assert!(
-        committed.is_superset(&answered),
-        "a response preceded its commit"
-    );
+    let has_all = committed.is_superset(&answered);
+    assert!(has_all, "a response preceded its commit");
 
     let server = Server::start(directory, &ARGUMENTS);
     let mut delivered = BTreeMap::<i64, BTreeSet<String>>::new();

@@ -16,10 +16,8 @@ fn a_backup_of_a_running_server_can_be_served() {
     let body = json!({ "body": "Keep me." });
     assert_eq!(server.post(&token, "/threads/1/posts", &body).status, 201);
     let written = server.run_ok("backup copy.db");
-    assert_eq!(
-        written.stdout,
-        "Wrote a backup of the database to \"copy.db\". It does not contain the key file of the webhook secrets; back that file up separately.\n"
-    );
+    let expected = "Wrote a backup of the database to \"copy.db\". It does not contain the key file of the webhook secrets; back that file up separately.\n";
+    assert_eq!(written.stdout, expected);
     let file = |name: &str| server.directory.path().join(name);
     let mode = file("copy.db").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -173,11 +171,8 @@ fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
     let ended = wait(child);
     health().assert_error("is not ready: Connection refused");
     let log = log.join().unwrap();
-    assert_eq!(
-        (ended.status, ended.json()),
-        (0, json!({ "ok": true })),
-        "{log}"
-    );
+    let answer = (ended.status, ended.json());
+    assert_eq!(answer, (0, json!({ "ok": true })), "{log}");
     for line in ["stopping signal=\"SIGTERM\"", "webhook worker stopped"] {
         assert!(log.contains(line), "{line}: {log}");
     }

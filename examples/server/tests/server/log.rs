@@ -72,17 +72,12 @@ fn an_unread_log_does_not_block_the_server() {
         assert_eq!(me.status, 200);
     }
     signal(&child, "TERM");
-    let ExitedProcess {
-        status,
-        stderr: err,
-        ..
-    } = wait(child);
-    assert_eq!(status, 0);
-    let lines = lines(&err);
+    let ended = wait(child);
+    assert_eq!(ended.status, 0);
+    let lines = lines(&ended.stderr);
     let mut fields = lines.iter().map(|line| &line["fields"]);
-    let lost = fields
-        .find(|fields| fields["message"] == DROPPED_LINES)
-        .unwrap();
+    let lost = fields.find(|fields| fields["message"] == DROPPED_LINES);
+    let lost = lost.unwrap();
     assert!(lost["lost"].as_u64() > Some(0), "{lost:?}");
 }
 
@@ -140,19 +135,12 @@ impl Secrets {
 #[test]
 fn requests_for_style_and_script_are_not_logged() {
     let server = Server::new(&[]);
-    for path in [
-        "/panel/style.css",
-        "/panel/script.js",
-        "/docs/script.js",
-        "/panel/usage",
-    ] {
+    for path in "/panel/style.css /panel/script.js /docs/script.js /panel/usage".split(' ') {
         get(&server.url(path));
     }
     let (_, log) = server.stop_with_log();
-    let completed: Vec<_> = log
-        .lines()
-        .filter(|line| line.contains("request completed"))
-        .collect();
+    let is_end = |line: &&str| line.contains("request completed");
+    let completed: Vec<_> = log.lines().filter(is_end).collect();
     assert_eq!(completed.len(), 1, "{log}");
     assert!(completed[0].contains("/usage"), "{log}");
 }

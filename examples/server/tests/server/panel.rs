@@ -29,9 +29,8 @@ pub fn page(server: &Server, cookie: &str, path: &str) -> Response {
 
 /// The value of a hidden field of a page.
 pub fn hidden_field(page: &str, name: &str) -> String {
-    let (_, rest) = page
-        .split_once(&format!("name=\"{name}\" value=\""))
-        .unwrap();
+    let field = format!("name=\"{name}\" value=\"");
+    let (_, rest) = page.split_once(&field).unwrap();
     rest.split('"').next().unwrap().to_owned()
 }
 
@@ -73,10 +72,8 @@ fn failures_lock_a_name_for_the_address_prefix_that_a_proxy_names() {
     }
     let refused = sign_in("192.0.2.99", server.password());
     let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
-    assert!(
-        refused.status == 429 && (1..=300).contains(&wait),
-        "{refused:?}"
-    );
+    let is_limited = refused.status == 429 && (1..=300).contains(&wait);
+    assert!(is_limited, "{refused:?}");
     assert_eq!(sign_in("192.0.3.1", server.password()).status, 303);
 }
 

@@ -59,10 +59,8 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     assert!(policy.contains("; img-src data:;"), "no request of a post");
     let addresses = page_urls(&page.body);
     let expected = "/ /api/v1/forums /api/v1/openapi.json /docs /mcp /panel /panel/style.css /reader.css /reader.js";
-    assert!(
-        addresses.iter().copied().eq(expected.split(' ')),
-        "{addresses:?}"
-    );
+    let found = addresses.iter().copied();
+    assert!(found.eq(expected.split(' ')), "{addresses:?}");
     for address in addresses {
         let answer = get(&server.url(address));
         let expected = match address {
@@ -203,17 +201,13 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
         send("POST", &server.url("/mcp"), &headers, ping)
     };
     let answer = from(origins[1]);
-    assert_eq!(
-        answer.status_and("access-control-allow-origin"),
-        (200, Some(origins[1]))
-    );
+    let allowed = answer.status_and("access-control-allow-origin");
+    assert_eq!(allowed, (200, Some(origins[1])));
     let exposed = answer.header("access-control-expose-headers").unwrap();
     assert!(exposed.contains("x-request-id") && exposed.contains("retry-after"));
     let foreign = from("https://c.example");
-    assert_eq!(
-        foreign.status_and("access-control-allow-origin"),
-        (403, None)
-    );
+    let allowed = foreign.status_and("access-control-allow-origin");
+    assert_eq!(allowed, (403, None));
     for path in "/panel/style.css /sign-in /metrics /health /docs".split(' ') {
         for method in ["GET", "OPTIONS"] {
             let answer = request_from(method, server.url(path), origins[0]);
@@ -232,10 +226,8 @@ fn a_server_whose_redis_is_unreachable_applies_rate_limits_in_memory() {
     let server = Server::new(&["--redis", "redis://:hush@127.0.0.1:1"]);
     for remaining in [119, 118] {
         let forums = get(&server.api_url("/forums"));
-        assert_eq!(
-            forums.header_number("x-ratelimit-remaining"),
-            Some(remaining)
-        );
+        let left = forums.header_number("x-ratelimit-remaining");
+        assert_eq!(left, Some(remaining));
     }
     let (_, log) = server.stop_with_log();
     assert_eq!(log.matches("Redis unreachable").count(), 1, "{log}");

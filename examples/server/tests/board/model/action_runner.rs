@@ -30,15 +30,7 @@ const FORUMS: [(Option<usize>, Audience, Audience); 5] = [
 ];
 
 /// Fields that each board chooses, and the random ids of events and requests.
-const IGNORED: [&str; 7] = [
-    "bodyHtml",
-    "excerpt",
-    "score",
-    "lastSeenAt",
-    "version",
-    "event",
-    "requestId",
-];
+const IGNORED: &str = "bodyHtml excerpt score lastSeenAt version event requestId";
 
 /// An id that is never assigned.
 const UNKNOWN_ID: &str = "0";
@@ -99,22 +91,14 @@ impl ActionRunner {
 
     /// Returns the request of an action; `None` for a change by an operator.
     fn request(&self, action: &Action) -> Option<(Method, String, Value)> {
-        let Action {
-            index,
-            other_index,
-            flag,
-            ..
-        } = *action;
+        let (index, other_index, flag) = (action.index, action.other_index, action.flag);
         let id = |kind| self.ids.get(kind, index);
         let forum = id("forum");
         let thread = id("thread");
         let post = id("post");
         let post_path = || {
-            let thread = self
-                .ids
-                .thread_of_post
-                .get(post)
-                .map_or(UNKNOWN_ID, String::as_str);
+            let thread = self.ids.thread_of_post.get(post);
+            let thread = thread.map_or(UNKNOWN_ID, String::as_str);
             format!("/threads/{thread}/posts/{post}")
         };
         let (target, target_id) = if flag {
@@ -292,7 +276,7 @@ impl Ids {
         match value {
             Value::Array(items) => items.iter_mut().for_each(|item| self.replace(item)),
             Value::Object(fields) => {
-                fields.retain(|field, _| !IGNORED.contains(&field.as_str()));
+                fields.retain(|field, _| IGNORED.split(' ').all(|ignored| ignored != field));
                 let text = |field| fields.get(field).and_then(Value::as_str);
                 let post = text("postId").or(text("firstPostId"));
                 if let (Some(thread), Some(post)) = (text("threadId"), post) {

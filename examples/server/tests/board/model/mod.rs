@@ -43,10 +43,8 @@ fn the_board_matches_its_model_in_random_histories() {
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let histories = vec(action::action(), 1..2 * STEPS_PER_HISTORY);
     let result = TestRunner::new_with_rng(config, random).run(&histories, |actions| {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).enable_all().build()?;
         let difference = runtime.block_on(first_difference(&actions));
         difference.map_or(Ok(()), |text| Err(TestCaseError::fail(text)))
     });
@@ -59,9 +57,8 @@ async fn first_difference(actions: &[Action]) -> Option<String> {
     let backend = Backend::Memory.or_from_environment();
     let created_board = backend.create_with_settings(clock.clone(), SETTINGS).await;
     let mut board = ActionRunner::new(created_board.unwrap(), &clock).await;
-    let created_model = memory::tests::Factory::default()
-        .create(clock.clone())
-        .await;
+    let factory = memory::tests::Factory::default();
+    let created_model = factory.create(clock.clone()).await;
     let mut model = ActionRunner::new(created_model.unwrap(), &clock).await;
     for action in actions {
         clock.advance(action.wait());
