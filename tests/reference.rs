@@ -124,10 +124,7 @@ async fn the_head_has_the_name_and_the_pages_of_the_board() {
 #[tokio::test]
 async fn patterns_are_words() {
     let html = render(&document(Surface::Full)).await;
-    assert!(
-        !html.contains("{1,64}"),
-        "no regular expression of the library"
-    );
+    assert!(!html.contains("{1,64}"), "a pattern of the library");
     assert!(html.contains(" · 1 to 64 letters, digits, <code>_</code> and <code>-</code>"));
     let schema = json!({ "type": "string", "pattern": "^[a-f]+$" });
     let html = render(&json!({ "components": { "schemas": { "Hex": schema } } })).await;
@@ -212,11 +209,8 @@ fn markup(html: &str) -> BTreeSet<(String, String)> {
     for token in Tokenizer::new(html).flatten() {
         match token {
             Token::StartTag(tag) => {
-                let attributes = tag
-                    .attributes
-                    .keys()
-                    .map(|attribute| name(attribute))
-                    .chain([String::new()]);
+                let attributes = tag.attributes.keys().map(|attribute| name(attribute));
+                let attributes = attributes.chain([String::new()]);
                 names.extend(attributes.map(|attribute| (name(&tag.name), attribute)));
             }
             Token::Error(error) => panic!("{error:?}: {html}"),
@@ -283,11 +277,8 @@ async fn assets_are_cached_by_their_hash_and_the_page_by_its_tag() {
         assert!(cache.ends_with("immutable"), "{url}: {cache}");
     }
     for (method, path, status) in [("GET", "/docs/x", 404), ("POST", "/docs", 405)] {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .body(String::new())
-            .unwrap();
+        let request = Request::builder().method(method).uri(path);
+        let request = request.body(String::new()).unwrap();
         let response = page.respond(request).await;
         assert_eq!(response.status(), status);
     }

@@ -38,11 +38,8 @@ fn compare<T, R>(make: impl Fn(usize) -> T, work: impl Fn(&T) -> R) -> f64 {
     samples.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     samples.truncate(SAMPLES / 10 * 9);
     let [(mean, variance), (other_mean, other_variance)] = [0, 1].map(|class| {
-        let times: Vec<f64> = samples
-            .iter()
-            .filter(|(of, _)| *of == class)
-            .map(|(_, time)| *time)
-            .collect();
+        let times = samples.iter().filter(|(of, _)| *of == class);
+        let times: Vec<f64> = times.map(|(_, time)| *time).collect();
         let count = times.len() as f64;
         let mean = times.iter().sum::<f64>() / count;
         let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
@@ -106,11 +103,8 @@ fn delivery(event: u64, secret: &WebhookSecret, wrong: Option<usize>) -> (Header
         .unwrap()
         .chain_update(format!("{SENT}.{body}"))
         .finalize();
-    let digits: Vec<_> = mac
-        .into_bytes()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let mac = mac.into_bytes();
+    let digits: Vec<_> = mac.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut mac_hex = digits.concat().into_bytes();
     if let Some(wrong) = wrong {
         mac_hex[wrong] = if mac_hex[wrong] == b'0' { b'1' } else { b'0' };

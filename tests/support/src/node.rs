@@ -63,11 +63,8 @@ impl Node {
         self.child.kill().unwrap();
         let status = self.child.wait().unwrap();
         let log = self.log();
-        assert_eq!(
-            status.signal(),
-            Some(9),
-            "the node had already exited: {log}"
-        );
+        let signal = status.signal();
+        assert_eq!(signal, Some(9), "the node had already exited: {log}");
     }
 
     pub fn wait(mut self) -> ExitStatus {

@@ -25,10 +25,7 @@ pub fn run_drill<F: Future<Output = ()>>(drill: impl FnOnce(BackendUrls) -> F) {
         replicas: Vec::new(),
     };
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(4)
-        .enable_all()
-        .build()
-        .unwrap();
+    let mut builder = Builder::new_multi_thread();
+    let runtime = builder.worker_threads(4).enable_all().build().unwrap();
     runtime.block_on(drill(urls));
 }

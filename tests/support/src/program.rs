@@ -28,11 +28,8 @@ impl ExitedProcess {
 
     /// Returns the error message of a command that failed with status 1.
     pub fn error_message(&self) -> &str {
-        assert_eq!(
-            (self.status, self.stderr.lines().count()),
-            (1, 1),
-            "{self:?}"
-        );
+        let lines = self.stderr.lines().count();
+        assert_eq!((self.status, lines), (1, 1), "{self:?}");
         self.stderr.trim_end().strip_prefix("error: ").unwrap()
     }
 

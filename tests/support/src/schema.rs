@@ -39,10 +39,8 @@ impl Validator<'_> {
             .into_iter()
             .find_map(|word| schema[word].as_array());
         if let Some(choices) = choices {
-            let wrong: Option<Vec<_>> = choices
-                .iter()
-                .map(|choice| self.check(choice, found).err())
-                .collect();
+            let wrong = choices.iter().map(|choice| self.check(choice, found).err());
+            let wrong: Option<Vec<_>> = wrong.collect();
             return wrong.map_or(Ok(()), |reasons| Err(reasons.join("; ")));
         }
         let is = |kind: &Value| kind.as_str().is_some_and(|kind| is_a(found, kind));
@@ -74,9 +72,8 @@ impl Validator<'_> {
         let none = Map::new();
         let known = schema["properties"].as_object().unwrap_or(&none);
         let is_open = schema["additionalProperties"] == json!(true);
-        let names: BTreeSet<_> = fields
-            .keys()
-            .map(String::as_str)
+        let names = fields.keys().map(String::as_str);
+        let names: BTreeSet<_> = names
             .filter(|name| !is_open || known.contains_key(*name))
             .collect();
         let required: BTreeSet<_> = schema["required"]

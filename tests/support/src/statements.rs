@@ -57,9 +57,7 @@ pub async fn assert_plans(
     }
     for search in searches {
         let mut steps = plans.iter().flat_map(|(_, steps)| steps);
-        assert!(
-            steps.any(|step| step.contains(search)),
-            "{search}: {plans:#?}"
-        );
+        let is_used = steps.any(|step| step.contains(search));
+        assert!(is_used, "{search}: {plans:#?}");
     }
 }

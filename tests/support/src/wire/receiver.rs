@@ -198,10 +198,8 @@ async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<String> {
         request.push(stream.read_u8().await?);
     }
     let head = text(request)?;
-    let length = parse_headers(&head)["content-length"]
-        .to_str()
-        .unwrap()
-        .parse();
+    let headers = parse_headers(&head);
+    let length = headers["content-length"].to_str().unwrap().parse();
     let mut body = vec![0; length.unwrap()];
     stream.read_exact(&mut body).await?;
     Ok(head + &text(body)?)
