@@ -1,31 +1,31 @@
 //! Several processes of Redis.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use forum_test_support::free_port;
-use forum_test_support::program::{signal, wait_for_line};
+use forum_test_support::program::{Running, signal};
 use tempfile::TempDir;
 
 use super::until;
 
 /// Processes of Redis on loopback, in one directory.
 pub(crate) struct RedisGroup {
-    directory: TempDir,
     processes: Vec<RedisProcess>,
+    directory: TempDir,
 }
 
 struct RedisProcess {
     port: u16,
     password: &'static str,
-    child: Child,
+    running: Running,
 }
 
 impl RedisGroup {
     pub(crate) fn new() -> Self {
         Self {
-            directory: TempDir::new().unwrap(),
             processes: Vec::new(),
+            directory: TempDir::new().unwrap(),
         }
     }
 
@@ -41,20 +41,13 @@ impl RedisGroup {
         } else {
             (&[][..], "eady to accept connections")
         };
-        let mut child = Command::new("redis-server")
-            .arg(file)
-            .args(mode)
-            .current_dir(&self.directory)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let log = child.stdout.take().unwrap();
+        let mut command = Command::new("redis-server");
+        command.arg(file).args(mode).current_dir(&self.directory);
         self.processes.push(RedisProcess {
             port,
             password,
-            child,
+            running: Running::until(&mut command, ready),
         });
-        wait_for_line(log, ready);
         port
     }
 
@@ -64,7 +57,7 @@ impl RedisGroup {
     }
 
     pub(crate) fn signal(&self, port: u16, name: &str) {
-        signal(&self.process(port).child, name);
+        signal(&self.process(port).running.0, name);
     }
 
     /// Runs a command and returns its output.
@@ -80,14 +73,5 @@ impl RedisGroup {
     /// Waits until the output of a command contains `expected`.
     pub(crate) async fn wait_for(&self, port: u16, command: &str, expected: &str) {
         until(|| self.run(port, command).contains(expected)).await;
-    }
-}
-
-impl Drop for RedisGroup {
-    fn drop(&mut self) {
-        for process in &mut self.processes {
-            drop(process.child.kill());
-            drop(process.child.wait());
-        }
     }
 }

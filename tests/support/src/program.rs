@@ -94,6 +94,27 @@ pub fn wait_for_line(log: impl Read + Send + 'static, expected: &str) -> JoinHan
     thread::spawn(|| text + &lines.map(|line| line + "\n").collect::<String>())
 }
 
+/// A process that is killed on drop.
+#[derive(Debug)]
+pub struct Running(pub Child);
+
+impl Running {
+    /// Starts a process and waits for a line of its standard output.
+    pub fn until(command: &mut Command, line: &str) -> Self {
+        let child = command.stdout(Stdio::piped()).spawn();
+        let mut running = Self(child.unwrap());
+        wait_for_line(running.0.stdout.take().unwrap(), line);
+        running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
 /// Waits for the end of a process.
 pub fn wait(child: Child) -> ExitedProcess {
     let output = child.wait_with_output().unwrap();

@@ -1,20 +1,20 @@
 //! A Redis process that a test can kill, halt and restart.
 
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 use tempfile::TempDir;
 
-use crate::program::{self, wait_for_line};
+use crate::program::{self, Running};
 
 /// Timeout of a store whose Redis does not respond.
 pub const TIMEOUT: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub struct RedisServer {
+    running: Option<Running>,
     directory: TempDir,
-    running: Option<Child>,
 }
 
 impl RedisServer {
@@ -27,33 +27,25 @@ impl RedisServer {
     /// Creates a server without starting it.
     pub fn stopped() -> Self {
         Self {
-            directory: TempDir::new().unwrap(),
             running: None,
+            directory: TempDir::new().unwrap(),
         }
     }
 
     /// Starts an empty Redis and waits until it accepts connections.
     pub fn start(&mut self) {
-        let mut child = Command::new("redis-server")
-            .args(["--port", "0", "--save", "", "--unixsocket", &self.socket()])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let log = child.stdout.take().unwrap();
-        self.running = Some(child);
-        wait_for_line(log, "eady to accept connections");
+        let mut command = Command::new("redis-server");
+        command.args(["--port", "0", "--save", "", "--unixsocket", &self.socket()]);
+        self.running = Some(Running::until(&mut command, "eady to accept connections"));
     }
 
     pub fn kill(&mut self) {
-        if let Some(mut child) = self.running.take() {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
+        self.running = None;
     }
 
     /// Sends a signal: `STOP` halts Redis while it still accepts connections, `CONT` resumes it.
     pub fn signal(&self, name: &str) {
-        program::signal(self.running.as_ref().unwrap(), name);
+        program::signal(&self.running.as_ref().unwrap().0, name);
     }
 
     /// Runs a command and returns its output.
@@ -83,11 +75,5 @@ impl RedisServer {
 
     fn socket(&self) -> String {
         self.directory.path().join("redis").display().to_string()
-    }
-}
-
-impl Drop for RedisServer {
-    fn drop(&mut self) {
-        self.kill();
     }
 }

@@ -10,7 +10,7 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_tim
 use tempfile::TempDir;
 
 use crate::free_port;
-use crate::program::{self, wait_for_line};
+use crate::program::{self, Running, wait_for_line};
 
 /// User id of an unprivileged user: Postgres refuses to run as root.
 const UNPRIVILEGED: u32 = 65534;
@@ -43,32 +43,24 @@ impl Certificates {
         let (root, pem) = authority();
         files.write("root.pem", &pem);
         files.write("other-root.pem", &authority().1);
-        for certificate in [
-            Certificate::Valid,
-            Certificate::OtherName,
-            Certificate::Expired,
-            Certificate::SelfSigned,
-            Certificate::SelfSignedExpired,
+        for (certificate, name, has_expired, is_authority) in [
+            (Certificate::Valid, "localhost", false, false),
+            (Certificate::OtherName, "other.example", false, false),
+            (Certificate::Expired, "localhost", true, false),
+            (Certificate::SelfSigned, "localhost", false, true),
+            (Certificate::SelfSignedExpired, "localhost", true, true),
         ] {
-            let name = match certificate {
-                Certificate::OtherName => "other.example",
-                _ => "localhost",
-            };
             let mut parameters = CertificateParams::new([name.to_owned()]).unwrap();
-            if matches!(
-                certificate,
-                Certificate::Expired | Certificate::SelfSignedExpired
-            ) {
+            if has_expired {
                 parameters.not_before = date_time_ymd(2019, 1, 1);
                 parameters.not_after = date_time_ymd(2020, 1, 1);
             }
             let key = KeyPair::generate().unwrap();
-            let signed = match certificate {
-                Certificate::SelfSigned | Certificate::SelfSignedExpired => {
-                    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-                    parameters.self_signed(&key).unwrap()
-                }
-                _ => parameters.signed_by(&key, &root).unwrap(),
+            let signed = if is_authority {
+                parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+                parameters.self_signed(&key).unwrap()
+            } else {
+                parameters.signed_by(&key, &root).unwrap()
             };
             files.write(&format!("{certificate:?}.pem"), &signed.pem());
             files.write(&format!("{certificate:?}.key"), &key.serialize_pem());
@@ -226,22 +218,22 @@ fn postgres_programs() -> PathBuf {
 /// A Redis on loopback that accepts only TLS.
 #[derive(Debug)]
 pub struct TlsRedis {
+    running: Option<(Running, u16)>,
     pub certificates: Certificates,
-    running: Option<(Child, u16)>,
 }
 
 impl TlsRedis {
     /// Creates a server without starting it.
     pub fn stopped() -> Self {
         Self {
-            certificates: Certificates::new(),
             running: None,
+            certificates: Certificates::new(),
         }
     }
 
     /// Starts the server with this certificate. Stops it first if it runs.
     pub fn start(&mut self, certificate: Certificate) {
-        self.stop();
+        self.running = None;
         let port = free_port();
         let mut command = unprivileged("redis-server");
         command
@@ -251,30 +243,14 @@ impl TlsRedis {
             .arg(self.certificates.path(&format!("{certificate:?}.pem")))
             .arg("--tls-key-file")
             .arg(self.certificates.path(&format!("{certificate:?}.key")))
-            .current_dir("/")
-            .stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let log = child.stdout.take().unwrap();
-        self.running = Some((child, port));
-        wait_for_line(log, "eady to accept connections");
+            .current_dir("/");
+        let running = Running::until(&mut command, "eady to accept connections");
+        self.running = Some((running, port));
     }
 
     /// Returns a URL with this host.
     pub fn url(&self, host: &str) -> String {
         let (_, port) = self.running.as_ref().unwrap();
         format!("rediss://{host}:{port}/0")
-    }
-
-    fn stop(&mut self) {
-        if let Some((mut child, _)) = self.running.take() {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
-    }
-}
-
-impl Drop for TlsRedis {
-    fn drop(&mut self) {
-        self.stop();
     }
 }
