@@ -58,10 +58,8 @@ pub(super) fn send_as_member(method: Method, uri: &[u8], body: &[u8]) -> Option<
         (400, Some("bad_request")),
         (403, Some("FORBIDDEN")),
     ];
-    assert!(
-        outcomes.contains(&(answer.status, answer.code().map(ErrorCode::as_str))),
-        "{answer:?}"
-    );
+    let outcome = (answer.status, answer.code().map(ErrorCode::as_str));
+    assert!(outcomes.contains(&outcome), "{answer:?}");
     if answer.status == 400 {
         let plain = |letter: char| letter.is_ascii() && !letter.is_control();
         assert!(message(&answer).chars().all(plain), "{answer:?}");

@@ -30,10 +30,8 @@ pub(super) fn check_property(data: &[u8]) {
     };
     board::plain(source);
     let html = board::render_blocking(source);
-    assert!(
-        html.len() <= 8 * source.len() + 4096,
-        "the HTML is too long"
-    );
+    let is_short = html.len() <= 8 * source.len() + 4096;
+    assert!(is_short, "the HTML is too long");
     let mut open = Vec::new();
     for token in Tokenizer::new(&html).flatten() {
         match token {
@@ -68,15 +66,10 @@ fn opened(tag: &StartTag<()>, html: &str) -> Option<String> {
 /// line breaks inside it.
 fn is_harmless(address: &str) -> bool {
     let visible = address.trim_start_matches(|letter: char| letter <= ' ');
-    let address: String = visible
-        .chars()
-        .filter(|letter| !"\t\n\r".contains(*letter))
-        .collect();
-    let scheme = address
-        .split(':')
-        .next()
-        .unwrap_or_default()
-        .to_ascii_lowercase();
+    let is_kept = |letter: &char| !"\t\n\r".contains(*letter);
+    let address: String = visible.chars().filter(is_kept).collect();
+    let scheme = address.split(':').next().unwrap_or_default();
+    let scheme = scheme.to_ascii_lowercase();
     let runs = ["javascript", "vbscript", "data", "file"].contains(&&*scheme);
     !runs || !address.contains(':')
 }

@@ -10,16 +10,11 @@ use serde_json::Value;
 #[test]
 fn every_stored_input_satisfies_the_property_of_its_target() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let files: BTreeSet<_> = fs::read_dir(&corpora)
-        .unwrap()
-        .map(|file| file.unwrap().file_name())
-        .collect();
+    let files = fs::read_dir(&corpora).unwrap();
+    let files: BTreeSet<_> = files.map(|file| file.unwrap().file_name()).collect();
     let targets = forum_api_fuzz::ALL.iter();
-    assert!(
-        files
-            .into_iter()
-            .eq(targets.map(|(name, _)| OsString::from(format!("{name}.json"))))
-    );
+    let targets = targets.map(|(name, _)| OsString::from(format!("{name}.json")));
+    assert!(files.into_iter().eq(targets));
     for (name, target) in forum_api_fuzz::ALL {
         let text = fs::read_to_string(corpora.join(format!("{name}.json"))).unwrap();
         let corpus: Value = serde_json::from_str(&text).unwrap();
@@ -27,11 +22,8 @@ fn every_stored_input_satisfies_the_property_of_its_target() {
         let lists = ["seeds", "found"].map(|list| corpus[list].as_array().unwrap());
         for input in regressions.chain(lists.into_iter().flatten()) {
             println!("{name}: {input}");
-            let bytes = input
-                .as_str()
-                .unwrap()
-                .chars()
-                .map(|byte| u8::try_from(byte).unwrap());
+            let letters = input.as_str().unwrap().chars();
+            let bytes = letters.map(|letter| u8::try_from(letter).unwrap());
             target(&bytes.collect::<Vec<_>>());
         }
     }
