@@ -190,9 +190,8 @@ impl Crate {
         let rest = if rest.is_empty() { path } else { &rest[1..] };
         let mut current = base.join("::");
         for (place, name) in rest.iter().enumerate() {
-            let inner = format!("{current}::{name}")
-                .trim_start_matches("::")
-                .to_owned();
+            let inner = format!("{current}::{name}");
+            let inner = inner.trim_start_matches("::").to_owned();
             if name == "super" {
                 current = current
                     .rsplit_once("::")
@@ -254,9 +253,8 @@ fn check_imports(root: &str, list: &[&'static str]) {
     }
     let mut reversed = Vec::new();
     for (place, module) in list.iter().enumerate() {
-        let others = modules
-            .remove(module)
-            .unwrap_or_else(|| panic!("{module} has no file"));
+        let others = modules.remove(module);
+        let others = others.unwrap_or_else(|| panic!("{module} has no file"));
         println!("{module}: {others:?}");
         let later = others
             .iter()
@@ -403,9 +401,8 @@ fn every_feature_is_documented_and_none_is_on_by_default() {
         .partition(|(name, _)| *name == "default");
     assert_eq!(default, [("default", "[]")]);
     let section = docs.split("//! # Features").nth(1).unwrap();
-    let bullets = section
-        .lines()
-        .filter_map(|line| line.strip_prefix("//! - `"));
+    let lines = section.lines();
+    let bullets = lines.filter_map(|line| line.strip_prefix("//! - `"));
     let documented: BTreeSet<_> = bullets.filter_map(|line| line.split('`').next()).collect();
     let declared: BTreeSet<_> = declared.into_iter().map(|(name, _)| name).collect();
     assert_eq!(declared, documented);
@@ -416,9 +413,8 @@ fn every_feature_is_documented_and_none_is_on_by_default() {
 fn the_readme_shows_the_example_of_the_documentation() {
     let source = read("src/lib.rs");
     let lines = source.lines().filter_map(|line| line.strip_prefix("//!"));
-    let lines: Vec<_> = lines
-        .map(|line| line.strip_prefix(' ').unwrap_or(line))
-        .collect();
+    let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(line));
+    let lines: Vec<_> = lines.collect();
     let docs = lines.join("\n");
     let example = between(&docs, "```no_run\n", "```");
     assert!(read("README.md").contains(&format!("```rust\n{example}```")));

@@ -70,9 +70,8 @@ async fn each_operation_has_a_section_and_each_link_a_target() {
 async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
     let html = render(&document(Surface::Full)).await;
     let section = |id: &str| {
-        let start = html
-            .find(&format!("<section class=\"operation\" id=\"{id}\""))
-            .unwrap();
+        let start = format!("<section class=\"operation\" id=\"{id}\"");
+        let start = html.find(&start).unwrap();
         html[start..].split("</section>").next().unwrap()
     };
     let post = section("createPost");

@@ -2,16 +2,8 @@
 
 use crate::support::*;
 
-const ALWAYS: [&str; 8] = [
-    "cache-control",
-    "date",
-    "vary",
-    "x-content-type-options",
-    "x-ratelimit-limit",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-    "x-request-id",
-];
+const ALWAYS: &str = "cache-control date vary x-content-type-options x-ratelimit-limit \
+    x-ratelimit-remaining x-ratelimit-reset x-request-id";
 
 const CACHED: &str = "private, no-cache";
 const NO_STORE: &str = "no-store";
@@ -161,7 +153,8 @@ async fn every_response_has_exactly_its_headers() {
         } else {
             &[]
         };
-        let expected: BTreeSet<_> = ALWAYS.iter().chain(entity).chain(more).copied().collect();
+        let more = entity.iter().chain(more).copied();
+        let expected: BTreeSet<_> = ALWAYS.split(' ').chain(more).collect();
         let sent: BTreeSet<&str> = response.headers.keys().map(AsRef::as_ref).collect();
         assert_eq!(sent, expected, "{case}");
         assert_eq!(response.headers.len(), sent.len(), "repeated: {case}");

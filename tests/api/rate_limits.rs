@@ -34,9 +34,8 @@ async fn the_default_budgets_are_600_and_120_units() {
 
 /// Sends a request as a guest, and returns the remaining units.
 async fn remaining_for(server: &Server, peer: &str, forwarded: &str) -> i64 {
-    let mut request = Request::get("/forums")
-        .header("x-forwarded-for", forwarded)
-        .to_http();
+    let request = Request::get("/forums").header("x-forwarded-for", forwarded);
+    let mut request = request.to_http();
     if let Ok(peer) = peer.parse::<IpAddr>() {
         request.extensions_mut().insert(peer);
     }

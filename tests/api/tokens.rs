@@ -60,9 +60,8 @@ async fn a_token_stays_valid_without_a_retired_scope() {
     let scopes = |response: TestResponse| {
         let json = response.json();
         let scopes = json["scopes"].as_array().unwrap().iter();
-        scopes
-            .map(|scope| scope.as_str().unwrap().to_owned())
-            .collect::<BTreeSet<_>>()
+        let scopes = scopes.map(|scope| scope.as_str().unwrap().to_owned());
+        scopes.collect::<BTreeSet<_>>()
     };
     let compact = over(Surface::Compact);
     let full = over(Surface::Full);

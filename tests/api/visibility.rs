@@ -189,9 +189,8 @@ async fn lists_hold_the_items_that_the_caller_sees() {
             let response = server.send(&request).await;
             let json = response.json();
             let items = json["items"].as_array().into_iter().flatten();
-            let forums: Vec<_> = items
-                .map(|item| item["forumId"].as_str().unwrap())
-                .collect();
+            let forums = items.map(|item| item["forumId"].as_str().unwrap());
+            let forums: Vec<_> = forums.collect();
             let expected: Vec<_> = match (user, path) {
                 ("banned", _) | ("", "/subscriptions") => Vec::new(),
                 _ => sees.iter().copied().chain(["porch"]).collect(),

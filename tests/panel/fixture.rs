@@ -263,9 +263,8 @@ impl PanelFixture {
             request = request.header(*name, *value);
         }
         let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
-        let pairs = form
-            .iter()
-            .map(|(name, value)| format!("{}={}", encode(name), encode(value)));
+        let pairs = form.iter();
+        let pairs = pairs.map(|(name, value)| format!("{}={}", encode(name), encode(value)));
         let body = pairs.collect::<Vec<_>>().join("&");
         self.call(request.body(Full::<Bytes>::from(body)).unwrap())
             .await

@@ -58,9 +58,8 @@ async fn an_expiry_is_a_number_of_days_or_empty() {
     for (text, days) in [("", None), ("7", Some(7))] {
         let issued = fixture.issue(&[("expires_in_days", text)]).await;
         assert_eq!(issued.status, 200, "{text:?}");
-        let end = days
-            .map(|days| Duration::from_secs(86_400 * days))
-            .map(|length| fixture.clock.now().saturating_add(length));
+        let length = days.map(|days| Duration::from_secs(86_400 * days));
+        let end = length.map(|length| fixture.clock.now().saturating_add(length));
         let mut tokens = fixture.tokens().await.into_iter();
         assert!(tokens.any(|token| token.expires_at == end), "{text:?}");
     }

@@ -62,9 +62,8 @@ fn files_are_readable_for_their_owner_only() {
 #[tokio::test]
 async fn an_error_of_sqlite_is_an_internal_error_of_the_host() {
     let database = Database::open(&DatabasePath::Memory).unwrap();
-    let result = database
-        .read(|connection| Ok::<_, BoardError>(count(connection)?))
-        .await;
+    let read = database.read(|connection| Ok::<_, BoardError>(count(connection)?));
+    let result = read.await;
     assert!(matches!(result, Err(BoardError::Internal(_))));
     let unknown = |connection: &Connection| -> Result<(), BackendError> {
         Ok(connection.execute_batch("SELECT * FROM notes")?)

@@ -8,12 +8,7 @@ use crate::sample::{START, after, secret, signed};
 
 const BODY: &str = r#"{"topic":"thread.created","id":1}"#;
 
-const HEADERS: [&str; 4] = [
-    "x-forum-event",
-    "x-forum-delivery",
-    "x-forum-timestamp",
-    "x-forum-signature",
-];
+const HEADERS: &str = "x-forum-event x-forum-delivery x-forum-timestamp x-forum-signature";
 
 /// Verifies a delivery with secret B at this time.
 fn check(delivery: &SignedRequest, now: Timestamp) -> Result<(), VerifyError> {
@@ -98,7 +93,7 @@ fn a_timestamp_differs_by_at_most_five_minutes() {
 
 #[test]
 fn a_missing_repeated_or_malformed_header_is_rejected() {
-    for name in HEADERS {
+    for name in HEADERS.split(' ') {
         let mut delivery = signed(&secret("B"), BODY);
         let value = delivery.headers[name].clone();
         delivery.headers.append(name, value);
@@ -113,7 +108,7 @@ fn a_missing_repeated_or_malformed_header_is_rejected() {
         &["", "a b", "dlv_1,dlv_2"],
         &["", "-1", "+1700000000", "1700000000.0", "17e8", " 1700000000", "9223372036854775807", "99999999999999999999", "١"],
     ];
-    for (name, values) in HEADERS.into_iter().zip(malformed) {
+    for (name, values) in HEADERS.split(' ').zip(malformed) {
         for value in values {
             let mut delivery = signed(&secret("B"), BODY);
             let bytes = HeaderValue::from_bytes(value.as_bytes()).unwrap();

@@ -264,9 +264,8 @@ async fn expect_hits_by_date(
 ) -> TestResult {
     for (when, posts) in expected {
         let when = DateRange::parse(when)?;
-        fixture
-            .expect_hits_with(|search| search.when = Some(when), posts)
-            .await?;
+        let change = |search: &mut SearchFilter| search.when = Some(when);
+        fixture.expect_hits_with(change, posts).await?;
     }
     Ok(())
 }

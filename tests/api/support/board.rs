@@ -177,9 +177,8 @@ impl FullBoard {
     /// Returns the forums that the board shows to a caller.
     pub(super) fn shown(&self, caller: &Caller) -> Vec<&'static str> {
         let forums = FORUMS.iter().map(|(forum, _)| *forum);
-        forums
-            .filter(|forum| self.can_see(caller.access(), forum))
-            .collect()
+        let visible = forums.filter(|forum| self.can_see(caller.access(), forum));
+        visible.collect()
     }
 
     fn access(&self, user: &str) -> Option<Access> {

@@ -24,15 +24,13 @@ pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<TestR
 /// Returns the items of these pages, in order.
 pub(crate) fn items(pages: &[TestResponse]) -> Vec<Value> {
     let items = pages.iter().map(|page| page.json()["items"].take());
-    items
-        .flat_map(|items| items.as_array().cloned().unwrap())
-        .collect()
+    let items = items.flat_map(|items| items.as_array().cloned().unwrap());
+    items.collect()
 }
 
 /// Returns the ids in these pages, in order.
 pub(crate) fn ids(pages: &[TestResponse], id: &str) -> Vec<String> {
     let items = items(pages).into_iter();
-    items
-        .map(|item| item[id].as_str().unwrap().to_owned())
-        .collect()
+    let ids = items.map(|item| item[id].as_str().unwrap().to_owned());
+    ids.collect()
 }

@@ -61,9 +61,8 @@ pub(crate) const COMPACT_SCOPES: [&str; 8] = [
 
 /// The scopes of both surfaces, and a retired one.
 pub(crate) fn every_scope() -> impl Iterator<Item = &'static str> {
-    FULL_SCOPES
-        .into_iter()
-        .chain(["admin:read", "retired:read"])
+    let scopes = FULL_SCOPES.into_iter();
+    scopes.chain(["admin:read", "retired:read"])
 }
 
 /// The rows of a surface.

@@ -134,9 +134,8 @@ impl Server {
         let builder = ForumApi::builder(host, stores.clone())
             .environment(&environment)
             .settings(settings);
-        let api = operations
-            .into_iter()
-            .fold(builder, ForumApiBuilder::operation);
+        let operations = operations.into_iter();
+        let api = operations.fold(builder, ForumApiBuilder::operation);
         Self {
             api: api.build().unwrap(),
             board: board.clone(),
@@ -243,9 +242,8 @@ pub(crate) type Connection = hyper::client::conn::http1::SendRequest<Full<Bytes>
 
 async fn connect(address: SocketAddr) -> Connection {
     let socket = TcpStream::connect(address).await.unwrap();
-    let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(socket))
-        .await
-        .unwrap();
+    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(socket));
+    let (sender, connection) = handshake.await.unwrap();
     tokio::spawn(connection);
     sender
 }

@@ -138,9 +138,8 @@ async fn insert_and_fan_out(
         webhooks.outbox.insert(&event(number)).await?;
     }
     let endpoints = [1, 2, 3].map(endpoint);
-    let mut fan_outs: Vec<_> = numbers
-        .map(|number| fan_out(&event(number).id, &endpoints))
-        .collect();
+    let fan_outs = numbers.map(|number| fan_out(&event(number).id, &endpoints));
+    let mut fan_outs: Vec<_> = fan_outs.collect();
     if backwards {
         fan_outs.reverse();
     }

@@ -35,9 +35,8 @@ struct Validator<'a>(&'a Value, Direction);
 impl Validator<'_> {
     fn check(&self, schema: &Value, found: &Value) -> Result<(), String> {
         let schema = resolve_ref(self.0, schema);
-        let choices = ["anyOf", "oneOf"]
-            .into_iter()
-            .find_map(|word| schema[word].as_array());
+        let mut words = ["anyOf", "oneOf"].into_iter();
+        let choices = words.find_map(|word| schema[word].as_array());
         if let Some(choices) = choices {
             let wrong = choices.iter().map(|choice| self.check(choice, found).err());
             let wrong: Option<Vec<_>> = wrong.collect();
@@ -51,9 +50,8 @@ impl Validator<'_> {
             found,
         )?;
         let constant = schema.get("const").is_none_or(|only| only == found);
-        let listed = schema["enum"]
-            .as_array()
-            .is_none_or(|all| all.contains(found));
+        let options = schema["enum"].as_array();
+        let listed = options.is_none_or(|all| all.contains(found));
         expect(
             constant && listed && is_in_bounds(schema, found),
             schema,
@@ -73,9 +71,8 @@ impl Validator<'_> {
         let known = schema["properties"].as_object().unwrap_or(&none);
         let is_open = schema["additionalProperties"] == json!(true);
         let names = fields.keys().map(String::as_str);
-        let names: BTreeSet<_> = names
-            .filter(|name| !is_open || known.contains_key(*name))
-            .collect();
+        let names = names.filter(|name| !is_open || known.contains_key(*name));
+        let names: BTreeSet<_> = names.collect();
         let required: BTreeSet<_> = schema["required"]
             .as_array()
             .map_or(&[][..], |names| names)
@@ -86,9 +83,8 @@ impl Validator<'_> {
         let is_optional =
             |name: &&str| ["example", "truncated"].contains(name) && !required.contains(name);
         let all = known.keys().map(String::as_str);
-        let all: BTreeSet<_> = all
-            .filter(|name| !is_optional(name) || names.contains(name))
-            .collect();
+        let all = all.filter(|name| !is_optional(name) || names.contains(name));
+        let all: BTreeSet<_> = all.collect();
         let always = all.iter().filter(|name| !is_optional(name));
         let is_complete = match self.1 {
             Direction::Response if !is_open => names == all && always.eq(&required),

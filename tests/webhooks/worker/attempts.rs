@@ -101,9 +101,8 @@ fn the_next_attempt_follows_after_the_backoff() {
         fixture.start();
         fixture.advance(HOUR);
         let times = fixture.transport.send_times("a");
-        let waits = times
-            .windows(2)
-            .map(|pair| pair[1].saturating_duration_since(pair[0]).as_millis());
+        let pairs = times.windows(2);
+        let waits = pairs.map(|pair| pair[1].saturating_duration_since(pair[0]).as_millis());
         assert!(waits.eq(expected), "{times:?}");
     }
 }

@@ -20,9 +20,8 @@ async fn delete_posts(demo: &Demo, name: &str, since: Timestamp) -> Vec<u64> {
     let mut rest = PostsOfMember::new(demo.id(name).await, since);
     let mut numbers = Vec::new();
     loop {
-        let deletion = demo
-            .board
-            .write(move |tx, events| Box::pin(rest.delete_batch(tx, events)));
+        let board = &demo.board;
+        let deletion = board.write(move |tx, events| Box::pin(rest.delete_batch(tx, events)));
         let (number, next) = deletion.await.unwrap();
         let Some(next) = next else {
             return numbers;
@@ -101,9 +100,8 @@ async fn an_operator_deletes_all_posts_of_a_member_as_a_moderator_does() {
     let first = number(&thread["firstPostId"]);
     demo.restore(first).await.unwrap();
     for expected in [true, false] {
-        let delete = demo
-            .board
-            .write(move |tx, events| Box::pin(moderation::delete(tx, events, first)));
+        let board = &demo.board;
+        let delete = board.write(move |tx, events| Box::pin(moderation::delete(tx, events, first)));
         assert_eq!(delete.await.unwrap(), expected);
     }
     assert_eq!(topics(&demo).await, ["thread.restored", "thread.deleted"]);

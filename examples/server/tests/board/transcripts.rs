@@ -102,9 +102,8 @@ async fn operate(demo: &Demo, change: &str) {
         "unpin" => (ThreadFlag::Pinned, false),
         _ => panic!("unknown change {change}"),
     };
-    let set = demo
-        .board
-        .write(move |tx, _| Box::pin(set_flag(tx, id, flag, on)));
+    let board = &demo.board;
+    let set = board.write(move |tx, _| Box::pin(set_flag(tx, id, flag, on)));
     set.await.unwrap();
 }
 

@@ -246,17 +246,15 @@ impl Board {
     fn count(&self, target: &str) -> u64 {
         let sample = format!("forum_server_reads_total{{target=\"{target}\"}} ");
         let metrics = self.metrics();
-        let mut counts = metrics
-            .lines()
-            .filter_map(|line| line.strip_prefix(&sample));
+        let lines = metrics.lines();
+        let mut counts = lines.filter_map(|line| line.strip_prefix(&sample));
         counts.next().map_or(0, |count| count.parse().unwrap())
     }
 
     fn shares(&self) -> String {
         let targets = ["replica", "primary_lagging", "primary_unavailable"];
-        targets
-            .map(|target| format!("{target} {}", self.count(target)))
-            .join(", ")
+        let counts = targets.map(|target| format!("{target} {}", self.count(target)));
+        counts.join(", ")
     }
 
     fn metrics(&self) -> String {

@@ -37,9 +37,8 @@ fn the_printed_document_is_the_served_one() {
         let address = server.api_url("");
         assert_eq!(served["servers"].take()[0]["url"], *address);
         let introduction = served["info"]["description"].as_str().unwrap();
-        served["info"]["description"] = introduction
-            .replace(&address, "https://forum.example/api/v1")
-            .into();
+        let introduction = introduction.replace(&address, "https://forum.example/api/v1");
+        served["info"]["description"] = introduction.into();
         for command in ["openapi --surface", "--json openapi --surface"] {
             let output = server.run_ok(&format!("{command} {surface}"));
             let mut printed: Value = serde_json::from_str(&output.stdout).unwrap();
@@ -248,9 +247,8 @@ fn the_status_shows_database_key_queue_and_nodes() {
     let directory = server.stop();
     let other = directory.path().join("other");
     std::fs::write(&other, "0123456789abcdef").unwrap();
-    let stopped = directory
-        .run_line("status --json --secret-key-file other", "")
-        .json();
+    let line = "status --json --secret-key-file other";
+    let stopped = directory.run_line(line, "").json();
     assert_eq!(stopped["nodes"], json!([]));
     assert_eq!(stopped["key"] == status["key"], key.starts_with("none"));
 }

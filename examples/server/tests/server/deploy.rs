@@ -19,14 +19,12 @@ fn the_configuration_file_is_valid_with_and_without_its_commented_lines() {
     let text = read("forum.toml");
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("forum.key"), [7; 32]).unwrap();
-    let lines = text
-        .lines()
-        .map(|line| line.strip_prefix("# ").unwrap_or(line));
+    let lines = text.lines();
+    let lines = lines.map(|line| line.strip_prefix("# ").unwrap_or(line));
     let options: Vec<_> = lines.filter(|line| line.contains(" = ")).collect();
     // The address of Postgres replaces that of SQLite.
-    let uncommented = options[1..]
-        .join("\n")
-        .replace("/etc/forum-server/forum.key", "forum.key");
+    let uncommented = options[1..].join("\n");
+    let uncommented = uncommented.replace("/etc/forum-server/forum.key", "forum.key");
     assert!(options[0].contains("sqlite:") && options[1].contains("postgres:"));
     for text in [text, uncommented] {
         let text = text.replace("/var/lib/forum-server/", "");
@@ -83,9 +81,8 @@ fn the_program_runs_with_the_environment_of_the_container() {
     assert_eq!(variables.len(), 3);
     // Another test's server may use this address.
     variables.retain(|(name, _)| *name != "FORUM_LISTEN");
-    let command = stage
-        .lines()
-        .find_map(|line| line.strip_prefix("CMD [\"")?.strip_suffix("\"]"));
+    let mut lines = stage.lines();
+    let command = lines.find_map(|line| line.strip_prefix("CMD [\"")?.strip_suffix("\"]"));
     let server = Server::start_with(directory, &[command.unwrap()], &variables, "");
     assert_eq!(get(&server.url("/ready")).status, 200);
     let (directory, log) = server.stop_with_log();

@@ -56,9 +56,8 @@ fn each_request_is_a_line_with_every_field() {
 #[test]
 fn an_unread_log_does_not_block_the_server() {
     let (directory, demo) = ServerDirectory::with_demo_board();
-    let words: Vec<_> = "--json --log json --listen 127.0.0.1:0 --token-budget 9999"
-        .split(' ')
-        .collect();
+    let words = "--json --log json --listen 127.0.0.1:0 --token-budget 9999";
+    let words: Vec<_> = words.split(' ').collect();
     let arguments = directory.arguments(&words);
     let mut child = start(directory.path(), &arguments, &[("RUST_LOG", "trace")]);
     let mut greeting = String::new();

@@ -111,9 +111,8 @@ fn ids_that_a_backup_lacks_are_not_assigned_again() {
     let issue = "token issue --password-stdin --owner admin --scopes all";
     let token = server.run_ok_with_input(issue, password).stdout;
     let new = json!({ "title": "x", "body": "x" });
-    let thread = server
-        .post(token.trim_end(), "/forums/1/threads", &new)
-        .json();
+    let path = "/forums/1/threads";
+    let thread = server.post(token.trim_end(), path, &new).json();
     for key in ["threadId", "firstPostId"] {
         let id: i64 = thread[key].as_str().unwrap().parse().unwrap();
         assert_eq!(id, 1_000_001, "{key}");

@@ -160,10 +160,8 @@ impl<T> Killable<T> {
 
     fn step(&self) -> BackendResult<()> {
         let take = |steps: u32| steps.checked_sub(1);
-        match self
-            .steps
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-        {
+        let steps = &self.steps;
+        match steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(_) => Ok(()),
             Err(_) => Err(BackendError::new("the worker was killed")),
         }

@@ -36,9 +36,8 @@ fn the_board_matches_its_model_in_random_histories() {
         max_shrink_iters: 1_000,
         ..Config::default()
     };
-    let bytes = u128::try_from(number("MODEL_SEED", 0))
-        .unwrap()
-        .to_le_bytes();
+    let seed = u128::try_from(number("MODEL_SEED", 0)).unwrap();
+    let bytes = seed.to_le_bytes();
     let seed = [bytes, bytes].concat();
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let histories = vec(action::action(), 1..2 * STEPS_PER_HISTORY);

@@ -41,9 +41,8 @@ fn a_copy_answers_like_its_source_and_back() {
     let database = Database::new();
     copy_there_and_back(directory, &database);
     assert_catalogs(directory, &database);
-    let list = directory
-        .run_line(&format!("audit list --json --database {BACK}"), "")
-        .json();
+    let list = format!("audit list --json --database {BACK}");
+    let list = directory.run_line(&list, "").json();
     let entries = list.as_array().unwrap().iter();
     let copies = entries.filter(|entry| entry["action"] == "database.copied");
     assert_eq!(copies.count(), 2);
@@ -81,9 +80,8 @@ fn copy_there_and_back(directory: &ServerDirectory, database: &Database) {
     let target = [("FORUM_TO", &*postgres)];
     let tables = tables(directory);
     let source = Connection::open(directory.path().join("forum.db")).unwrap();
-    source
-        .execute_batch("CREATE TABLE _litestream_seq (id INTEGER)")
-        .unwrap();
+    let create = "CREATE TABLE _litestream_seq (id INTEGER)";
+    source.execute_batch(create).unwrap();
     let there = wait(start(directory.path(), &["copy"], &target));
     source.execute_batch("DROP TABLE _litestream_seq").unwrap();
     let mut expected = checksums(&there);
@@ -190,9 +188,8 @@ fn start_server(directory: &ServerDirectory, options: &str) -> Server {
 /// All responses to reads of a caller: resources with ids from 1 to `ids`, and lists to the last page.
 fn reads(server: &Server, token: &str, ids: i64) -> Vec<(String, u16, String)> {
     let each = |prefix: &str, suffix: &str| -> Vec<String> {
-        (1..=ids)
-            .map(|id| format!("/{prefix}/{id}{suffix}"))
-            .collect()
+        let paths = (1..=ids).map(|id| format!("/{prefix}/{id}{suffix}"));
+        paths.collect()
     };
     let lists = "/me /forums /messages?limit=1 /messages?folder=sent /subscriptions?limit=1";
     let mut paths: Vec<String> = lists.split(' ').map(str::to_owned).collect();
