@@ -238,11 +238,9 @@ impl AuditEntry {
 
     /// Sets the details.
     #[must_use]
-    pub fn with_details(self, details: impl ToString) -> Self {
-        Self {
-            details: details.to_string(),
-            ..self
-        }
+    pub fn with_details(mut self, details: impl ToString) -> Self {
+        self.details = details.to_string();
+        self
     }
 
     /// Returns the key by which lists are ordered: the time, and the text of the id for entries with the same time.

@@ -81,11 +81,9 @@ impl ForumApi {
 impl ForumApiBuilder {
     /// Sets the environment. The panel and the worker receive the same one. Default: [`Environment::default`] with the
     /// feature `tokio`; without this feature, the environment is required.
-    pub fn environment(self, environment: &Environment) -> Self {
-        Self {
-            environment: Some(environment.clone()),
-            ..self
-        }
+    pub fn environment(mut self, environment: &Environment) -> Self {
+        self.environment = Some(environment.clone());
+        self
     }
 
     /// Sets the settings. Default: [`ApiSettings::default`].
@@ -103,13 +101,11 @@ impl ForumApiBuilder {
     ///
     /// With axum: [`axum`](Self::axum).
     pub fn peer_ip(
-        self,
+        mut self,
         peer_ip: impl Fn(&Parts) -> Option<IpAddr> + Send + Sync + 'static,
     ) -> Self {
-        Self {
-            peer_ip: Box::new(peer_ip),
-            ..self
-        }
+        self.peer_ip = Box::new(peer_ip);
+        self
     }
 
     /// Sets the source of a request's original URI, for routers that remove a path prefix. Default: the URI of the
@@ -119,13 +115,11 @@ impl ForumApiBuilder {
     ///
     /// With axum: [`axum`](Self::axum).
     pub fn original_uri(
-        self,
+        mut self,
         original_uri: impl Fn(&Parts) -> Option<&Uri> + Send + Sync + 'static,
     ) -> Self {
-        Self {
-            original_uri: Box::new(original_uri),
-            ..self
-        }
+        self.original_uri = Box::new(original_uri);
+        self
     }
 
     /// Adds an operation of the host. Requests for it pass the same pipeline as requests for the operations of the

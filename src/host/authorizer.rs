@@ -232,21 +232,17 @@ impl Access {
     /// Default: `false`. A host sets it to `true` for all callers except administrators while the board is offline. The
     /// webhook worker ignores this setting: it also delivers events while the board is offline.
     #[must_use]
-    pub fn deny_offline(self, deny_offline: bool) -> Self {
-        Self {
-            deny_offline,
-            ..self
-        }
+    pub fn deny_offline(mut self, deny_offline: bool) -> Self {
+        self.deny_offline = deny_offline;
+        self
     }
 
     /// Sets the time until the board is expected to be online again, for the header `retry-after` of 503 `board_offline`. It
     /// has no effect without [`deny_offline`](Self::deny_offline). Default: `None`, and the response has no such header.
     #[must_use]
-    pub fn offline_for(self, offline_for: Option<Duration>) -> Self {
-        Self {
-            offline_for,
-            ..self
-        }
+    pub fn offline_for(mut self, offline_for: Option<Duration>) -> Self {
+        self.offline_for = offline_for;
+        self
     }
 
     /// Attaches a value of the host, such as the caller's permissions, so that the commands do not load it again.
@@ -254,11 +250,9 @@ impl Access {
     /// Commands read it with [`Caller::extension`](super::Caller::extension) or
     /// [`MemberCaller::extension`](super::MemberCaller::extension). A second value replaces the first.
     #[must_use]
-    pub fn with_extension<T: Send + Sync + 'static>(self, extension: T) -> Self {
-        Self {
-            extension: Some(Arc::new(extension)),
-            ..self
-        }
+    pub fn with_extension<T: Send + Sync + 'static>(mut self, extension: T) -> Self {
+        self.extension = Some(Arc::new(extension));
+        self
     }
 
     /// Returns the forums that the caller can see.

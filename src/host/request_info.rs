@@ -76,29 +76,23 @@ impl RequestInfo {
 
     /// Sets the id of the request in the host's own log.
     #[must_use]
-    pub fn with_id(self, id: &str) -> Self {
-        Self {
-            id: Some(Id::Host(id.into())),
-            ..self
-        }
+    pub fn with_id(mut self, id: &str) -> Self {
+        self.id = Some(Id::Host(id.into()));
+        self
     }
 
     /// Sets the client's address.
     #[must_use]
-    pub fn with_client_ip(self, client_ip: IpAddr) -> Self {
-        Self {
-            client_ip: Some(client_ip),
-            ..self
-        }
+    pub fn with_client_ip(mut self, client_ip: IpAddr) -> Self {
+        self.client_ip = Some(client_ip);
+        self
     }
 
     /// Sets the lookup of the token. Requests of web forms have no token.
     #[must_use]
-    pub fn with_token_lookup(self, lookup: Lookup) -> Self {
-        Self {
-            token_lookup: Some(lookup),
-            ..self
-        }
+    pub fn with_token_lookup(mut self, lookup: Lookup) -> Self {
+        self.token_lookup = Some(lookup);
+        self
     }
 
     /// Sets the user agent, or removes it if a header cannot contain the text, for example because of a line break.
@@ -107,11 +101,9 @@ impl RequestInfo {
         self.with_user_agent_header(HeaderValue::from_bytes(user_agent.as_bytes()).ok())
     }
 
-    pub(crate) fn with_request_id(self, id: RequestId, events: RequestEvents) -> Self {
-        Self {
-            id: Some(Id::Api(id, events)),
-            ..self
-        }
+    pub(crate) fn with_request_id(mut self, id: RequestId, events: RequestEvents) -> Self {
+        self.id = Some(Id::Api(id, events));
+        self
     }
 
     /// Sets the user agent without copying the header.

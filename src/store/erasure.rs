@@ -57,11 +57,9 @@ impl ErasedMember {
 
     /// Removes also the events about content of the member, except those of its deletion, which lose its texts.
     #[must_use]
-    pub fn with_content(self) -> Self {
-        Self {
-            with_content: true,
-            ..self
-        }
+    pub fn with_content(mut self) -> Self {
+        self.with_content = true;
+        self
     }
 
     /// Returns the parameter of [`FIND_EVENTS_SQL`](Self::FIND_EVENTS_SQL).

@@ -51,11 +51,9 @@ impl<'a> TokenRequest<'a> {
 
     /// Sets the username of the owner, for the audit log. Default: the id is recorded.
     #[must_use]
-    pub fn owner_name(self, owner_name: &'a str) -> Self {
-        Self {
-            owner_name: Some(owner_name),
-            ..self
-        }
+    pub fn owner_name(mut self, owner_name: &'a str) -> Self {
+        self.owner_name = Some(owner_name);
+        self
     }
 
     /// Sets the label. Default: empty.

@@ -160,11 +160,9 @@ impl TransportError {
 #[cfg(feature = "webhooks")]
 impl TransportError {
     /// Makes the reason [`storable`].
-    pub(crate) fn storable(self) -> Self {
-        Self {
-            reason: storable(&self.reason, ReceiverResponse::MAX_LEN),
-            ..self
-        }
+    pub(crate) fn storable(mut self) -> Self {
+        self.reason = storable(&self.reason, ReceiverResponse::MAX_LEN);
+        self
     }
 }
 

@@ -124,21 +124,17 @@ impl WebhookAdmin {
     /// Sets the addresses of endpoints. Pass the same value in the settings of the worker's
     /// [`HttpTransport`](crate::webhook::HttpTransport). Default: public ones.
     #[must_use]
-    pub fn allowed_addresses(self, allowed_addresses: AllowedAddresses) -> Self {
-        Self {
-            allowed_addresses,
-            ..self
-        }
+    pub fn allowed_addresses(mut self, allowed_addresses: AllowedAddresses) -> Self {
+        self.allowed_addresses = allowed_addresses;
+        self
     }
 
     /// Sets the text that [`describe`](Self::describe) adds to the refusal of a private address: how an operator allows
     /// it, for example `pass --allow-private-webhooks to allow it`. Default: none.
     #[must_use]
-    pub fn address_remedy(self, address_remedy: &'static str) -> Self {
-        Self {
-            address_remedy,
-            ..self
-        }
+    pub fn address_remedy(mut self, address_remedy: &'static str) -> Self {
+        self.address_remedy = address_remedy;
+        self
     }
 
     /// Returns the text of an error about the URL of an endpoint, with the [remedy](Self::address_remedy).

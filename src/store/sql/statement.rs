@@ -48,11 +48,9 @@ impl Statement {
 
     /// Marks a read of one row by its key, which does not wait for slower reads, or a write that completes admitted work,
     /// which is not rejected if the queue of writes is full.
-    pub(super) fn urgent(self) -> Self {
-        Self {
-            is_urgent: true,
-            ..self
-        }
+    pub(super) fn urgent(mut self) -> Self {
+        self.is_urgent = true;
+        self
     }
 
     /// Appends to the text.
