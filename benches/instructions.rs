@@ -22,9 +22,8 @@ use forum_api::test_util::audit_entry;
 use forum_api::{ApiSettings, ForumApi, Language};
 use forum_benches::fixture::issue;
 use forum_benches::measurements::count_instructions;
-use forum_server::board::demo;
 use forum_server::board::generate::{self, ContentSize, words};
-use forum_server::board::{ReferenceBoard, db::BoardDatabase};
+use forum_server::board::{ReferenceBoard, db::BoardDatabase, demo};
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -100,11 +99,8 @@ async fn fill(path: &str) -> String {
     let database = open(path, true).await;
     let board = board(database.clone(), SystemClock);
     board.migrate().await.unwrap();
-    let example = board
-        .write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)))
-        .await
-        .unwrap()
-        .unwrap();
+    let begin = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
+    let example = begin.await.unwrap().unwrap();
     let owner = UserId::from(example.member);
     let amount = ContentSize {
         members: 100,
@@ -169,10 +165,8 @@ impl Service {
         settings.base_path = "/api/v1".into();
         settings.token_budget.units = u32::MAX;
         settings.guest_budget.units = u32::MAX;
-        let api = ForumApi::builder(Arc::new(board), stores)
-            .settings(settings)
-            .build()
-            .unwrap();
+        let api = ForumApi::builder(Arc::new(board), stores);
+        let api = api.settings(settings).build().unwrap();
         let mcp = McpServer::new(&api).unwrap();
         let mut service = Self {
             api,
@@ -285,10 +279,8 @@ fn record(counted: &[(&str, u64)]) -> String {
 
 /// Compares the counts with the record, prints what is too dear, and returns whether nothing is.
 fn compare(counted: &[(&str, u64)], record: &str) -> bool {
-    let record: BTreeMap<_, _> = record
-        .lines()
-        .filter_map(|line| line.split_once('\t'))
-        .collect();
+    let fields = record.lines().filter_map(|line| line.split_once('\t'));
+    let record: BTreeMap<_, _> = fields.collect();
     let tolerance = if record["compilers"] == compilers() {
         TOLERANCE
     } else {

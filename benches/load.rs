@@ -212,10 +212,8 @@ async fn run(nodes: &Nodes, content: &Arc<Content>, period: Duration) -> Vec<Dur
 }
 
 fn numbers(texts: impl IntoIterator<Item = String>) -> Vec<u32> {
-    texts
-        .into_iter()
-        .map(|text| text.parse().unwrap())
-        .collect()
+    let numbers = texts.into_iter().map(|text| text.parse().unwrap());
+    numbers.collect()
 }
 
 /// Returns the rest of the line that starts with `name`.
@@ -231,11 +229,8 @@ fn cpu_seconds(ids: &[u32]) -> f64 {
         // The name of the program is in parentheses, and may contain blanks.
         let (_, fields) = status.rsplit_once(')')?;
         let ticks = fields.split_whitespace().skip(11).take(2);
-        Some(
-            ticks
-                .map(|ticks| ticks.parse::<f64>().unwrap())
-                .sum::<f64>(),
-        )
+        let ticks = ticks.map(|ticks| ticks.parse::<f64>().unwrap());
+        Some(ticks.sum::<f64>())
     });
     ticks.sum::<f64>() / TICKS
 }

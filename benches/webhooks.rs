@@ -71,15 +71,13 @@ async fn receipt(topic: &Topic) {
         p99.add(late);
     }
     worker.stop().await;
+    let backend = backend_name();
     for (percentile, baseline, limit, figures) in [
         ("p50", "svix-server: 4 ms", 3.0, &p50),
         ("p99", "svix-server: 23 ms", 15.0, &p99),
     ] {
         Row {
-            what: &format!(
-                "event to receipt at 50 events/s, {}, {percentile}",
-                backend_name()
-            ),
+            what: &format!("event to receipt at 50 events/s, {backend}, {percentile}"),
             unit: "ms",
             baseline,
             goal: Goal::AtMost(limit),
@@ -95,11 +93,9 @@ async fn throughput(topic: &Topic) {
     for _ in 0..ROUNDS {
         figures.add(deliveries_per_second(topic).await);
     }
+    let backend = backend_name();
     Row {
-        what: &format!(
-            "deliveries/s of 1 KB, one worker, {}, {IN_FLIGHT} in flight",
-            backend_name()
-        ),
+        what: &format!("deliveries/s of 1 KB, one worker, {backend}, {IN_FLIGHT} in flight"),
         unit: "deliveries/s",
         baseline: "svix-server: 1,130",
         goal: Goal::AtLeast(by_backend(6_000.0, 4_000.0)),

@@ -86,12 +86,8 @@ fn get_statistics(board: &Arc<EmptyBoard>) -> Operation {
 
 /// Returns a layer that responds to `OPTIONS` itself, and lets browsers send and read the headers of the API.
 fn cors(origin: HeaderValue) -> CorsLayer {
-    let names = |names: &'static str| {
-        names
-            .split(' ')
-            .map(HeaderName::from_static)
-            .collect::<Vec<_>>()
-    };
+    let names =
+        |names: &'static str| -> Vec<_> { names.split(' ').map(HeaderName::from_static).collect() };
     CorsLayer::new()
         .allow_origin(origin)
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])

@@ -173,9 +173,8 @@ impl Data {
     /// Returns the member with this id. Returns a guest if `id` is `None`, or if the account is banned or does not
     /// exist.
     fn viewer(&self, id: Option<&UserId>) -> Viewer {
-        let account = id
-            .and_then(|id| self.accounts.get(id))
-            .filter(|account| !account.banned);
+        let account = id.and_then(|id| self.accounts.get(id));
+        let account = account.filter(|account| !account.banned);
         Viewer {
             author: account.map(|account| account.author.clone()),
             role: account.map_or(Role::Guest, |account| account.role),
@@ -206,10 +205,8 @@ impl Data {
         let thread = found(self.threads.get(id))?;
         let section = self.visible_section(viewer, &thread.forum_id)?;
         let is_moderator = section.is_moderator(viewer);
-        let first_post = self
-            .posts
-            .get(&thread.first_post_id)
-            .filter(|post| viewer.can_see(post, is_moderator));
+        let first_post = self.posts.get(&thread.first_post_id);
+        let first_post = first_post.filter(|post| viewer.can_see(post, is_moderator));
         Ok(VisibleThread {
             thread,
             section,
@@ -286,10 +283,8 @@ impl Data {
         let thread = visible.thread;
         let is_moderator = visible.is_moderator;
         let find = |id: &PostId| {
-            let post = self
-                .posts
-                .get(id)
-                .filter(|post| post.thread_id == path.thread_id);
+            let post = self.posts.get(id);
+            let post = post.filter(|post| post.thread_id == path.thread_id);
             post.filter(|post| viewer.can_see(post, is_moderator) || self.is_place(post))
         };
         let mut post = found(find(&path.post_id))?.clone();
@@ -345,11 +340,8 @@ impl Data {
     }
 
     fn reputation(&self, member: &UserId) -> i64 {
-        let ratings = self
-            .ratings
-            .iter()
-            .map(|(_, rating)| rating)
-            .filter(|rating| rating.user_id == *member);
+        let ratings = self.ratings.iter().map(|(_, rating)| rating);
+        let ratings = ratings.filter(|rating| rating.user_id == *member);
         ratings.map(|rating| rating.points).sum()
     }
 
@@ -482,9 +474,8 @@ impl Data {
         thread_id: &ThreadId,
         new: NewPoll,
     ) -> BoardResult<PollId> {
-        let options = new
-            .options
-            .into_iter()
+        let options = new.options.into_iter();
+        let options = options
             .map(|text| PollOption::new(self.new_id(), text))
             .collect();
         let mut poll = Poll::new(self.new_id(), thread_id.clone(), new.question, options);
@@ -650,10 +641,8 @@ impl MemoryBoard {
         writers: Role,
     ) -> ForumId {
         let mut data = self.data();
-        let siblings = data
-            .sections
-            .values()
-            .filter(|section| section.forum.parent_id == parent);
+        let sections = data.sections.values();
+        let siblings = sections.filter(|section| section.forum.parent_id == parent);
         let position = siblings.count() as u32 + 1;
         let mut forum = Forum::new(data.new_id(), title);
         forum.position = position;
@@ -733,9 +722,8 @@ impl Board for MemoryBoard {
     ) -> BoardResult<Page<Thread>> {
         let (data, viewer) = self.read(caller);
         data.visible_section(&viewer, &forum_id)?;
-        let threads = data
-            .threads
-            .values()
+        let threads = data.threads.values();
+        let threads = threads
             .filter(|thread| thread.forum_id == forum_id)
             .filter_map(|thread| data.thread(&viewer, &thread.thread_id).ok())
             .filter(|thread| Some(thread.last_activity_at) >= list.filter.since);
@@ -825,11 +813,8 @@ impl Board for MemoryBoard {
     ) -> BoardResult<InForum<Post>> {
         let (mut data, writer) = self.write(member)?;
         let thread = data.thread(&writer, &id)?;
-        ensure(
-            thread.can_reply,
-            Forbidden,
-            "You may not reply in this thread.",
-        )?;
+        let message = "You may not reply in this thread.";
+        ensure(thread.can_reply, Forbidden, message)?;
         check_text("body", &new.body)?;
         if let Some(answered) = new.in_reply_to.clone() {
             let answered = data.post(&writer, &PostPath::new(id.clone(), answered));
@@ -925,18 +910,13 @@ impl Board for MemoryBoard {
         let is_self = rated.user_id == *member.user_id();
         ensure(!is_self, Forbidden, "You may not rate yourself.")?;
         validate(new.points != 0, "points", "A rating needs points.")?;
-        let post = new
-            .post_id
-            .as_ref()
-            .map(|id| {
-                let post = data
-                    .posts
-                    .get(id)
-                    .filter(|post| post.author.as_ref() == Some(&rated))
-                    .and_then(|post| data.post(&writer, &post.path()).ok());
-                post.ok_or_else(|| NotFound("No such post of this member.".into()))
-            })
-            .transpose()?;
+        let post = new.post_id.as_ref().map(|id| {
+            let post = data.posts.get(id);
+            let post = post.filter(|post| post.author.as_ref() == Some(&rated));
+            let post = post.and_then(|post| data.post(&writer, &post.path()).ok());
+            post.ok_or_else(|| NotFound("No such post of this member.".into()))
+        });
+        let post = post.transpose()?;
         let is_readable = |post: &InForum<Post>| data.post(&READER, &post.value.path()).is_ok();
         let is_public = post.as_ref().is_none_or(is_readable);
         let forum_id = post.map(|post| post.forum_id);
@@ -982,11 +962,9 @@ impl Board for MemoryBoard {
         let owned = messages.filter(|(owner, _)| owner == member.user_id());
         let summaries = owned.map(|(_, message)| message.summary.clone());
         let selected = summaries.filter(|summary| {
-            let is_selected = list
-                .filter
-                .unread
-                .is_none_or(|unread| unread != summary.read);
-            summary.folder == list.filter.folder && is_selected
+            let filter = &list.filter;
+            let is_selected = filter.unread.is_none_or(|unread| unread != summary.read);
+            summary.folder == filter.folder && is_selected
         });
         let id = |summary: &MessageSummary| summary.message_id.to_i64().unwrap_or_default();
         Ok(list.page(selected, |summary| [-id(summary)])?)
@@ -1117,12 +1095,8 @@ impl Board for MemoryBoard {
         poll.version += 1;
 
         let ballot = found(data.ballots.get_mut(&id))?;
-        let largest_vote = ballot
-            .votes
-            .values()
-            .map(Vec::len)
-            .max()
-            .unwrap_or_default();
+        let votes = ballot.votes.values();
+        let largest_vote = votes.map(Vec::len).max().unwrap_or_default();
         let is_changed = poll.question != before.question || poll.options != before.options;
         let most = largest_vote.min(before.max_choices as usize);
         let is_lowered = (poll.max_choices as usize) < most;

@@ -80,11 +80,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let argument = std::env::args().nth(1);
     let address = argument.as_deref().unwrap_or("127.0.0.1:8080");
     let listener = tokio::net::TcpListener::bind(address).await?;
-    println!(
-        "curl -H 'authorization: Bearer {}' http://{}/api/v1/forums",
-        token.expose_secret(),
-        listener.local_addr()?
-    );
+    let (token, address) = (token.expose_secret(), listener.local_addr()?);
+    println!("curl -H 'authorization: Bearer {token}' http://{address}/api/v1/forums");
 
     let api = ForumApi::builder(board, stores).axum().build()?;
     let app = axum::Router::new().fallback_service(api);

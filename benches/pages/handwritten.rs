@@ -27,13 +27,11 @@ pub fn config(database: String) -> Config {
     } else {
         available_parallelism().unwrap().get()
     };
+    let load_token: &str = &actor::LOAD_TOKEN[usize::from(is_postgres)];
     let statements: [(&str, &'static str); 5] = [
         ("token", TOKEN),
         ("owner", &actor::LOAD[0]),
-        (
-            "token and owner",
-            &actor::LOAD_TOKEN[usize::from(is_postgres)],
-        ),
+        ("token and owner", load_token),
         ("thread", &threads::ONE),
         ("posts", &posts::PAGE[usize::from(is_postgres)]),
     ];

@@ -40,10 +40,8 @@ impl Drop for SqlxServer {
 /// Builds the package, which is not in the workspace, and returns the path of the program.
 fn build() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sqlx");
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(
-        || folder.join("target"),
-        |path| Path::new(&path).join("sqlx"),
-    );
+    let target = env::var_os("CARGO_TARGET_DIR").map(|path| Path::new(&path).join("sqlx"));
+    let target = target.unwrap_or_else(|| folder.join("target"));
     let (profile, directory) = if cfg!(debug_assertions) {
         ("dev", "debug")
     } else {

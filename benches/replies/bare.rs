@@ -80,13 +80,9 @@ impl Sample {
             forum: *forum,
             last_number: *last_number,
         };
+        let threads = ids.iter().zip(forums).zip(last_numbers);
         Self {
-            threads: ids
-                .iter()
-                .zip(forums)
-                .zip(last_numbers)
-                .map(thread)
-                .collect(),
+            threads: threads.map(thread).collect(),
             members: numbers(&members),
             at: text("created_at", "post", "id").parse().unwrap(),
             body: text("body", "post", "id"),
@@ -114,10 +110,8 @@ impl Sample {
 }
 
 fn numbers(texts: &[String]) -> Vec<i64> {
-    texts
-        .iter()
-        .map(|text| i64::from_str(text).unwrap())
-        .collect()
+    let numbers = texts.iter().map(|text| i64::from_str(text).unwrap());
+    numbers.collect()
 }
 
 /// Writes replies with all writers for one round, after a warm-up; returns replies per second. `reply` gets the number

@@ -77,8 +77,6 @@ async fn side(through_api: bool) -> (f64, Vec<(String, f64)>) {
             sqlite::per_second(&fixture.directory, sample).await
         }
     };
-    (
-        per_second,
-        Rows::count(&fixture.directory).per_reply(&before),
-    )
+    let rows = Rows::count(&fixture.directory).per_reply(&before);
+    (per_second, rows)
 }

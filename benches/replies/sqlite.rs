@@ -38,12 +38,11 @@ fn work(connection: &Connection, queue: &Receiver<Write>, mut sample: Sample) {
     while let Ok(first) = queue.recv() {
         let group = iter::once(first).chain(queue.try_iter().take(WRITERS - 1));
         connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let callers: Vec<_> = group
-            .map(|write| {
-                insert(&mut sample, connection, &write).unwrap();
-                write.committed
-            })
-            .collect();
+        let committed = group.map(|write| {
+            insert(&mut sample, connection, &write).unwrap();
+            write.committed
+        });
+        let callers: Vec<_> = committed.collect();
         connection.execute_batch("COMMIT").unwrap();
         for caller in callers {
             caller.send(()).unwrap();

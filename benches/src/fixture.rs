@@ -84,16 +84,12 @@ impl BenchFixture {
         let mut transport = HttpTransportSettings::default();
         transport.allowed_addresses = AllowedAddresses::Private;
         let transport = HttpTransport::new(transport).unwrap();
-        Worker::builder(
-            self.webhooks.clone(),
-            authority,
-            transport,
-            &Environment::default(),
-        )
-        .settings(settings)
-        .build()
-        .unwrap()
-        .start()
+        let environment = Environment::default();
+        Worker::builder(self.webhooks.clone(), authority, transport, &environment)
+            .settings(settings)
+            .build()
+            .unwrap()
+            .start()
     }
 
     /// Writes `count` events of this topic, as a host does.
@@ -101,18 +97,16 @@ impl BenchFixture {
         for first in (0..count).step_by(BATCH) {
             let batch = BATCH.min(count - first);
             let events: Vec<_> = (0..batch).map(|_| event(topic)).collect();
-            self.board
-                .write(move |tx, _| {
-                    Box::pin(async move {
-                        for event in &events {
-                            tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters())
-                                .await?;
-                        }
-                        Ok(())
-                    })
+            let put = self.board.write(move |tx, _| {
+                Box::pin(async move {
+                    for event in &events {
+                        let values = event.insert_parameters();
+                        tx.execute_texts(Event::INSERT_SQL, &values).await?;
+                    }
+                    Ok(())
                 })
-                .await
-                .unwrap();
+            });
+            put.await.unwrap();
         }
     }
 }

@@ -11,10 +11,8 @@ pub const ROUNDS: usize = 5;
 
 /// Returns whether the command line names this part of the benchmark, or no part.
 pub fn is_selected(part: &str) -> bool {
-    let mut named = env::args()
-        .skip(1)
-        .filter(|name| !name.starts_with("--"))
-        .peekable();
+    let named = env::args().skip(1).filter(|name| !name.starts_with("--"));
+    let mut named = named.peekable();
     named.peek().is_none() || named.any(|name| name == part)
 }
 
@@ -143,11 +141,8 @@ impl Row<'_> {
             "  {what}, {unit}, against {baseline}: {least} {median} {most} (goal {goal}: {result})"
         );
         if let Some(path) = env::var_os("RESULTS") {
-            let mut file = File::options()
-                .create(true)
-                .append(true)
-                .open(path)
-                .unwrap();
+            let mut appending = File::options();
+            let mut file = appending.create(true).append(true).open(path).unwrap();
             let fields = [
                 what, unit, baseline, &*goal, &least, &median, &most, &result,
             ];

@@ -115,9 +115,8 @@ struct Owner {
 
 impl Item for Owner {
     fn read(row: &impl Columns) -> Self {
-        Self {
-            has_groups: row.optional_text("groups").is_some(),
-        }
+        let has_groups = row.optional_text("groups").is_some();
+        Self { has_groups }
     }
 }
 
