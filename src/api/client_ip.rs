@@ -109,10 +109,8 @@ mod tests {
     fn prefix(peer: &str, forwarded: &str) -> u128 {
         let mut headers = HeaderMap::new();
         for line in forwarded.split('|') {
-            headers.append(
-                X_FORWARDED_FOR,
-                HeaderValue::from_bytes(line.as_bytes()).unwrap(),
-            );
+            let line = HeaderValue::from_bytes(line.as_bytes()).unwrap();
+            headers.append(X_FORWARDED_FOR, line);
         }
         let settings = settings();
         let client = client_ip(peer.parse().unwrap(), &headers, &settings.trusted_proxies);
@@ -156,11 +154,8 @@ mod tests {
             ("10.0.0.1", "10.2.2.2, 10.1.1.1", "::ffff:10.2.2.0"),
         ] {
             let expected: Ipv6Addr = expected.parse().unwrap();
-            assert_eq!(
-                prefix(peer, forwarded),
-                expected.into(),
-                "{peer} {forwarded}"
-            );
+            let prefix = prefix(peer, forwarded);
+            assert_eq!(prefix, expected.into(), "{peer} {forwarded}");
         }
     }
 

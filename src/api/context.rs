@@ -140,11 +140,8 @@ impl<'h> RequestContext<'h> {
 
     /// Logs the end of a request whose client disconnected before the response.
     pub(super) fn log_disconnect(&self) {
-        record_all!(
-            Span::current(),
-            route = self.route,
-            cost = self.charged_units
-        );
+        let span = Span::current();
+        record_all!(span, route = self.route, cost = self.charged_units);
         tracing::info!(
             request_id = self.id.as_str(),
             token = self.token.as_ref().map(Lookup::as_str),

@@ -263,11 +263,8 @@ impl ApiInner {
     /// Returns the client's address; `None` if the server does not know the peer.
     fn client_ip(&self, head: &Parts) -> Option<IpAddr> {
         if let Some(peer) = (self.peer_ip)(head) {
-            return Some(client_ip(
-                peer,
-                &head.headers,
-                &self.settings.trusted_proxies,
-            ));
+            let trusted_proxies = &self.settings.trusted_proxies;
+            return Some(client_ip(peer, &head.headers, trusted_proxies));
         }
         if !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {
             tracing::warn!(
@@ -305,13 +302,9 @@ impl ApiInner {
     ) -> ApiResult<RateLimitDecision> {
         let (label, budget) = self.budget(key);
         let now = self.services.environment.clock.now();
-        let charge = self
-            .services
-            .stores
-            .rate_limits
-            .charge(&key, cost, budget, now)
-            .await
-            .inspect_err(|_| recorder::record_store_error(STORE))?;
+        let rate_limits = &self.services.stores.rate_limits;
+        let charge = rate_limits.charge(&key, cost, budget, now).await;
+        let charge = charge.inspect_err(|_| recorder::record_store_error(STORE))?;
         recorder::record_charge(label, cost, charge.allowed);
         let units = if charge.allowed { cost } else { 0 };
         *context.charged_units.get_or_insert_default() += units;

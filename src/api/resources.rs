@@ -143,19 +143,15 @@ impl Render for OwnAccount {
     type Wire = Me;
 
     fn render(self, context: &RenderContext<'_>) -> ApiResult<(Me, ApiResponse)> {
-        let presented = context
-            .caller
-            .as_member()
+        let member = context.caller.as_member();
+        let presented = member
             .and_then(MemberCaller::presented)
             .ok_or_else(|| ApiError::internal("`me` ran without a token"))?;
         let can_read_messages = presented.scopes.contains(Scope::MESSAGES_READ);
+        let scopes = presented.scopes.iter().map(|scope| scope.to_string());
         Ok(context.respond(Me {
             owner: self.owner,
-            scopes: presented
-                .scopes
-                .iter()
-                .map(|scope| scope.to_string())
-                .collect(),
+            scopes: scopes.collect(),
             token: presented.token.clone(),
             unread_messages: self.unread_messages.filter(|_| can_read_messages),
         }))
@@ -169,9 +165,8 @@ impl Render for Rating {
         match &self.forum_id {
             Some(forum) => context.require_visible(forum)?,
             None if self.post_id.is_some() => {
-                return Err(ApiError::internal(
-                    "the rating of a post does not have the post's forum",
-                ));
+                let reason = "the rating of a post does not have the post's forum";
+                return Err(ApiError::internal(reason));
             }
             None => {}
         }
@@ -188,28 +183,21 @@ impl Render for Page<Forum> {
 
     fn render(self, context: &RenderContext<'_>) -> ApiResult<(ForumList, ApiResponse)> {
         if self.next.is_some() {
-            return Err(ApiError::internal(
-                "the list of forums has no pages, but the board returned one with `next`",
-            ));
+            let reason = "the list of forums has no pages, but the board returned one with `next`";
+            return Err(ApiError::internal(reason));
         }
         let ancestors = ForumAncestors::new(&self.items, context);
-        let visible = self
-            .items
-            .into_iter()
-            .filter(|forum| ancestors.can_see(&forum.forum_id));
+        let forums = self.items.into_iter();
+        let visible = forums.filter(|forum| ancestors.can_see(&forum.forum_id));
         let mut siblings: HashMap<Option<ForumId>, u32> = HashMap::new();
-        let items = visible
-            .map(|forum| {
-                let parent_id = ancestors.nearest_visible(forum.parent_id);
-                let position = siblings.entry(parent_id.clone()).or_default();
-                *position += 1;
-                Forum {
-                    parent_id,
-                    position: *position,
-                    ..forum
-                }
-            })
-            .collect();
+        let items = visible.map(|mut forum| {
+            forum.parent_id = ancestors.nearest_visible(forum.parent_id);
+            let position = siblings.entry(forum.parent_id.clone()).or_default();
+            *position += 1;
+            forum.position = *position;
+            forum
+        });
+        let items = items.collect();
         Ok(context.respond(ForumList { items }))
     }
 }
@@ -220,11 +208,8 @@ struct ForumAncestors(HashMap<ForumId, (bool, Option<ForumId>)>);
 impl ForumAncestors {
     fn new(forums: &[Forum], context: &RenderContext<'_>) -> Self {
         let entry = |forum: &Forum| {
-            let is_visible = context.can_see(&forum.forum_id);
-            (
-                forum.forum_id.clone(),
-                (is_visible, forum.parent_id.clone()),
-            )
+            let visibility = (context.can_see(&forum.forum_id), forum.parent_id.clone());
+            (forum.forum_id.clone(), visibility)
         };
         Self(forums.iter().map(entry).collect())
     }

@@ -103,9 +103,8 @@ impl ForumApi {
         counters.take().store(store).await?;
         let now = self.0.services.environment.clock.now();
         if counters.is_sweep_due(now) {
-            store
-                .sweep(now.saturating_sub(TokenUsage::RETENTION))
-                .await?;
+            let before = now.saturating_sub(TokenUsage::RETENTION);
+            store.sweep(before).await?;
         }
         Ok(())
     }
@@ -114,12 +113,8 @@ impl ForumApi {
     /// the server. A crash of the process loses the usage since the last successful call, usually of at most one minute.
     pub async fn flush_usage_periodically(&self) {
         loop {
-            self.0
-                .services
-                .environment
-                .runtime
-                .sleep(FLUSH_INTERVAL)
-                .await;
+            let runtime = &self.0.services.environment.runtime;
+            runtime.sleep(FLUSH_INTERVAL).await;
             if let Err(error) = self.flush_usage().await {
                 recorder::record_store_error(STORE);
                 tracing::warn!(error = %ErrorChain(&error), "failed to record usage; retrying");

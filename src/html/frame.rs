@@ -26,9 +26,8 @@ impl Frame<'_> {
     /// Returns `true` if the board has a name or another page.
     #[cfg(feature = "reference")]
     pub(crate) fn is_given(&self) -> bool {
-        ![self.board_name, self.board_url, self.panel_url]
-            .concat()
-            .is_empty()
+        let fields = [self.board_name, self.board_url, self.panel_url];
+        fields.iter().any(|field| !field.is_empty())
     }
 
     /// Renders the first row of a header. `current` is the text of the link to the page, or another name of the page,
@@ -79,10 +78,8 @@ impl Frame<'_> {
             }
         };
         let svg = svg.into_string();
-        format!(
-            "data:image/svg+xml,{}",
-            utf8_percent_encode(&svg, NON_ALPHANUMERIC)
-        )
+        let svg = utf8_percent_encode(&svg, NON_ALPHANUMERIC);
+        format!("data:image/svg+xml,{svg}")
     }
 
     /// Returns the style sheet of the accent colour.
@@ -107,22 +104,16 @@ pub(crate) fn check_accent_color(color: &str) -> Result<(), BuildError> {
     let is_hex =
         |digits: &str| digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let is_valid = color.is_empty() || color.strip_prefix('#').is_some_and(is_hex);
-    BuildError::require(
-        is_valid,
-        "accent_color",
-        "a colour such as `#1f55b5`, or an empty text",
-    )
+    let expected = "a colour such as `#1f55b5`, or an empty text";
+    BuildError::require(is_valid, "accent_color", expected)
 }
 
 /// Requires an absolute URL or a path from the root of the host, or an empty text.
 pub(crate) fn check_page_url(setting: &'static str, url: &str) -> Result<(), BuildError> {
     let is_path = url.starts_with('/') && !url.starts_with("//");
     let is_valid = url.is_empty() || is_path || is_http_url(url);
-    BuildError::require(
-        is_valid,
-        setting,
-        "an absolute URL, a path such as `/docs`, or an empty text",
-    )
+    let expected = "an absolute URL, a path such as `/docs`, or an empty text";
+    BuildError::require(is_valid, setting, expected)
 }
 
 pub(crate) fn is_http_url(url: &str) -> bool {

@@ -12,7 +12,6 @@ pub(crate) fn original_uri(head: &Parts) -> Option<&Uri> {
 
 /// Returns `None` unless the router is served with `into_make_service_with_connect_info::<SocketAddr>()`.
 pub(crate) fn peer_ip(head: &Parts) -> Option<IpAddr> {
-    head.extensions
-        .get::<ConnectInfo<SocketAddr>>()
-        .map(|info| info.0.ip())
+    let info = head.extensions.get::<ConnectInfo<SocketAddr>>();
+    info.map(|info| info.0.ip())
 }

@@ -109,9 +109,8 @@ pub(super) fn result(id: &RawValue, result: &[u8]) -> Bytes {
 
 fn respond(id: Option<&RawValue>, name: &str, value: &[u8]) -> Bytes {
     let id = id.map_or("null", RawValue::get);
-    [begin_response(id, name).as_bytes(), value, b"}"]
-        .concat()
-        .into()
+    let begin = begin_response(id, name);
+    [begin.as_bytes(), value, b"}"].concat().into()
 }
 
 fn begin_response(id: &str, name: &str) -> String {

@@ -128,12 +128,10 @@ fn supported() -> Vec<&'static str> {
 
 fn unsupported(version: &str) -> RpcError {
     let requested: String = version.chars().take(64).collect();
+    let message = "Unsupported protocol version";
     RpcError {
         data: Some(json!({ "supported": supported(), "requested": requested })),
-        ..RpcError::new(
-            RpcError::UNSUPPORTED_VERSION,
-            "Unsupported protocol version",
-        )
+        ..RpcError::new(RpcError::UNSUPPORTED_VERSION, message)
     }
 }
 

@@ -248,11 +248,8 @@ fn argument(parameter: &Value) -> Option<(&str, bool, Value)> {
     if let Some(description @ Value::String(_)) = parameter.get("description") {
         set(&mut schema, "description", description.clone());
     }
-    Some((
-        name,
-        parameter.get("required") == Some(&true.into()),
-        schema,
-    ))
+    let is_required = parameter.get("required") == Some(&true.into());
+    Some((name, is_required, schema))
 }
 
 fn set(schema: &mut Value, keyword: &str, value: Value) {

@@ -223,11 +223,8 @@ impl Server {
                     api.charge_caller(context, token.as_ref(), rest).await?;
                 }
                 let is_too_long = body.len() > api.settings.body_limit;
-                let body = pin!(ready(if is_too_long {
-                    Err(BodyError::TooLong)
-                } else {
-                    Ok(body)
-                }));
+                let in_limit = (!is_too_long).then_some(body);
+                let body = pin!(ready(in_limit.ok_or(BodyError::TooLong)));
                 let target = (operation, path, RESULT_PAGE_BYTES);
                 api.call(context, token, target, body).await
             }
@@ -297,12 +294,8 @@ impl Server {
         method: &str,
         params_json: Option<&RawValue>,
     ) -> Result<Work<'_>, (StatusCode, RpcError)> {
-        let invalid = |text: String| {
-            (
-                StatusCode::OK,
-                RpcError::new(RpcError::INVALID_PARAMS, text),
-            )
-        };
+        let invalid_params = |text: String| RpcError::new(RpcError::INVALID_PARAMS, text);
+        let invalid = |text: String| (StatusCode::OK, invalid_params(text));
         let params = match params_json {
             None => Some(Params::default()),
             Some(params) if message::is_object(params) => serde_json::from_str(params.get()).ok(),
@@ -348,12 +341,8 @@ impl Server {
 
     /// Returns the tools that the caller can call.
     fn tools(&self, id: &RawValue, era: Era, caller: &Caller) -> Bytes {
-        let tools: Vec<_> = self
-            .tools
-            .iter()
-            .filter(|tool| tool.is_permitted(caller))
-            .map(|tool| tool.definition.as_str())
-            .collect();
+        let tools = self.tools.iter().filter(|tool| tool.is_permitted(caller));
+        let tools: Vec<_> = tools.map(|tool| tool.definition.as_str()).collect();
         let fields = era.list_fields();
         let result = [r#"{"tools":["#, &tools.join(","), "]", &fields, "}"].concat();
         message::result(id, result.as_bytes())

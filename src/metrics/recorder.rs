@@ -39,10 +39,9 @@ impl RequestLabels {
         let status = SharedString::from_owned(self.status.as_str().to_owned());
         let seconds = labels(&table::REQUEST_SECONDS, [method.clone(), route.clone()]);
         let requests = labels(&table::REQUESTS, [method, route, status, code]);
-        RequestKeys {
-            seconds: Key::from_parts(table::REQUEST_SECONDS.name, seconds),
-            requests: Key::from_parts(table::REQUESTS.name, requests),
-        }
+        let seconds = Key::from_parts(table::REQUEST_SECONDS.name, seconds);
+        let requests = Key::from_parts(table::REQUESTS.name, requests);
+        RequestKeys { seconds, requests }
     }
 }
 
@@ -89,10 +88,8 @@ pub(crate) fn record_request(
             let keys = keys.entry(labels).or_insert_with_key(RequestLabels::keys);
             metrics::with_recorder(|recorder| {
                 let seconds = recorder.register_histogram(&keys.seconds, &METADATA);
-                (
-                    seconds,
-                    recorder.register_counter(&keys.requests, &METADATA),
-                )
+                let requests = recorder.register_counter(&keys.requests, &METADATA);
+                (seconds, requests)
             })
         });
         seconds.record(elapsed);

@@ -104,11 +104,8 @@ mod tests {
     fn the_guide_lists_all_metrics() {
         let guide = include_str!("../guide/observability.md");
         for metric in ALL {
-            let labels: Vec<_> = metric
-                .labels
-                .iter()
-                .map(|label| format!("`{label}`"))
-                .collect();
+            let labels = metric.labels.iter().map(|label| format!("`{label}`"));
+            let labels: Vec<_> = labels.collect();
             let row = format!(
                 "| `{}` | {} | {} | {} |",
                 metric.name,

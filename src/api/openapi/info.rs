@@ -94,10 +94,8 @@ pub(super) fn authentication(
         "" => "If you are not an administrator, ask one of them for a token.",
         stated => stated,
     };
-    AUTHENTICATION
-        .trim_end()
-        .replace("{scopes}", &scopes)
-        .replace("{token_source}", token_source)
+    let text = AUTHENTICATION.trim_end().replace("{scopes}", &scopes);
+    text.replace("{token_source}", token_source)
 }
 
 fn budget(budget: Budget) -> String {

@@ -62,19 +62,13 @@ fn enumerate(schema: &mut Schema, (values, lines): (Vec<Value>, Vec<String>)) {
     schema.remove("oneOf");
     schema.insert("type".into(), "string".into());
     schema.insert("enum".into(), values.into());
-    append(
-        schema.get_mut("description"),
-        &format!("\n\n{}", lines.join("\n")),
-    );
+    let list = format!("\n\n{}", lines.join("\n"));
+    append(schema.get_mut("description"), &list);
 }
 
 fn required(schema: &Schema) -> Vec<String> {
-    let names = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
+    let names = schema.get("required").and_then(Value::as_array);
+    let names = names.into_iter().flatten().filter_map(Value::as_str);
     names.map(str::to_owned).collect()
 }
 

@@ -4,8 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::components::Components;
-use super::responses;
-use super::strip_null;
+use super::{responses, strip_null};
 use crate::operation::{Operation, OperationSchemas, OperationSpec, Source};
 use crate::scope::{Scope, Scopes};
 
@@ -27,12 +26,11 @@ pub(super) fn shared_parameters() -> [(String, Value); 2] {
         "description": "The `etag` of a cached response. If nothing has changed, the response is a 304 without a body.",
     });
     let header = |name, schema| parameter(name, "header", false, schema);
+    let idempotency_key = header("Idempotency-Key", idempotency_key);
+    let if_none_match = header("If-None-Match", if_none_match);
     [
-        (
-            IDEMPOTENCY_KEY.into(),
-            header("Idempotency-Key", idempotency_key),
-        ),
-        (IF_NONE_MATCH.into(), header("If-None-Match", if_none_match)),
+        (IDEMPOTENCY_KEY.into(), idempotency_key),
+        (IF_NONE_MATCH.into(), if_none_match),
     ]
 }
 
@@ -41,12 +39,8 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
     let schemas = &mut components.schemas;
     let Operation { spec, handler } = operation;
     let needs_token = handler.needs_token();
-    let operation_schemas = handler.describe(
-        spec,
-        components.extra_types,
-        &mut schemas.inputs,
-        &mut schemas.outputs,
-    );
+    let (inputs, outputs) = (&mut schemas.inputs, &mut schemas.outputs);
+    let operation_schemas = handler.describe(spec, components.extra_types, inputs, outputs);
     let mut operation = json!({
         "operationId": spec.id,
         "summary": spec.summary.trim_end_matches('.'),
@@ -69,10 +63,8 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
         (operation_schemas.input.example, operation.as_object_mut())
     {
         let content = json!({ "application/json": { "schema": operation_schemas.input.schema, "example": example } });
-        operation.insert(
-            "requestBody".into(),
-            json!({ "required": true, "content": content }),
-        );
+        let body = json!({ "required": true, "content": content });
+        operation.insert("requestBody".into(), body);
     }
     operation
 }
@@ -95,11 +87,8 @@ fn description(
     let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
     let field = field_rule(field_scope, scopes);
     let parts = [*notes, &rules, &field];
-    parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n\n")
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Returns the scope that `true` in a field of the body requires, if the surface has it.
@@ -132,10 +121,8 @@ fn security(needs_token: bool) -> Value {
 }
 
 fn parameters(spec: &OperationSpec, operation_schemas: &OperationSchemas) -> Vec<Value> {
-    let path = operation_schemas
-        .path_params
-        .iter()
-        .map(|(name, schema)| parameter(name, "path", true, json!(schema)));
+    let path = operation_schemas.path_params.iter();
+    let path = path.map(|(name, schema)| parameter(name, "path", true, json!(schema)));
     let query = match operation_schemas.source {
         Source::Query => query(&json!(operation_schemas.input.schema)),
         Source::Body => Vec::new(),
@@ -152,19 +139,16 @@ fn query(params: &Value) -> Vec<Value> {
     let mut properties: Vec<_> = properties.into_iter().flatten().collect();
     // Forms and the functions of generated clients have the parameters in this order.
     properties.sort_by_key(|(name, _)| !is_required(name));
-    properties
-        .into_iter()
-        .map(|(name, schema)| {
-            parameter(name, "query", is_required(name), strip_null(schema.clone()))
-        })
-        .collect()
+    let as_parameter = |(name, schema): (&String, &Value)| {
+        parameter(name, "query", is_required(name), strip_null(schema.clone()))
+    };
+    properties.into_iter().map(as_parameter).collect()
 }
 
 /// Builds a parameter. Moves the description from the schema to the parameter, where tools expect it.
 fn parameter(name: &str, place: &str, required: bool, mut schema: Value) -> Value {
-    let description = schema
-        .as_object_mut()
-        .and_then(|schema| schema.remove("description"));
+    let keywords = schema.as_object_mut();
+    let description = keywords.and_then(|keywords| keywords.remove("description"));
     json!({ "name": name, "in": place, "required": required, "description": description, "schema": schema })
 }
 

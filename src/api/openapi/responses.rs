@@ -120,17 +120,14 @@ fn success_headers(
     status: StatusCode,
     schemas: &OperationSchemas,
 ) -> Vec<&'static str> {
-    let mut headers: Vec<_> = schemas
-        .headers
-        .iter()
-        .copied()
-        .filter(|name| *name != "location" || status == StatusCode::CREATED)
-        .collect();
+    let is_created = status == StatusCode::CREATED;
+    let headers = schemas.headers.iter().copied();
+    let headers = headers.filter(|name| *name != "location" || is_created);
+    let mut headers: Vec<_> = headers.collect();
     headers.extend((spec.is_conditional()).then_some("etag"));
-    headers.extend(
-        spec.accepts_idempotency_key()
-            .then_some("idempotency-replayed"),
-    );
+    if spec.accepts_idempotency_key() {
+        headers.push("idempotency-replayed");
+    }
     headers
 }
 
@@ -177,23 +174,19 @@ fn other_error(messages: &ErrorMessages) -> Value {
 }
 
 fn error_response(status: StatusCode, codes: &[ErrorCode], messages: &ErrorMessages) -> Value {
-    let lines: Vec<_> = codes
-        .iter()
-        .map(|code| format!("`{}`: {}", code.as_str(), code.meaning(status)))
-        .collect();
+    let line = |code: &ErrorCode| format!("`{}`: {}", code.as_str(), code.meaning(status));
+    let lines: Vec<_> = codes.iter().map(line).collect();
     let more: &[&str] = match status.as_u16() {
         401 => &["www-authenticate"],
         403 if codes.contains(&ErrorCode::MissingScope) => &["www-authenticate"],
         429 | 409 | 503 => &["retry-after"],
         _ => &[],
     };
-    let examples: Map<_, _> = codes
-        .iter()
-        .map(|code| {
-            let body = example_body(*code, status, messages);
-            (code.as_str().to_owned(), json!({ "value": body }))
-        })
-        .collect();
+    let example = |code: &ErrorCode| {
+        let body = example_body(*code, status, messages);
+        (code.as_str().to_owned(), json!({ "value": body }))
+    };
+    let examples: Map<_, _> = codes.iter().map(example).collect();
     let content =
         json!({ "schema": { "$ref": "#/components/schemas/ErrorBody" }, "examples": examples });
     json!({

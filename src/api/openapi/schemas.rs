@@ -49,10 +49,8 @@ impl Schemas {
     pub(super) fn new() -> Self {
         let mut outputs = settings(Contract::Serialize, SCHEMAS).into_generator();
         outputs.subschema_for::<ErrorBody>();
-        Self {
-            inputs: settings(Contract::Deserialize, INPUTS).into_generator(),
-            outputs,
-        }
+        let inputs = settings(Contract::Deserialize, INPUTS).into_generator();
+        Self { inputs, outputs }
     }
 
     /// Adds the board's limits of texts to the schemas of requests.
