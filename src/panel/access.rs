@@ -28,12 +28,8 @@ const CSRF_CONTEXT: &[u8] = b"forum-api panel form";
 pub(super) fn csrf_token(session: &Session) -> String {
     // HMAC accepts keys of any length, so this cannot fail.
     let mac = Hmac::<Sha256>::new_from_slice(&session.secret);
-    let digest = mac.map(|mac| {
-        mac.chain_update(CSRF_CONTEXT)
-            .finalize()
-            .into_bytes()
-            .into()
-    });
+    let tag = mac.map(|mac| mac.chain_update(CSRF_CONTEXT).finalize());
+    let digest = tag.map(|tag| tag.into_bytes().into());
     let digits = base62::encode::<DIGITS_OF_256_BITS, 32>(digest.unwrap_or_default());
     digits.map(char::from).iter().collect()
 }
@@ -70,11 +66,8 @@ fn is_own_address(value: &HeaderValue, head: &Parts, public_origin: &str) -> boo
     let Some(sent_from) = value.to_str().ok().and_then(parse) else {
         return false;
     };
-    let host = head
-        .headers
-        .get(HOST)
-        .and_then(|host| host.to_str().ok())
-        .or_else(|| head.uri.authority().map(Authority::as_str));
+    let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| head.uri.authority().map(Authority::as_str));
     let public = parse(public_origin).and_then(|origin| authority(&origin));
     // Behind a proxy the scheme of the request is unknown, so the scheme of the page that sent the form is used.
     let host = host.map(|host| without_default_port(host, sent_from.scheme_str()));

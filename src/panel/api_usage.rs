@@ -43,13 +43,9 @@ impl Requests {
             .await?;
         let (earlier, hours): (Vec<_>, Vec<_>) =
             hours.into_iter().partition(|(hour, _)| *hour < since);
+        let hours = hours.into_iter();
         Ok(Self {
-            intervals: intervals(
-                hours.into_iter(),
-                context.now,
-                period.interval,
-                period.intervals,
-            ),
+            intervals: intervals(hours, context.now, period.interval, period.intervals),
             before: Some(total(&earlier)).filter(|before| is_kept && before.requests > 0),
         })
     }
@@ -62,10 +58,8 @@ impl Requests {
     ) -> PanelResult<Markup> {
         let name = period.name;
         if total(&self.intervals).requests == 0 {
-            return Ok(empty(
-                &format!("No API requests in the last {name}."),
-                html! { "New requests appear here within a minute." },
-            ));
+            let hint = html! { "New requests appear here within a minute." };
+            return Ok(empty(&format!("No API requests in the last {name}."), hint));
         }
         let usage = &context.stores().usage;
         let since = period.since(context.now);
@@ -75,17 +69,11 @@ impl Requests {
             .map(|(id, counts)| usage_row("Operation", operation_name(context, id), counts));
         let most_used = usage.most_used_tokens(since, TOP_TOKENS).await?;
         let tokens = token_rows(context, &most_used).await?;
-        let rows = self
-            .intervals
-            .iter()
-            .rev()
-            .map(|(start, counts)| usage_row("From", hour_label(*start), counts));
-        let chart = requests_chart(
-            &self.intervals,
-            &format!(" in {name}:"),
-            "busiest interval",
-            ends(&self.intervals),
-        );
+        let latest_first = self.intervals.iter().rev();
+        let rows =
+            latest_first.map(|(start, counts)| usage_row("From", hour_label(*start), counts));
+        let (in_period, ends) = (format!(" in {name}:"), ends(&self.intervals));
+        let chart = requests_chart(&self.intervals, &in_period, "busiest interval", ends);
         Ok(html! {
             section aria-labelledby="requests" {
                 h2 id="requests" { "API requests" }
@@ -117,15 +105,13 @@ pub(super) fn requests_chart(
     busiest: &str,
     [from, to]: [Markup; 2],
 ) -> Markup {
-    let columns: Vec<_> = intervals
-        .iter()
-        .map(|(_, counts)| {
-            let refused = counts.refused();
-            let others = refused + counts.rejected + counts.errors;
-            let completed = counts.requests.saturating_sub(others);
-            [completed, refused, counts.rejected, counts.errors]
-        })
-        .collect();
+    let columns = intervals.iter().map(|(_, counts)| {
+        let refused = counts.refused();
+        let others = refused + counts.rejected + counts.errors;
+        let completed = counts.requests.saturating_sub(others);
+        [completed, refused, counts.rejected, counts.errors]
+    });
+    let columns: Vec<_> = columns.collect();
     let sum = total(intervals);
     let noun = if sum.requests == 1 {
         "request"
@@ -134,11 +120,8 @@ pub(super) fn requests_chart(
     };
     let [requests, refused, rejected, failed] =
         [sum.requests, sum.refused(), sum.rejected, sum.errors].map(number);
-    let most = intervals
-        .iter()
-        .map(|(_, counts)| counts.requests)
-        .max()
-        .unwrap_or_default();
+    let totals = intervals.iter().map(|(_, counts)| counts.requests);
+    let most = totals.max().unwrap_or_default();
     let chart = ColumnChart {
         series: REQUEST_SERIES,
         columns: &columns,

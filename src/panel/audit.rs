@@ -38,10 +38,8 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     records.truncate(PAGE_SIZE);
     let last = records.last().filter(|_| more);
     let names = Names::load(context, &records).await?;
-    let actions: Vec<_> = AuditAction::STANDARD
-        .iter()
-        .map(AuditAction::as_str)
-        .collect();
+    let actions = AuditAction::STANDARD.iter().map(AuditAction::as_str);
+    let actions: Vec<_> = actions.collect();
     let controls = html! {
         (fields.text_field("actor", "Administrator", &[]))
         (fields.text_field("action", "Action", &actions))
@@ -150,18 +148,12 @@ impl<'a> Names<'a> {
         let entries = || records.iter().map(|record| &record.entry);
         let actors = entries().filter_map(|entry| entry.actor.user_id.as_ref());
         let members = context.names(actors).await?;
-        let endpoints = context
-            .webhooks()
-            .endpoints
-            .list()
-            .await?
-            .into_iter()
-            .map(|one| (one.id.to_string(), one.url));
+        let endpoints = context.webhooks().endpoints.list().await?.into_iter();
+        let endpoints = endpoints.map(|one| (one.id.to_string(), one.url));
         let mut targets: HashMap<_, _> = endpoints.collect();
-        let lookups: BTreeSet<_> = entries()
-            .filter(|entry| entry.action.as_str().starts_with("token."))
-            .filter_map(|entry| Lookup::parse(&entry.target).ok())
-            .collect();
+        let of_tokens = entries().filter(|entry| entry.action.as_str().starts_with("token."));
+        let lookups = of_tokens.filter_map(|entry| Lookup::parse(&entry.target).ok());
+        let lookups: BTreeSet<_> = lookups.collect();
         let tokens = lookups
             .iter()
             .map(|lookup| context.stores().tokens.find(lookup));

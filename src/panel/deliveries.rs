@@ -135,11 +135,8 @@ fn filter_form(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[Endp
     let endpoints = endpoints
         .iter()
         .map(|one| (one.id.to_string(), shortened(&one.url)));
-    let topics = context
-        .webhook_admin()
-        .known_topics()
-        .chain([Topic::PING])
-        .map(|topic| (topic.to_string(), topic.to_string()));
+    let topics = context.webhook_admin().known_topics().chain([Topic::PING]);
+    let topics = topics.map(|topic| (topic.to_string(), topic.to_string()));
     let responses = ResponseFilter::ALL.iter().map(|response| {
         let text = match response {
             ResponseFilter::NoResponse => "no response",

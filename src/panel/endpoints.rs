@@ -209,10 +209,8 @@ pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
     let known = context.webhook_admin().described_topics();
     let is_known = |name: &str| known.iter().any(|(topic, _)| topic.as_str() == name);
     let is_other = |topic: &&str| *topic != "*" && !is_known(topic);
-    let others: Vec<_> = form
-        .all("topics")
-        .filter(is_other)
-        .map(str::to_owned)
+    let others = form.all("topics").filter(is_other).map(str::to_owned);
+    let others: Vec<_> = others
         .map(|topic| (topic, "No longer sent by the board"))
         .collect();
     let named = known.iter().map(|(topic, text)| (topic.to_string(), *text));

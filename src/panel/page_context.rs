@@ -166,11 +166,8 @@ impl PageContext {
     /// Renders the hidden field of a new nonce, for forms that are executed once.
     pub(super) fn form_nonce(&self) -> PanelResult<Markup> {
         let random = &*self.panel.environment.random;
-        let nonce: String = base62::random::<22>(random)
-            .map_err(PanelError::internal)?
-            .map(char::from)
-            .iter()
-            .collect();
+        let nonce = base62::random::<22>(random).map_err(PanelError::internal)?;
+        let nonce: String = nonce.map(char::from).iter().collect();
         Ok(html! { input type="hidden" name=(NONCE_FIELD) value=(nonce); })
     }
 
@@ -190,10 +187,8 @@ impl PageContext {
         if nonce.is_empty() {
             return work(form).await;
         }
-        let hash: String = base62::encode::<DIGITS_OF_256_BITS, 32>(Sha256::digest(nonce).into())
-            .map(char::from)
-            .iter()
-            .collect();
+        let digits = base62::encode::<DIGITS_OF_256_BITS, 32>(Sha256::digest(nonce).into());
+        let hash: String = digits.map(char::from).iter().collect();
         let request = IdempotentRequest {
             namespace: IdempotencyNamespace::PanelForm,
             key: hash,
@@ -282,15 +277,11 @@ impl PageContext {
 
     /// Renders the field of an owner's username, with usernames as suggestions.
     pub(super) async fn owner_field(&self, field: &TextField, form: &Form) -> PanelResult<Markup> {
-        let names = self
-            .panel
-            .admin_auth
-            .suggested_usernames(MAX_SUGGESTIONS)
-            .await?;
-        Ok(field.render_with(
-            form,
-            html! { datalist id="usernames" { @for name in names { option value=(name) {} } } },
-        ))
+        let admin_auth = &self.panel.admin_auth;
+        let names = admin_auth.suggested_usernames(MAX_SUGGESTIONS).await?;
+        let suggestions =
+            html! { datalist id="usernames" { @for name in names { option value=(name) {} } } };
+        Ok(field.render_with(form, suggestions))
     }
 
     /// Loads the name of a member.
@@ -308,10 +299,8 @@ impl PageContext {
         let ids: Vec<_> = members.iter().copied().cloned().collect();
         let mut names = self.panel.admin_auth.usernames(&ids).await?;
         let mut name = |member| names.remove(member).unwrap_or_else(|| "(deleted)".into());
-        Ok(members
-            .into_iter()
-            .map(|member| (member, name(member)))
-            .collect())
+        let named = members.into_iter().map(|member| (member, name(member)));
+        Ok(named.collect())
     }
 
     /// Parses the id of the endpoint in the path.

@@ -202,10 +202,8 @@ fn data(
     intervals: &[Interval<UsageCounts>],
     label: impl Fn(Timestamp) -> Markup,
 ) -> Markup {
-    let used = intervals
-        .iter()
-        .rev()
-        .filter(|(_, counts)| *counts != UsageCounts::default());
+    let latest_first = intervals.iter().rev();
+    let used = latest_first.filter(|(_, counts)| *counts != UsageCounts::default());
     let rows = used.map(|(at, counts)| usage_row(column, label(*at), counts));
     let sum: TableRow = usage_row(column, html! { strong { "Total" } }, &total(intervals));
     html! {

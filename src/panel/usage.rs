@@ -118,10 +118,8 @@ impl Figure {
 
 /// Renders failing endpoints, tokens that expire soon, and unreadable events.
 async fn attention(context: &PageContext, endpoints: &[Endpoint]) -> PanelResult<Markup> {
-    let failing: Vec<_> = endpoints
-        .iter()
-        .filter(|one| one.failing_since.is_some())
-        .collect();
+    let failing = endpoints.iter().filter(|one| one.failing_since.is_some());
+    let failing: Vec<_> = failing.collect();
     let filter = TokenFilter {
         states: TokenStateFilter::ExpiringSoon,
         limit: MAX_TOKENS,

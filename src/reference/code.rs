@@ -141,9 +141,8 @@ impl SampleRequest {
             }
         }
         let has_key = operation.parameters.iter().any(|parameter| {
-            document
-                .text(parameter, "name")
-                .eq_ignore_ascii_case("idempotency-key")
+            let name = document.text(parameter, "name");
+            name.eq_ignore_ascii_case("idempotency-key")
         });
         Self {
             method: operation.method.to_uppercase(),

@@ -183,24 +183,22 @@ impl<'a> Document<'a> {
         let key = |parameter: &'a Value| (text(parameter, "name"), text(parameter, "in"));
         let own: Vec<_> = list(operation).collect();
         let inherited = list(item).filter(|one| !own.iter().any(|other| key(other) == key(one)));
-        inherited
-            .chain(own.iter().copied())
-            .filter(|parameter| !key(parameter).0.is_empty())
+        let all = inherited.chain(own.iter().copied());
+        all.filter(|parameter| !key(parameter).0.is_empty())
             .collect()
     }
 
     fn responses(&self, operation: &'a Value) -> Vec<Response<'a>> {
         let responses = entries(operation.get("responses").unwrap_or(&Value::Null));
-        responses
-            .map(|(status, value)| {
-                let value = self.resolve(value);
-                Response {
-                    status,
-                    value,
-                    codes: self.codes(value),
-                }
-            })
-            .collect()
+        let responses = responses.map(|(status, value)| {
+            let value = self.resolve(value);
+            Response {
+                status,
+                value,
+                codes: self.codes(value),
+            }
+        });
+        responses.collect()
     }
 
     fn codes(&self, response: &'a Value) -> Vec<&'a str> {
@@ -307,21 +305,17 @@ pub(super) fn slug(text: impl AsRef<str>) -> String {
 }
 
 fn common_headers<'a>(operations: &[Operation<'a>]) -> BTreeSet<&'a str> {
-    let responses = operations
-        .iter()
-        .flat_map(|operation| &operation.responses)
-        .map(|response| response.header_names());
-    responses
-        .reduce(|common, names| &common & &names)
-        .unwrap_or_default()
+    let responses = operations.iter().flat_map(|operation| &operation.responses);
+    let responses = responses.map(|response| response.header_names());
+    let common = responses.reduce(|common, names| &common & &names);
+    common.unwrap_or_default()
 }
 
 fn common_errors<'a>(operations: &[Operation<'a>]) -> BTreeMap<&'a str, Vec<&'a str>> {
     let errors = operations.iter().map(|operation| {
         let errors = operation.responses.iter().filter(|one| one.is_error());
-        errors
-            .map(|error| (error.status, error.codes.clone()))
-            .collect::<BTreeMap<_, _>>()
+        let codes = errors.map(|error| (error.status, error.codes.clone()));
+        codes.collect::<BTreeMap<_, _>>()
     });
     let common = errors.reduce(|mut common, errors| {
         common.retain(|status, codes| errors.get(status) == Some(codes));

@@ -17,10 +17,8 @@ pub(super) fn markdown(text: &str, headings: HeadingLevel) -> Markup {
 /// Renders a text for a cell of a table: a single paragraph has no element of its own.
 pub(super) fn inline_markdown(text: &str) -> Markup {
     let PreEscaped(html) = markdown(text, HeadingLevel::H4);
-    let inner = html
-        .trim()
-        .strip_prefix("<p>")
-        .and_then(|inner| inner.strip_suffix("</p>"));
+    let inner = html.trim().strip_prefix("<p>");
+    let inner = inner.and_then(|inner| inner.strip_suffix("</p>"));
     match inner.filter(|inner| !inner.contains("<p>")) {
         Some(inner) => PreEscaped(inner.into()),
         None => PreEscaped(html),

@@ -223,14 +223,9 @@ fn meaning<'a>(
     }
     let text = document.text(response.value, "description");
     let repeats = [operation.text("summary"), operation.text("description")];
+    let sentence = text.trim_end_matches('.');
     let text = match document.content(response.value) {
-        Some(_)
-            if repeats
-                .iter()
-                .any(|one| one.starts_with(text.trim_end_matches('.'))) =>
-        {
-            ""
-        }
+        Some(_) if repeats.iter().any(|one| one.starts_with(sentence)) => "",
         _ => text,
     };
     let content = document.content(response.value);
@@ -291,10 +286,8 @@ fn try_field<'a>(
     let name = document.text(parameter, "name");
     let place = document.text(parameter, "in");
     let schema = parameter_schema(document, parameter);
-    let mut values: Vec<_> = enumeration(document, schema)
-        .into_iter()
-        .map(plain)
-        .collect();
+    let values = enumeration(document, schema).into_iter().map(plain);
+    let mut values: Vec<_> = values.collect();
     if simple_type(document, schema) == "boolean" {
         values = vec!["true".into(), "false".into()];
     }

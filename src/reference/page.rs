@@ -86,13 +86,8 @@ pub(super) fn page(root: &Value, links: &Links<'_>) -> Markup {
         }
     };
     let title = format!("{title} · Reference");
-    html::document(
-        &title,
-        links.style,
-        links.script,
-        &links.frame.icon_url(),
-        body,
-    )
+    let icon = links.frame.icon_url();
+    html::document(&title, links.style, links.script, &icon, body)
 }
 
 /// Returns the URL of the first server. If this URL is not absolute, returns the URL of `api_base_path` on an example
@@ -147,13 +142,10 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
             }
             @for one in &group.operations { (operation(document, one, base_url)) }
         };
+        let entries = group.operations.iter().map(|one| entry(one, one.method));
         parts.push(Part {
             title,
-            entries: group
-                .operations
-                .iter()
-                .map(|one| entry(one, one.method))
-                .collect(),
+            entries: entries.collect(),
             is_folded: false,
             content,
         });
@@ -165,10 +157,8 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
 }
 
 fn entry(operation: &Operation<'_>, method: &str) -> Entry {
-    let names = operation
-        .parameters
-        .iter()
-        .filter_map(|one| one.get("name")?.as_str());
+    let parameters = operation.parameters.iter();
+    let names = parameters.filter_map(|one| one.get("name")?.as_str());
     let mut keywords = vec![
         operation.path,
         &operation.id,
@@ -216,10 +206,8 @@ fn introduction<'a>(
     if !schemes.is_empty() {
         let position = contents.len().min(2);
         contents.insert(position, authentication(document, &schemes));
-        entries.insert(
-            entries.len().min(1),
-            plain_entry("about-authentication", "Authentication"),
-        );
+        let authentication = plain_entry("about-authentication", "Authentication");
+        entries.insert(entries.len().min(1), authentication);
     }
     Part {
         title: "Introduction".into(),
@@ -273,11 +261,10 @@ fn webhooks(document: &Document<'_>) -> Option<Part> {
         @for one in &document.webhooks { (webhook(document, one, shares_parameters, shares_responses)) }
     };
     let entries = document.webhooks.iter().map(|one| entry(one, ""));
+    let receiving = plain_entry("group-webhooks", "Receiving webhooks");
     Some(Part {
         title: "Webhooks".into(),
-        entries: std::iter::once(plain_entry("group-webhooks", "Receiving webhooks"))
-            .chain(entries)
-            .collect(),
+        entries: std::iter::once(receiving).chain(entries).collect(),
         is_folded: false,
         content,
     })
@@ -313,12 +300,11 @@ fn shared<'a>(document: &Document<'a>, codes_left: &BTreeSet<&'a str>) -> Part {
             code_table(document, codes_left),
         ));
     }
+    let entries = contents.iter();
+    let entries = entries.map(|(id, title, _)| plain_entry(*id, *title));
     Part {
         title: "Responses".into(),
-        entries: contents
-            .iter()
-            .map(|(id, title, _)| plain_entry(*id, *title))
-            .collect(),
+        entries: entries.collect(),
         is_folded: false,
         content: html! {
             @for (id, title, content) in contents {

@@ -149,9 +149,8 @@ pub(super) fn parameter_example<'a>(
 /// Returns the values of an enumeration.
 pub(super) fn enumeration<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
     let values = document.resolved_field(without_null(document, schema), "enum");
-    items(values.unwrap_or(&Value::Null))
-        .filter(|value| !value.is_null())
-        .collect()
+    let values = items(values.unwrap_or(&Value::Null));
+    values.filter(|value| !value.is_null()).collect()
 }
 
 /// Returns the name of the only type of a schema besides `null`.
@@ -196,9 +195,8 @@ pub(super) fn member_schema<'a>(
     name: &str,
 ) -> &'a Value {
     let mut parts = parts(document, schema).into_iter();
-    parts
-        .find_map(|part| part.get("properties")?.get(name))
-        .unwrap_or(&Value::Null)
+    let member = parts.find_map(|part| part.get("properties")?.get(name));
+    member.unwrap_or(&Value::Null)
 }
 
 /// Returns the schema of the items of an array.
@@ -328,9 +326,8 @@ fn range(minimum: Option<&Value>, maximum: Option<&Value>, unit: &str) -> Option
 
 /// Returns the text of a value as it is written in a URL.
 pub(super) fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| value.to_string())
 }
 
 /// Renders a name that can wrap after a dot, a closing bracket, a hyphen or an underscore.
@@ -376,11 +373,9 @@ fn collect_fields<'a>(
     fields: &mut Vec<Field<'a>>,
 ) {
     let parts = parts(document, schema);
-    let required: BTreeSet<_> = parts
-        .iter()
-        .flat_map(|part| items(part.get("required").unwrap_or(&Value::Null)))
-        .filter_map(Value::as_str)
-        .collect();
+    let names = |part: &&'a Value| items(part.get("required").unwrap_or(&Value::Null));
+    let required = parts.iter().flat_map(names).filter_map(Value::as_str);
+    let required: BTreeSet<_> = required.collect();
     let properties = parts
         .iter()
         .filter_map(|part| part.get("properties")?.as_object());
@@ -399,13 +394,8 @@ fn collect_fields<'a>(
                     Value::Null => (property, "."),
                     item => (item, "[]."),
                 };
-                collect_fields(
-                    document,
-                    nested,
-                    &format!("{path}{separator}"),
-                    levels,
-                    fields,
-                );
+                let path = format!("{path}{separator}");
+                collect_fields(document, nested, &path, levels, fields);
             }
         }
     }

@@ -63,12 +63,8 @@ impl ReferencePage {
         api_base_path: impl Into<String>,
         document: &Value,
     ) -> Result<Self, BuildError> {
-        Self::with_settings(
-            base_path,
-            api_base_path,
-            document,
-            &ReferenceSettings::default(),
-        )
+        let settings = ReferenceSettings::default();
+        Self::with_settings(base_path, api_base_path, document, &settings)
     }
 
     /// Renders the page for a document, to be served at `base_path`, for example `/docs`. `api_base_path` is the base path of
@@ -104,20 +100,15 @@ impl ReferencePage {
         let style = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
         let style = format!("{style}{}", frame.accent_style());
         let style = Asset::new("style.css", "text/css; charset=utf-8", style);
-        let script = Asset::new(
-            "script.js",
-            "text/javascript; charset=utf-8",
-            concat!(include_str!("../html/copy.js"), include_str!("script.js")),
-        );
-        let markup = page::page(
-            document,
-            &Links {
-                style: &style.url(&base_path),
-                script: &script.url(&base_path),
-                api_base_path: &api_base_path,
-                frame,
-            },
-        );
+        let script = concat!(include_str!("../html/copy.js"), include_str!("script.js"));
+        let script = Asset::new("script.js", "text/javascript; charset=utf-8", script);
+        let links = Links {
+            style: &style.url(&base_path),
+            script: &script.url(&base_path),
+            api_base_path: &api_base_path,
+            frame,
+        };
+        let markup = page::page(document, &links);
         let page = Asset::new("", "text/html; charset=utf-8", markup.into_string());
         let assets = [page, style, script];
         Ok(Self(Arc::new(Site { base_path, assets })))
@@ -164,13 +155,8 @@ impl Site {
             headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
         let content = asset.map(|asset| asset.content.clone());
-        respond(
-            request.method(),
-            request.headers(),
-            status,
-            headers,
-            content,
-        )
+        let (method, request_headers) = (request.method(), request.headers());
+        respond(method, request_headers, status, headers, content)
     }
 
     fn find(&self, path: &str) -> Option<&Asset> {
