@@ -79,8 +79,7 @@ impl RateLimitKey {
     /// attempts are limited.
     pub fn password_attempts(purpose: &str, subject: &[u8]) -> Self {
         let purpose = Sha256::digest(purpose);
-        let hash = Sha256::new()
-            .chain_update(purpose)
+        let hash = Sha256::new_with_prefix(purpose)
             .chain_update(subject)
             .finalize();
         let first = hash.iter().take(16);
@@ -157,10 +156,8 @@ impl Budget {
         };
         let used = used + charged;
         let is_running = running.is_some() || charged > 0;
-        (
-            is_running.then_some(WindowState { ends_at, used }),
-            decision,
-        )
+        let state = is_running.then_some(WindowState { ends_at, used });
+        (state, decision)
     }
 }
 

@@ -38,11 +38,8 @@ pub struct ClaimRequest {
 impl ClaimRequest {
     /// Returns the number of further attempts that the limit of the endpoint permits.
     pub(crate) fn capacity_for(&self, endpoint: &EndpointId) -> u32 {
-        let in_flight = self
-            .in_flight_by_endpoint
-            .get(endpoint)
-            .copied()
-            .unwrap_or_default();
+        let in_flight = self.in_flight_by_endpoint.get(endpoint);
+        let in_flight = in_flight.copied().unwrap_or_default();
         self.max_in_flight_per_endpoint.saturating_sub(in_flight)
     }
 }
@@ -477,9 +474,7 @@ pub(crate) fn retention_starts_at(
     progress: &DeliveryProgress,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let has_ended = matches!(
-        progress.state,
-        DeliveryState::Delivered | DeliveryState::Gone | DeliveryState::Withheld
-    );
+    use DeliveryState::{Delivered, Gone, Withheld};
+    let has_ended = matches!(progress.state, Delivered | Gone | Withheld);
     has_ended.then_some(now)
 }

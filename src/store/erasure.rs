@@ -216,16 +216,12 @@ mod tests {
         let event = |topic: &str, data: String| format!(r#"{{"data":{data},"topic":"{topic}"}}"#);
         let post = |topic, thread: &str, author: &str, title| {
             let thread = format!(r#"{{"author":{thread},"title":"{title}"}}"#);
-            event(
-                topic,
-                format!(r#"{{"post":{{"author":{author}}},"thread":{thread}}}"#),
-            )
+            let body = format!(r#"{{"post":{{"author":{author}}},"thread":{thread}}}"#);
+            event(topic, body)
         };
         let rating = |member, actor| {
-            event(
-                "member.rated",
-                format!(r#"{{"actor":{actor},"member":{member}}}"#),
-            )
+            let body = format!(r#"{{"actor":{actor},"member":{member}}}"#);
+            event("member.rated", body)
         };
         let [created, deleted] = ["post.created", "post.deleted"];
         let without_member = post(created, other, "null", "T");

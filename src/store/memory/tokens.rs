@@ -121,13 +121,11 @@ impl TokenFilter {
             TokenStateFilter::Only(only) => state == only,
         };
         let position = (token.created_at, token.lookup);
+        let search = self.search.as_ref();
         has_state
             && self.after.is_none_or(|after| position < after)
             && self.owner.as_ref().is_none_or(|one| *one == token.owner)
-            && self
-                .search
-                .as_ref()
-                .is_none_or(|search| search.matches(token))
+            && search.is_none_or(|search| search.matches(token))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Claim of deliveries.
 
 use super::columns::Prefixed;
-use super::execute::{PostgresExecutor, millis};
+use super::execute::{Parameters, PostgresExecutor, millis};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::sql::{
@@ -17,25 +17,19 @@ impl PostgresExecutor {
         request: &ClaimRequest,
         now: Timestamp,
     ) -> BackendResult<ClaimBatch> {
-        let in_flight = request
-            .in_flight_by_endpoint
-            .iter()
-            .map(|(endpoint, count)| (endpoint, i64::from(*count)));
+        let in_flight = request.in_flight_by_endpoint.iter();
+        let in_flight = in_flight.map(|(endpoint, count)| (endpoint, i64::from(*count)));
         let (endpoints, counts): (Vec<_>, Vec<_>) = in_flight.unzip();
-        let rows = self
-            .query(
-                CLAIM,
-                &[
-                    &i64::from(request.limit),
-                    &i64::from(request.max_in_flight_per_endpoint),
-                    &endpoints,
-                    &counts,
-                    &self.clock.time(now),
-                    &millis(request.lease_duration),
-                    &i64::from(request.max_impaired),
-                ],
-            )
-            .await?;
+        let parameters: Parameters<'_> = &[
+            &i64::from(request.limit),
+            &i64::from(request.max_in_flight_per_endpoint),
+            &endpoints,
+            &counts,
+            &self.clock.time(now),
+            &millis(request.lease_duration),
+            &i64::from(request.max_impaired),
+        ];
+        let rows = self.query(CLAIM, parameters).await?;
         let mut batch = ClaimBatch::default();
         for row in rows {
             let row: &dyn Columns = &row;

@@ -124,10 +124,8 @@ impl DeliveryStore for PostgresExecutor {
         now: Timestamp,
     ) -> BackendResult<()> {
         let (ids, leases) = leases(claimed);
-        let expired: Vec<_> = claimed
-            .iter()
-            .map(|one| one.previous_lease_expired)
-            .collect();
+        let expired = claimed.iter().map(|one| one.previous_lease_expired);
+        let expired: Vec<_> = expired.collect();
         let now = self.clock.time(now);
         let delay = millis(delay);
         self.execute(RELEASE, &[&ids, &leases, &expired, &now, &delay])
@@ -137,12 +135,9 @@ impl DeliveryStore for PostgresExecutor {
 
     async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
         let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
+        let now = self.clock.time(now);
         let stats = self
-            .first(
-                QUEUE_STATS,
-                &[&self.clock.time(now), &max_depth],
-                read_queue_stats,
-            )
+            .first(QUEUE_STATS, &[&now, &max_depth], read_queue_stats)
             .await?;
         Ok(stats.unwrap_or_default())
     }
@@ -170,22 +165,18 @@ impl DeliveryStore for PostgresExecutor {
         now: Timestamp,
     ) -> BackendResult<Option<DeliveryId>> {
         let id = DeliveryId::derive(&event.id, endpoint);
-        let queued = self
-            .query(
-                ENQUEUE,
-                &[
-                    &event.id,
-                    &event.topic,
-                    &event.occurred_at,
-                    &event.forum_id,
-                    &event.body,
-                    &id,
-                    endpoint,
-                    &self.clock.time(now),
-                    &event.request_id,
-                ],
-            )
-            .await?;
+        let parameters: Parameters<'_> = &[
+            &event.id,
+            &event.topic,
+            &event.occurred_at,
+            &event.forum_id,
+            &event.body,
+            &id,
+            endpoint,
+            &self.clock.time(now),
+            &event.request_id,
+        ];
+        let queued = self.query(ENQUEUE, parameters).await?;
         Ok((!queued.is_empty()).then_some(id))
     }
 
@@ -248,10 +239,8 @@ impl DeliveryStore for PostgresExecutor {
 }
 
 fn leases(claimed: &[ClaimedDelivery]) -> (Vec<&DeliveryId>, Vec<i64>) {
-    claimed
-        .iter()
-        .map(|one| (&one.delivery.id, one.lease_id))
-        .unzip()
+    let leases = claimed.iter().map(|one| (&one.delivery.id, one.lease_id));
+    leases.unzip()
 }
 
 fn integer(number: u32) -> i32 {

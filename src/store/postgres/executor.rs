@@ -47,9 +47,8 @@ impl SqlExecutor for PostgresExecutor {
         read: impl Fn(&dyn Columns) -> ColumnResult<T> + Send + 'static,
     ) -> BackendResult<Vec<T>> {
         let sql = numbered(&statement);
-        Ok(self
-            .read(&sql, &parameters(&statement.values), read)
-            .await?)
+        let values = parameters(&statement.values);
+        Ok(self.read(&sql, &values, read).await?)
     }
 
     async fn change(&self, statement: Statement) -> BackendResult<u64> {
@@ -100,15 +99,12 @@ impl SqlExecutor for PostgresExecutor {
 
     async fn add_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let hours: Vec<_> = usage.iter().map(|one| one.hour).collect();
-        let tokens: Vec<_> = usage
-            .iter()
-            .map(|one| one.token.as_ref())
+        let tokens = usage.iter().map(|one| one.token.as_ref());
+        let tokens: Vec<_> = tokens
             .map(|token| token.map_or("", Lookup::as_str))
             .collect();
-        let operations: Vec<_> = usage
-            .iter()
-            .map(|one| one.operation.unwrap_or_default())
-            .collect();
+        let operations = usage.iter().map(|one| one.operation.unwrap_or_default());
+        let operations: Vec<_> = operations.collect();
         let mut counts = [const { Vec::new() }; UsageCounts::COLUMNS];
         for one in usage {
             for (column, count) in counts.iter_mut().zip(one.counts.to_row()) {
@@ -170,10 +166,8 @@ fn numbered(statement: &Statement) -> String {
 }
 
 fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
-    values
-        .iter()
-        .map(|value| value as &(dyn ToSql + Sync))
-        .collect()
+    let parameters = values.iter().map(|value| value as &(dyn ToSql + Sync));
+    parameters.collect()
 }
 
 fn recipients(events: &[FanOut]) -> Vec<(&EventId, &EndpointId)> {
@@ -222,8 +216,6 @@ impl WebhookStores {
 }
 
 fn executor(pool: &Pool, clock: LeaseClock) -> PostgresExecutor {
-    PostgresExecutor {
-        pool: pool.clone(),
-        clock,
-    }
+    let pool = pool.clone();
+    PostgresExecutor { pool, clock }
 }

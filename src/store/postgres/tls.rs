@@ -12,8 +12,6 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio_postgres::Socket;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client;
 use tokio_rustls::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
@@ -25,6 +23,7 @@ use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
+use tokio_rustls::{TlsConnector, client};
 
 use super::PostgresError;
 use crate::runtime::BoxFuture;
@@ -248,9 +247,8 @@ impl TlsConnect<Socket> for NamedServer {
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
             let connected = self.connector.connect(self.name, socket).await;
-            connected
-                .map(PostgresTlsStream)
-                .map_err(|error| tls::handshake_error(&error))
+            let stream = connected.map(PostgresTlsStream);
+            stream.map_err(|error| tls::handshake_error(&error))
         })
     }
 }

@@ -175,9 +175,8 @@ fn without_arguments(error: RedisError) -> BackendError {
     };
     let detail = error.detail().unwrap_or_default();
     let is_apostrophe = |at| {
-        detail
-            .get(..at)
-            .is_some_and(|before| before.ends_with(char::is_alphabetic))
+        let before = detail.get(..at);
+        before.is_some_and(|before| before.ends_with(char::is_alphabetic))
     };
     let mut marks = detail.match_indices(['`', '\'', '"']);
     let end = marks.find(|(at, _)| !is_apostrophe(*at));

@@ -55,10 +55,8 @@ impl Servers {
             if let Some(certificates) = certificates {
                 builder = builder.certs(certificates);
             }
-            return builder
-                .build()
-                .map(|client| Self::Cluster(client.into()))
-                .map_err(invalid);
+            let client = builder.build().map_err(invalid)?;
+            return Ok(Self::Cluster(client.into()));
         }
         let servers = parse_hosts(&scheme, hosts, "", path)?;
         let certificates = certificates(&servers, roots)?;
@@ -135,15 +133,13 @@ impl Sentinels {
         let (master, path) = split_path(path.strip_prefix('/').unwrap_or_default());
         let servers = parse_hosts(scheme, hosts, SENTINEL_PORT, path)?;
         let settings = servers.first().map(ConnectionInfo::redis_settings);
+        let settings = settings.filter(|_| !master.is_empty());
         let sentinels = Self {
             addresses: servers.iter().map(|server| server.addr().clone()).collect(),
             username,
             password,
             master: percent_decode_str(master).decode_utf8_lossy().into(),
-            settings: settings
-                .filter(|_| !master.is_empty())
-                .cloned()
-                .ok_or_else(malformed)?,
+            settings: settings.cloned().ok_or_else(malformed)?,
             certificates: certificates(&servers, roots)?,
         };
         sentinels.client(0).map_err(invalid)?;

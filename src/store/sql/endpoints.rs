@@ -76,10 +76,8 @@ impl<E: SqlExecutor> EndpointStore for SqlStore<E> {
 
     async fn is_subscribed(&self, topic: &Topic) -> BackendResult<bool> {
         let find = Statement::new(Event::IS_SUBSCRIBED_SQL, [topic.into()]);
-        Ok(self
-            .first(find, |row| row.value("is_subscribed"))
-            .await?
-            .unwrap_or_default())
+        let is_subscribed = self.first(find, |row| row.value("is_subscribed")).await?;
+        Ok(is_subscribed.unwrap_or_default())
     }
 
     async fn key_id(&self) -> BackendResult<Option<KeyId>> {

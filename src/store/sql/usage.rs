@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::rows::read_usage_counts;
-use super::{SqlExecutor, SqlStore, Statement};
+use super::{Columns, SqlExecutor, SqlStore, Statement};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts, UsageStore};
@@ -56,11 +56,8 @@ impl<E: SqlExecutor> UsageStore for SqlStore<E> {
             Some(token) => Statement::new(OF_TOKEN, [since.into(), token.into()]),
             None => Statement::new(BY_HOUR, [since.into()]),
         };
-        self.0
-            .query(usage, |row| {
-                Ok((row.value("hour")?, read_usage_counts(row)?))
-            })
-            .await
+        let read = |row: &dyn Columns| Ok((row.value("hour")?, read_usage_counts(row)?));
+        self.0.query(usage, read).await
     }
 
     async fn most_used_tokens(
@@ -69,11 +66,8 @@ impl<E: SqlExecutor> UsageStore for SqlStore<E> {
         limit: u32,
     ) -> BackendResult<Vec<(Option<Lookup>, UsageCounts)>> {
         let usage = Statement::new(BY_TOKEN, [since.into(), limit.into()]);
-        self.0
-            .query(usage, |row| {
-                Ok((row.optional("lookup")?, read_usage_counts(row)?))
-            })
-            .await
+        let read = |row: &dyn Columns| Ok((row.optional("lookup")?, read_usage_counts(row)?));
+        self.0.query(usage, read).await
     }
 
     async fn usage_by_operation(
@@ -81,11 +75,8 @@ impl<E: SqlExecutor> UsageStore for SqlStore<E> {
         since: Timestamp,
     ) -> BackendResult<Vec<(Option<String>, UsageCounts)>> {
         let usage = Statement::new(BY_OPERATION, [since.into()]);
-        self.0
-            .query(usage, |row| {
-                Ok((row.optional("operation_id")?, read_usage_counts(row)?))
-            })
-            .await
+        let read = |row: &dyn Columns| Ok((row.optional("operation_id")?, read_usage_counts(row)?));
+        self.0.query(usage, read).await
     }
 
     async fn sweep(&self, before: Timestamp) -> BackendResult<()> {

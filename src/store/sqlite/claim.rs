@@ -46,10 +46,8 @@ pub(super) fn find_claimable(
     request: &ClaimRequest,
     now: Timestamp,
 ) -> Result<ClaimableRows> {
-    let mut endpoints: Vec<_> = all(connection, ALL, [], readable("endpoints", read_endpoint))?
-        .into_iter()
-        .flatten()
-        .collect();
+    let rows = all(connection, ALL, [], readable("endpoints", read_endpoint))?;
+    let mut endpoints: Vec<_> = rows.into_iter().flatten().collect();
     endpoints.retain(|endpoint| endpoint.enabled);
     let mut pending = Vec::new();
     let mut impaired = Vec::new();
@@ -132,10 +130,8 @@ pub(super) fn acquire_leases(
 
 /// Reads due time, id and number of a delivery.
 fn read_position(row: &dyn Columns) -> ColumnResult<(Timestamp, (Vec<u8>, i64))> {
-    Ok((
-        row.value("due_at")?,
-        (row.value("id")?, row.value("rowid")?),
-    ))
+    let due_at = row.value("due_at")?;
+    Ok((due_at, (row.value("id")?, row.value("rowid")?)))
 }
 
 fn read_claimable(

@@ -34,10 +34,8 @@ pub(super) struct NamedColumns<'a> {
 
 impl<'a> NamedColumns<'a> {
     pub(super) const fn of(row: &'a Row<'a>) -> Self {
-        Self {
-            row,
-            next: Cell::new(0),
-        }
+        let next = Cell::new(0);
+        Self { row, next }
     }
 
     fn index(&self, name: &str) -> Result<usize> {
@@ -58,10 +56,8 @@ impl<'a> NamedColumns<'a> {
         name: &str,
         convert: impl FnOnce(ValueRef<'a>) -> FromSqlResult<T>,
     ) -> ColumnResult<T> {
-        let value = self
-            .index(name)
-            .and_then(|index| self.row.get_ref(index))
-            .map_err(|error| ColumnError::new(name, error))?;
+        let value = self.index(name).and_then(|index| self.row.get_ref(index));
+        let value = value.map_err(|error| ColumnError::new(name, error))?;
         convert(value).map_err(|error| ColumnError::new(name, error))
     }
 }

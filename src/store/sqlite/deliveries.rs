@@ -292,11 +292,10 @@ fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> R
     let is_slow = attempt.as_ref().is_some_and(|one| one.duration_ms > 1000);
     match settlement.succeeded().filter(|_| settled) {
         Some(true) => change(connection, RECORD_SUCCESS, params![delivery_id, is_slow])?,
-        Some(false) => change(
-            connection,
-            RECORD_FAILURE,
-            params![delivery_id, is_slow, now],
-        )?,
+        Some(false) => {
+            let failure = params![delivery_id, is_slow, now];
+            change(connection, RECORD_FAILURE, failure)?
+        }
         None => 0,
     };
     Ok(settled)

@@ -45,10 +45,8 @@ pub(super) fn first<T>(
 ) -> Result<Option<T>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
-    Ok(rows
-        .next()?
-        .map(|row| read(&NamedColumns::of(row)))
-        .transpose()?)
+    let value = rows.next()?.map(|row| read(&NamedColumns::of(row)));
+    Ok(value.transpose()?)
 }
 
 /// Decodes all rows.

@@ -6,8 +6,7 @@ use rusqlite::{Connection, Savepoint, params, params_from_iter};
 
 use super::execute::{Result, all, change, change_audited};
 use super::pool::Priority;
-use super::{Database, SqliteError};
-use super::{idempotency, outbox, usage, webhook_key};
+use super::{Database, SqliteError, idempotency, outbox, usage, webhook_key};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
@@ -51,10 +50,8 @@ impl SqlExecutor for SqliteExecutor {
     const LABEL_CONTAINS: &'static str = "instr(lower(label), lower(?6)) > 0";
 
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
-        let scans = states
-            .iter()
-            .map(|state| scan(&format!("'{state}'")))
-            .map(|scan| format!("SELECT * FROM ({scan}) AS page"));
+        let scans = states.iter().map(|state| scan(&format!("'{state}'")));
+        let scans = scans.map(|scan| format!("SELECT * FROM ({scan}) AS page"));
         scans.collect::<Vec<_>>().join(" UNION ALL ")
     }
 
@@ -132,13 +129,8 @@ impl SqlExecutor for SqliteExecutor {
         let endpoints = endpoints.to_vec();
         let audit = audit.cloned();
         self.write(move |connection| {
-            webhook_key::replace(
-                connection,
-                former.as_ref(),
-                &key,
-                &endpoints,
-                audit.as_ref(),
-            )
+            let (former, audit) = (former.as_ref(), audit.as_ref());
+            webhook_key::replace(connection, former, &key, &endpoints, audit)
         })
         .await
     }

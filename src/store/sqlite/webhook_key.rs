@@ -38,11 +38,8 @@ pub(super) fn replace(
         None => change(connection, SET, [key]).map(drop)?,
     }
     for endpoint in endpoints {
-        change(
-            connection,
-            UPDATE,
-            params_from_iter(endpoints::values(endpoint)),
-        )?;
+        let values = params_from_iter(endpoints::values(endpoint));
+        change(connection, UPDATE, values)?;
     }
     Ok(true)
 }

@@ -55,9 +55,8 @@ pub(super) fn reader(
 }
 
 fn open(path: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection, SqliteError> {
-    let connection = path
-        .open()
-        .and_then(|connection| set_up(connection, settings));
+    let connection = path.open();
+    let connection = connection.and_then(|connection| set_up(connection, settings));
     connection.map_err(|error| path.describe_error(error.into()))
 }
 

@@ -101,9 +101,7 @@ impl ThreadPool {
         send: impl FnOnce(&JobSenders) -> Result<(), SqliteError>,
     ) -> Result<(), SqliteError> {
         let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
-        queues
-            .as_ref()
-            .map_or(Err(SqliteError::from(Cause::Closed)), send)
+        send(queues.as_ref().ok_or(Cause::Closed)?)
     }
 
     pub(super) async fn close(&self) {
