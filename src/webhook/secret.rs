@@ -46,9 +46,8 @@ impl WebhookSecret {
     /// [`SecretTooShortError`] if it has fewer than 16 characters.
     pub fn parse(text: &str) -> Result<Self, SecretTooShortError> {
         let is_long_enough = text.chars().nth(MIN_LENGTH - 1).is_some();
-        is_long_enough
-            .then(|| Self(Zeroizing::new(text.into())))
-            .ok_or(SecretTooShortError)
+        let secret = is_long_enough.then(|| Self(Zeroizing::new(text.into())));
+        secret.ok_or(SecretTooShortError)
     }
 
     /// Returns the text.

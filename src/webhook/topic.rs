@@ -152,10 +152,8 @@ impl TopicSet {
         let mut names: BTreeSet<String> =
             serde_json::from_str(text).map_err(|_| ParseError::new("a JSON array of topics"))?;
         let all = names.remove(ALL);
-        let named = names
-            .iter()
-            .filter_map(|name| Topic::parse(name).ok())
-            .collect();
+        let named = names.iter().filter_map(|name| Topic::parse(name).ok());
+        let named = named.collect();
         Ok(Self { all, named })
     }
 }

@@ -55,11 +55,9 @@ impl SignedRequest {
         ] {
             headers.insert(name, HeaderValue::try_from(value).map_err(signing_error)?);
         }
-        Ok(Self {
-            url: endpoint.url.clone(),
-            headers,
-            body: Bytes::from(event.body.clone()),
-        })
+        let url = endpoint.url.clone();
+        let body = Bytes::from(event.body.clone());
+        Ok(Self { url, headers, body })
     }
 }
 

@@ -89,10 +89,8 @@ pub struct AttemptResult {
 
 impl fmt::Display for AttemptResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reason = self
-            .last
-            .as_ref()
-            .map_or_else(String::new, AttemptRecord::result);
+        let last = self.last.as_ref();
+        let reason = last.map_or_else(String::new, AttemptRecord::result);
         match self.state {
             DeliveryState::Delivered => write!(f, "delivered: {reason}"),
             DeliveryState::Withheld => {
@@ -285,14 +283,10 @@ impl WebhookAdmin {
             auto_disabled: false,
             version: 1,
         };
-        let audit = self
-            .audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?
-            .with_details(format_args!(
-                "url {}; topics {}; owner {}",
-                without_query(&endpoint.url),
-                endpoint.topics,
-                owner_text(new.owner_name.as_deref(), &endpoint.owner)
-            ));
+        let (url, topics) = (without_query(&endpoint.url), &endpoint.topics);
+        let owner = owner_text(new.owner_name.as_deref(), &endpoint.owner);
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?;
+        let audit = audit.with_details(format_args!("url {url}; topics {topics}; owner {owner}"));
         let added = self.webhooks.endpoints.add(&endpoint, &audit).await?;
         let created = added.then_some(EndpointWithSecret { endpoint, secret });
         created.ok_or_else(|| backend_error("the new endpoint's id is already taken"))
@@ -420,20 +414,16 @@ impl WebhookAdmin {
             Some(url) => Some(self.checked_url(url).await?),
             None => None,
         };
-        let details: Vec<_> = [
-            url.as_ref()
-                .map(|url| format!("url {}", without_query(url))),
-            topics.as_ref().map(|topics| format!("topics {topics}")),
-            owner
-                .as_ref()
-                .map(|owner| format!("owner {}", owner_text(owner_name.as_deref(), owner))),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        let audit = self
-            .audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?
-            .with_details(details.join("; "));
+        let url_detail = url
+            .as_ref()
+            .map(|url| format!("url {}", without_query(url)));
+        let topics_detail = topics.as_ref().map(|topics| format!("topics {topics}"));
+        let owner_name = owner_name.as_deref();
+        let owner_detail = |owner| format!("owner {}", owner_text(owner_name, owner));
+        let details = [url_detail, topics_detail, owner.as_ref().map(owner_detail)];
+        let details: Vec<_> = details.into_iter().flatten().collect();
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
+        let audit = audit.with_details(details.join("; "));
         let change = |endpoint: Endpoint| {
             Ok(Endpoint {
                 url: url.clone().unwrap_or(endpoint.url),
@@ -628,9 +618,8 @@ impl WebhookAdmin {
         new: &dyn SecretCipher,
     ) -> AdminResult<Vec<Endpoint>> {
         let endpoints = endpoints.iter().cloned();
-        endpoints
-            .map(|endpoint| self.reencrypted_endpoint(endpoint, new))
-            .collect()
+        let reencrypted = endpoints.map(|endpoint| self.reencrypted_endpoint(endpoint, new));
+        reencrypted.collect()
     }
 
     fn reencrypted_endpoint(
@@ -643,15 +632,11 @@ impl WebhookAdmin {
             if new.decrypt(encrypted, id).is_ok() {
                 return Ok(encrypted.clone());
             }
-            let secret = self
-                .environment
-                .secret_cipher
-                .decrypt(encrypted, id)
-                .map_err(|error| {
-                    backend_error(format!(
-                        "failed to read the secret of endpoint {id}: {error}"
-                    ))
-                })?;
+            let secret = self.environment.secret_cipher.decrypt(encrypted, id);
+            let secret = secret.map_err(|error| {
+                let message = format!("failed to read the secret of endpoint {id}: {error}");
+                backend_error(message)
+            })?;
             new.encrypt(&secret, id).map_err(WebhookAdminError::Backend)
         };
         let secret = reencrypt(&endpoint.secret)?;
@@ -697,9 +682,8 @@ impl WebhookAdmin {
 }
 
 fn activated(endpoint: Endpoint, now: Timestamp) -> AdminResult<Endpoint> {
-    endpoint
-        .activated(now)
-        .ok_or(WebhookAdminError::NoPendingSecret)
+    let activated = endpoint.activated(now);
+    activated.ok_or(WebhookAdminError::NoPendingSecret)
 }
 
 opaque_debug!(WebhookAdmin);

@@ -87,9 +87,8 @@ impl Attempt<'_> {
         let encrypted = claimed.endpoint.secret_at(context.now());
         let decrypt = async {
             let secrets = &context.environment.secret_cipher;
-            secrets
-                .decrypt(encrypted, &claimed.endpoint.id)
-                .map_err(BackendError::new)
+            let secret = secrets.decrypt(encrypted, &claimed.endpoint.id);
+            secret.map_err(BackendError::new)
         };
         let secret = match context.with_step_timeout(decrypt).await {
             Ok(secret) => secret,
@@ -117,10 +116,8 @@ impl Attempt<'_> {
     /// Returns the result of an earlier attempt whose worker began to send and recorded no result.
     fn lease_expired(&self) -> AttemptResult {
         let reason = "the lease expired and the worker reported no result";
-        (
-            AttemptOutcome::LeaseExpired,
-            Some(self.failed(TransportError::new(reason))),
-        )
+        let failed = self.failed(TransportError::new(reason));
+        (AttemptOutcome::LeaseExpired, Some(failed))
     }
 
     /// Returns the result of an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the
@@ -152,10 +149,8 @@ impl Attempt<'_> {
                 Err(error) => Err(error),
             })
         };
-        let response = context
-            .with_step_timeout(send)
-            .await
-            .unwrap_or_else(|error| Err(TransportError::new(error.to_string())));
+        let response = context.with_step_timeout(send).await;
+        let response = response.unwrap_or_else(|error| Err(TransportError::new(error.to_string())));
         let mut record = self.record(at, context.now().saturating_duration_since(at));
         record.request_headers = headers;
         let outcome = match response.map(ReceiverResponse::storable) {
@@ -239,13 +234,11 @@ impl Attempt<'_> {
         let disable = async {
             let random = &*context.environment.random;
             let action = AuditAction::ENDPOINT_DISABLED;
-            let audit = AuditActor::SYSTEM
-                .entry(random, now, action, &endpoint.id)?
-                .with_details(format_args!("all deliveries failed since {failing_since}"));
-            let endpoints = &context.stores.endpoints;
-            endpoints
-                .disable_if_failing(&endpoint.id, since, &audit)
-                .await
+            let (endpoints, id) = (&context.stores.endpoints, &endpoint.id);
+            let audit = AuditActor::SYSTEM.entry(random, now, action, id)?;
+            let details = format!("all deliveries failed since {failing_since}");
+            let audit = audit.with_details(details);
+            endpoints.disable_if_failing(id, since, &audit).await
         };
         match context.with_step_timeout(disable).await {
             Ok(true) => {
@@ -275,12 +268,10 @@ impl Attempt<'_> {
         record: Option<AttemptRecord>,
         progress: &DeliveryProgress,
     ) {
+        use AttemptOutcome::{NoResponse, Responded};
         let span = Span::current();
         let state = progress.state.as_str();
-        let was_sent = matches!(
-            outcome,
-            AttemptOutcome::Responded(_) | AttemptOutcome::NoResponse
-        );
+        let was_sent = matches!(outcome, Responded(_) | NoResponse);
         let sent = record.as_ref().filter(|_| was_sent);
         let duration = sent.map(|sent| Duration::from_millis(sent.duration_ms));
         recorder::record_attempt(self.claimed.delivery.topic.as_str(), state, duration);

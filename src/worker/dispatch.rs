@@ -36,10 +36,8 @@ async fn iteration(
         return Ok(poll_interval);
     };
     let claim = context.stores.deliveries.claim(&request, context.now());
-    let batch = context
-        .with_step_timeout(claim)
-        .await
-        .inspect_err(|_| context.slots.end_claim())?;
+    let batch = context.with_step_timeout(claim).await;
+    let batch = batch.inspect_err(|_| context.slots.end_claim())?;
     let is_idle = batch.deliveries.is_empty();
     authorize_owners(context, batchers, batch.deliveries);
     context.slots.end_claim();

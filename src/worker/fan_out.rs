@@ -22,9 +22,8 @@ const DELIVERIES_PER_STEP: usize = 100;
 
 pub(super) fn start(context: &Arc<WorkerContext>) {
     context.spawn(|context| async move {
-        context
-            .run_loop(&context.events, || iteration(&context))
-            .await;
+        let run = || iteration(&context);
+        context.run_loop(&context.events, run).await;
     });
 }
 
@@ -35,10 +34,8 @@ async fn iteration(context: &WorkerContext) -> BackendResult<Duration> {
         return Ok(context.settings.poll_interval);
     }
     let filter = EndpointFilter::load(context, &events).await?;
-    let fan_outs: Vec<_> = events
-        .iter()
-        .map(|event| filter.recipients(event))
-        .collect();
+    let fan_outs = events.iter().map(|event| filter.recipients(event));
+    let fan_outs: Vec<_> = fan_outs.collect();
     let widest = fan_outs.iter().map(|event| event.endpoint_ids.len()).max();
     for step in fan_outs.chunks(DELIVERIES_PER_STEP.div_ceil(widest.unwrap_or(0).max(1))) {
         let fan_out = outbox.fan_out(step, context.now());
@@ -78,10 +75,8 @@ impl EndpointFilter {
         let mut endpoints = context.with_step_timeout(list).await?;
         endpoints.retain(|endpoint| events.iter().any(|event| subscribes_to(endpoint, event)));
         let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
-        Ok(Self {
-            access: load_access(context, owners.collect()).await,
-            endpoints,
-        })
+        let access = load_access(context, owners.collect()).await;
+        Ok(Self { access, endpoints })
     }
 
     fn recipients(&self, event: &Event) -> FanOut {

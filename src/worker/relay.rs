@@ -17,9 +17,8 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
         return;
     };
     context.spawn(|context| async move {
-        context
-            .run_loop(&context.relay, || iteration(&context, &*events))
-            .await;
+        let run = || iteration(&context, &*events);
+        context.run_loop(&context.relay, run).await;
     });
 }
 

@@ -87,10 +87,8 @@ impl InFlight {
 
     /// Returns the number of attempts to endpoints whose last attempt failed or took longer than a second.
     fn impaired(&self) -> u32 {
-        let impaired = self
-            .endpoints
-            .values()
-            .filter(|attempts| attempts.is_impaired);
+        let endpoints = self.endpoints.values();
+        let impaired = endpoints.filter(|attempts| attempts.is_impaired);
         impaired.map(|attempts| attempts.count).sum()
     }
 }

@@ -92,9 +92,8 @@ async fn open_socket(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
     let is_peer = socket.peer_addr()? == address;
-    is_peer
-        .then_some(socket)
-        .ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
+    let socket = is_peer.then_some(socket);
+    socket.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
 }
 
 /// Returns the name for which the receiver's certificate must be valid.
@@ -175,9 +174,8 @@ mod tests {
                     if millis > 0 {
                         sleep(Duration::from_millis(millis)).await;
                     }
-                    succeeds
-                        .then_some(index)
-                        .ok_or(TransportError::new(index.to_string()))
+                    let error = TransportError::new(index.to_string());
+                    succeeds.then_some(index).ok_or(error)
                 }
             })
             .await
@@ -186,9 +184,7 @@ mod tests {
             assert_eq!(*started.lock().unwrap(), *starts, "{behaviours:?}");
         }
         let none = race(&[], |_| async { Ok(()) }).await;
-        assert_eq!(
-            none,
-            Err(TransportError::new("the host name has no addresses"))
-        );
+        let error = TransportError::new("the host name has no addresses");
+        assert_eq!(none, Err(error));
     }
 }

@@ -123,10 +123,8 @@ impl HttpTransport {
         &self,
         target: &EndpointUrl,
     ) -> Result<(Vec<SocketAddr>, Connection), TransportError> {
-        let addresses = target
-            .resolve(&*self.resolver)
-            .await
-            .map_err(|error| TransportError::new(error.to_string()))?;
+        let addresses = target.resolve(&*self.resolver).await;
+        let addresses = addresses.map_err(|error| TransportError::new(error.to_string()))?;
         let mut keys = addresses
             .iter()
             .map(|address| PoolKey::new(target, *address));
