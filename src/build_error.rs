@@ -27,10 +27,8 @@ pub struct BuildError {
 
 impl BuildError {
     pub(crate) fn new(setting: &'static str, expected: impl Into<String>) -> Self {
-        Self {
-            setting,
-            expected: expected.into(),
-        }
+        let expected = expected.into();
+        Self { setting, expected }
     }
 
     /// Returns the name of the invalid setting, such as `guest_budget.units`.

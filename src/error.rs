@@ -263,9 +263,8 @@ macro_rules! named_variants {
             /// [`ParseError`](crate::error::ParseError) if no variant has this name.
             pub fn parse(name: &str) -> Result<Self, crate::error::ParseError> {
                 let variant = Self::ALL.iter().find(|variant| variant.as_str() == name);
-                variant
-                    .copied()
-                    .ok_or(crate::error::ParseError::new($expected))
+      let error = crate::error::ParseError::new($expected);
+                variant.copied().ok_or(error)
             }
         }
 
@@ -344,9 +343,7 @@ mod tests {
             let found = OverloadedError::cause_of(&*error);
             assert_eq!(found, Some(overloaded), "{error:?}");
         }
-        assert_eq!(
-            OverloadedError::cause_of(&BackendError::new("disk full")),
-            None
-        );
+        let other = BackendError::new("disk full");
+        assert_eq!(OverloadedError::cause_of(&other), None);
     }
 }

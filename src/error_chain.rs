@@ -205,10 +205,8 @@ mod tests {
             let error = BackendError::from(read(sql).unwrap_err());
             let text = ErrorChain(&error).to_string();
             assert!(text.starts_with(expected), "{sql}: {text}");
-            assert_eq!(
-                format!("{error:?}"),
-                format!("BackendError(SqliteError({text}))")
-            );
+            let debug = format!("BackendError(SqliteError({text}))");
+            assert_eq!(format!("{error:?}"), debug);
         }
     }
 

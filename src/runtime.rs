@@ -148,10 +148,8 @@ impl RandomSource for SeededRandom {
         for chunk in bytes.chunks_mut(8) {
             let step = self.0.fetch_add(1, Ordering::SeqCst);
             let word = xxhash_rust::xxh3::xxh3_64(&step.to_le_bytes()).to_le_bytes();
-            chunk
-                .iter_mut()
-                .zip(word)
-                .for_each(|(byte, random)| *byte = random);
+            let bytes = chunk.iter_mut().zip(word);
+            bytes.for_each(|(byte, random)| *byte = random);
         }
         Ok(())
     }

@@ -111,10 +111,8 @@ impl BoardError {
     /// Returns a [`BoardError::Validation`] for a field of the body. For a rule that does not concern a single field,
     /// such as a minimum interval between two posts, use the field `body`.
     pub fn validation(field: &'static str, message: impl Into<String>) -> Self {
-        Self::Validation {
-            field,
-            message: message.into(),
-        }
+        let message = message.into();
+        Self::Validation { field, message }
     }
 
     /// Returns a [`BoardError::RateLimited`]. `retry_after` is the time until the client can retry; `None` if it is

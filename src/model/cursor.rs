@@ -32,9 +32,8 @@ impl Cursor {
     /// [`ParseError`] if the text is empty or longer than [`MAX_LEN`](Self::MAX_LEN).
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let is_cursor = (1..=Self::MAX_LEN).contains(&text.len());
-        is_cursor
-            .then(|| Self(text.into()))
-            .ok_or(ParseError::new("a cursor of at most 200 bytes"))
+        let cursor = is_cursor.then(|| Self(text.into()));
+        cursor.ok_or(ParseError::new("a cursor of at most 200 bytes"))
     }
 
     /// Returns the text.

@@ -89,9 +89,8 @@ fn parse_end(text: &str) -> Option<Option<Timestamp>> {
         return Some(None);
     }
     let date: Date = text.parse().ok().filter(|_| text.len() == 10)?;
-    Timestamp::parse(&format!("{date}T00:00:00Z"))
-        .ok()
-        .map(Some)
+    let midnight = format!("{date}T00:00:00Z");
+    Timestamp::parse(&midnight).ok().map(Some)
 }
 
 impl_from_str!(DateRange);
@@ -131,10 +130,8 @@ mod tests {
         assert_eq!(range("24h"), Some((Some(9_913_600_000), None)));
         assert_eq!(range("1970-01-02.."), Some((Some(86_400_000), None)));
         assert_eq!(range("..1970-01-02"), Some((None, Some(86_400_000))));
-        assert_eq!(
-            range("1970-01-01..1970-01-02"),
-            Some((Some(0), Some(86_400_000)))
-        );
+        let day = (Some(0), Some(86_400_000));
+        assert_eq!(range("1970-01-01..1970-01-02"), Some(day));
         let millis = Timestamp::from_millis;
         let day = DateRange::parse("1970-01-01..1970-01-02").unwrap();
         let contained = [-1, 0, 86_399_999, 86_400_000].map(|at| day.contains(millis(at), now));

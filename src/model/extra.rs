@@ -165,10 +165,8 @@ mod tests {
         let deep = format!("{{\"a\":{}1{}}}", "[".repeat(200), "]".repeat(200));
         for text in ["", "{", "{} {}", "{\"a\":}", &deep] {
             let error = text.parse::<Extra>().unwrap_err();
-            assert!(
-                matches!(error, ExtraError::InvalidJson(_)),
-                "{text}: {error}"
-            );
+            let is_invalid = matches!(error, ExtraError::InvalidJson(_));
+            assert!(is_invalid, "{text}: {error}");
         }
         let keys = std::collections::BTreeMap::from([([1, 2], 3)]);
         assert!(matches!(Extra::new(keys), Err(ExtraError::InvalidJson(_))));

@@ -96,8 +96,7 @@ pub struct ForumList {
 
 impl ForumList {
     pub(crate) fn example() -> Self {
-        Self {
-            items: vec![Forum::example(), Forum::child_example()],
-        }
+        let items = vec![Forum::example(), Forum::child_example()];
+        Self { items }
     }
 }

@@ -372,11 +372,8 @@ mod tests {
             ("-0", None),
             ("x", None),
         ] {
-            assert_eq!(
-                ThreadId::parse(text).unwrap().to_i64().ok(),
-                number,
-                "{text}"
-            );
+            let parsed = ThreadId::parse(text).unwrap();
+            assert_eq!(parsed.to_i64().ok(), number, "{text}");
             assert_eq!(ThreadId::parse(text).unwrap().to_string(), text);
         }
     }

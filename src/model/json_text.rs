@@ -68,9 +68,8 @@ pub(crate) fn quote(text: &str, json: &mut String) {
 
 /// Examines the whole block, so that the compiler uses vector instructions.
 fn has_escaped(block: &[u8; BLOCK_LEN]) -> bool {
-    block
-        .iter()
-        .fold(false, |any, byte| any | is_escaped(*byte))
+    let bytes = block.iter();
+    bytes.fold(false, |any, byte| any | is_escaped(*byte))
 }
 
 /// Returns a bit for each byte that JSON must escape; the lowest bit is the first byte. A block has at most 32 bytes.

@@ -174,10 +174,8 @@ impl PageKey {
     /// [`InvalidPageKeyError`] if the text has another format.
     pub fn parse_ints<const N: usize>(&self) -> Result<[i64; N], InvalidPageKeyError> {
         let numbers: Result<Vec<i64>, _> = self.0.split('.').map(str::parse).collect();
-        numbers
-            .ok()
-            .and_then(|numbers| numbers.try_into().ok())
-            .ok_or(InvalidPageKeyError)
+        let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok());
+        numbers.ok_or(InvalidPageKeyError)
     }
 }
 
@@ -265,9 +263,8 @@ impl Default for PageLimit {
 
 impl<'de> Deserialize<'de> for PageLimit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let items = u64::deserialize(deserializer)
-            .ok()
-            .and_then(|items| u8::try_from(items).ok());
+        let items = u64::deserialize(deserializer).ok();
+        let items = items.and_then(|items| u8::try_from(items).ok());
         let limit = items.and_then(|items| Self::new(items).ok());
         limit.ok_or_else(|| Expected::LIMIT.error())
     }

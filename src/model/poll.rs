@@ -111,18 +111,14 @@ impl Poll {
 
     /// Removes all totals unless each one is set. Returns `true` if only some of them were set.
     pub(crate) fn hide_partial_totals(&mut self) -> bool {
-        let set = self
-            .options
-            .iter()
-            .filter(|option| option.votes.is_some())
-            .count()
-            + usize::from(self.total_votes.is_some());
+        let options = self.options.iter();
+        let counted = options.filter(|option| option.votes.is_some()).count();
+        let set = counted + usize::from(self.total_votes.is_some());
         let is_partial = set != 0 && set != self.options.len() + 1;
         if is_partial {
             self.total_votes = None;
-            self.options
-                .iter_mut()
-                .for_each(|option| option.votes = None);
+            let options = self.options.iter_mut();
+            options.for_each(|option| option.votes = None);
         }
         is_partial
     }
@@ -207,9 +203,8 @@ pub struct NewVote {
 
 impl NewVote {
     pub(crate) fn example() -> Self {
-        Self {
-            option_ids: vec![OptionId::from(1)],
-        }
+        let option_ids = vec![OptionId::from(1)];
+        Self { option_ids }
     }
 }
 
@@ -228,10 +223,8 @@ pub struct PollOptionUpdate {
 impl PollOptionUpdate {
     /// Creates an option with this text. `None` adds a new option.
     pub fn new(option_id: Option<OptionId>, text: impl Into<String>) -> Self {
-        Self {
-            option_id,
-            text: text.into(),
-        }
+        let text = text.into();
+        Self { option_id, text }
     }
 }
 

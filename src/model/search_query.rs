@@ -105,10 +105,8 @@ fn split_first_term(text: &str) -> (&str, &str) {
     match text.strip_prefix(QUOTES) {
         Some(quoted) => quoted.split_once(QUOTES).unwrap_or((quoted, "")),
         None => {
-            let end = text
-                .find(|c: char| c.is_whitespace() || QUOTES.contains(&c))
-                .unwrap_or(text.len());
-            text.split_at(end)
+            let end = text.find(|c: char| c.is_whitespace() || QUOTES.contains(&c));
+            text.split_at(end.unwrap_or(text.len()))
         }
     }
 }

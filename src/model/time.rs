@@ -141,10 +141,8 @@ fn offset_millis(text: &str) -> Option<i64> {
     let (sign, offset) = text.split_at_checked(1)?;
     let (hours, minutes) = offset.split_once(':')?;
     let number = |text: &str, end| {
-        let number = text
-            .parse()
-            .ok()
-            .filter(|_| text.len() == 2 && is_digits(text));
+        let has_two_digits = text.len() == 2 && is_digits(text);
+        let number = text.parse().ok().filter(|_| has_two_digits);
         number.filter(|number: &i64| *number < end)
     };
     let millis = (number(hours, 24)? * 60 + number(minutes, 60)?) * 60_000;

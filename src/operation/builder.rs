@@ -62,13 +62,11 @@ impl Operation {
 impl OperationBuilder {
     fn new(method: Method, path: &'static str, id: &'static str, scope: Scope) -> Self {
         let is_read = method == Method::GET;
+        let variable = |segment: &'static str| segment.strip_prefix('{')?.strip_suffix('}');
         Self(OperationSpec {
             method,
             path,
-            variables: path
-                .split('/')
-                .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
-                .collect(),
+            variables: path.split('/').filter_map(variable).collect(),
             id,
             tag: Tag::new("board", "Operations of this board."),
             summary: "",

@@ -61,11 +61,8 @@ impl ExtraTypes {
         let mut generator = SchemaGenerator::default();
         let types = self.0.iter().enumerate();
         types.into_iter().all(|(index, one)| {
-            let is_first = !self
-                .0
-                .iter()
-                .take(index)
-                .any(|earlier| earlier.of == one.of);
+            let mut earlier = self.0.iter().take(index);
+            let is_first = earlier.all(|earlier| earlier.of != one.of);
             is_first && (one.rejects_unknown_fields)(&mut generator)
         })
     }
@@ -86,10 +83,9 @@ impl ExtraTypes {
         };
         match body.take(EXTRA)? {
             None | Some(InputValue::Null) => Ok(None),
-            Some(value) => {
-                let decoded = (extra.decode)(value);
-                decoded.map(Some).map_err(|error| error.in_field(EXTRA))
-            }
+            Some(value) => (extra.decode)(value)
+                .map(Some)
+                .map_err(|error| error.in_field(EXTRA)),
         }
     }
 

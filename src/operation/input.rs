@@ -216,10 +216,8 @@ impl InputSchema {
 /// Deserializes an input. The field of a type error without a field name is `body`.
 pub(crate) fn deserialize<T: DeserializeOwned>(value: InputValue<'_>) -> InputResult<T> {
     T::deserialize(value).map_err(|mut error| {
-        let is_type_error = !matches!(
-            error.kind,
-            InputErrorKind::Missing | InputErrorKind::Repeated | InputErrorKind::Unknown
-        );
+        use InputErrorKind::{Missing, Repeated, Unknown};
+        let is_type_error = !matches!(error.kind, Missing | Repeated | Unknown);
         if error.name.is_empty() && is_type_error {
             error.name = "body".into();
         }
@@ -274,9 +272,8 @@ impl<T: Body> Decode for Json<T> {
     }
 
     fn required_scope(&self) -> Option<Scope> {
-        T::field_scope()
-            .filter(|field| (field.is_set)(&self.0))
-            .map(|field| field.scope)
+        let set = T::field_scope().filter(|field| (field.is_set)(&self.0));
+        set.map(|field| field.scope)
     }
 
     fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
@@ -308,11 +305,8 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
 
     fn decode(mut query: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
         let after = query.take_text(AFTER)?;
-        let limit = query
-            .take_text(LIMIT)?
-            .map(InputValue::Parameter)
-            .map(PageLimit::deserialize)
-            .transpose();
+        let limit = query.take_text(LIMIT)?.map(InputValue::Parameter);
+        let limit = limit.map(PageLimit::deserialize).transpose();
         if has_no_filters::<F>() {
             let NoParams {} = deserialize(query)?;
             query = InputValue::Null;
@@ -340,10 +334,8 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
             F::json_schema(generator)
         };
         let mut limit = PageLimit::json_schema(generator);
-        limit.insert(
-            "description".into(),
-            "Number of items per page, 1 to 100. Default: 20.".into(),
-        );
+        let description = "Number of items per page, 1 to 100. Default: 20.";
+        limit.insert("description".into(), description.into());
         let mut has_reserved_filter = false;
         let properties = schema.ensure_object().entry("properties");
         if let Some(properties) = properties.or_insert_with(|| json!({})).as_object_mut() {

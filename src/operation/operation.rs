@@ -98,10 +98,9 @@ impl Operation {
     pub(crate) fn input(&self) -> InputSchema {
         let mut generator = SchemaGenerator::default();
         let extra_types = ExtraTypes::default();
-        let describe = &mut generator.clone();
-        self.handler
-            .describe(&self.spec, &extra_types, describe, &mut generator)
-            .input
+        let (inputs, handler) = (&mut generator.clone(), &self.handler);
+        let schemas = handler.describe(&self.spec, &extra_types, inputs, &mut generator);
+        schemas.input
     }
 }
 
@@ -167,18 +166,18 @@ impl<F: Signature> Handler for TypedHandler<F> {
             is_in_forum: F::Output::IS_IN_FORUM,
             output: outputs.subschema_for::<<F::Output as Output>::Body>(),
             output_example: json!(example),
-            statuses: [(true, self.status), (F::Output::CAN_EXIST, StatusCode::OK)]
-                .into_iter()
-                .filter_map(|(is_possible, status)| is_possible.then_some(status))
-                .collect(),
-            headers: [(F::Output::IS_PAGE, "link"), (has_location, "location")]
-                .into_iter()
-                .filter_map(|(has_header, name)| has_header.then_some(name))
-                .collect(),
+            statuses: possible(&[(true, self.status), (F::Output::CAN_EXIST, StatusCode::OK)]),
+            headers: possible(&[(F::Output::IS_PAGE, "link"), (has_location, "location")]),
         }
     }
 
     fn call(self: Arc<Self>, call: Call<'_>) -> BoxFuture<'_, ApiResult<ApiResponse>> {
         Box::pin(call.run(self))
     }
+}
+
+/// Returns the values that are marked as possible.
+fn possible<T: Copy>(values: &[(bool, T)]) -> Vec<T> {
+    let possible = values.iter().filter(|(is_possible, _)| *is_possible);
+    possible.map(|(_, value)| *value).collect()
 }

@@ -40,10 +40,8 @@ pub(crate) fn validate(
             }
         }
         if *tags.entry(spec.tag.name).or_insert(spec.tag) != spec.tag {
-            return Err(invalid(
-                operation,
-                "the same description of its tag in all operations",
-            ));
+            let expected = "the same description of its tag in all operations";
+            return Err(invalid(operation, expected));
         }
     }
     Ok(())
@@ -52,23 +50,15 @@ pub(crate) fn validate(
 fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<(), BuildError> {
     let spec = &operation.spec;
     let mut generator = SchemaGenerator::default();
-    let schemas = operation.handler.describe(
-        spec,
-        &ExtraTypes::default(),
-        &mut generator.clone(),
-        &mut generator,
-    );
+    let (extra_types, inputs) = (ExtraTypes::default(), &mut generator.clone());
+    let handler = &operation.handler;
+    let schemas = handler.describe(spec, &extra_types, inputs, &mut generator);
     let is_body = schemas.source == Source::Body;
     let can_have_body = [Method::POST, Method::PUT, Method::PATCH].contains(&spec.method);
-    let names: Vec<_> = schemas
-        .path_params
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
-    let handler_variables = format!(
-        "a path with the variables of its handler ({})",
-        names.join(", ")
-    );
+    let names = schemas.path_params.iter().map(|(name, _)| name.as_str());
+    let names: Vec<_> = names.collect();
+    let listed = names.join(", ");
+    let handler_variables = format!("a path with the variables of its handler ({listed})");
     let has_summary = spec.summary.ends_with('.');
     let is_repeated = |name| spec.variables.iter().filter(|one| *one == name).count() > 1;
     let is_empty = schemas.output.get("type") == Some(&"null".into());
@@ -145,10 +135,8 @@ fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<()
 
 fn invalid(operation: &Operation, expected: &str) -> BuildError {
     let spec = &operation.spec;
-    BuildError::new(
-        "operation",
-        format!("{expected}, for {} {} {}", spec.id, spec.method, spec.path),
-    )
+    let expected = format!("{expected}, for {} {} {}", spec.id, spec.method, spec.path);
+    BuildError::new("operation", expected)
 }
 
 fn is_id(id: &str) -> bool {
@@ -163,16 +151,11 @@ fn is_webhook_id(id: &str) -> bool {
 
 /// Returns `true` if a path begins with a slash, and each segment is a variable or a text of `[A-Za-z0-9_-]`.
 fn is_path(path: &str) -> bool {
-    let is_name = |text: &str| {
-        !text.is_empty()
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
-    };
+    let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    let is_name = |text: &str| !text.is_empty() && text.bytes().all(is_name_byte);
     let is_segment = |segment: &str| {
-        let variable = segment
-            .strip_prefix('{')
-            .and_then(|rest| rest.strip_suffix('}'));
+        let rest = segment.strip_prefix('{');
+        let variable = rest.and_then(|rest| rest.strip_suffix('}'));
         is_name(variable.unwrap_or(segment))
     };
     path.strip_prefix('/')
@@ -195,11 +178,9 @@ fn is_same_shape(one: &str, other: &str) -> bool {
 
 /// Returns `true` if the templates have the same number of segments, and each pair is equal or matches `predicate`.
 fn all_segments(one: &str, other: &str, predicate: fn(&str, &str) -> bool) -> bool {
+    let mut pairs = one.split('/').zip(other.split('/'));
     one.split('/').count() == other.split('/').count()
-        && one
-            .split('/')
-            .zip(other.split('/'))
-            .all(|(one, other)| one == other || predicate(one, other))
+        && pairs.all(|(one, other)| one == other || predicate(one, other))
 }
 
 fn is_variable(segment: &str) -> bool {

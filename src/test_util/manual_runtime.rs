@@ -156,9 +156,8 @@ impl Task {
     fn poll(self: &Arc<Self>) {
         let waker = Waker::from(Arc::clone(self));
         let mut work = lock(&self.work);
-        let polled = work
-            .as_mut()
-            .map(|work| work.as_mut().poll(&mut Context::from_waker(&waker)));
+        let mut context = Context::from_waker(&waker);
+        let polled = work.as_mut().map(|work| work.as_mut().poll(&mut context));
         if polled.is_some_and(|polled| polled.is_ready()) {
             *work = None;
         }

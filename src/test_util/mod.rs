@@ -68,10 +68,9 @@ pub fn stores_in_memory() -> (Stores, crate::store::WebhookStores) {
 
     let database = Database::open(&DatabasePath::Memory).expect("a database in memory");
     let interceptor = StoreInterceptor::blocking();
-    (
-        interceptor.stores(&Stores::in_sqlite(&database)),
-        interceptor.webhooks(&crate::store::WebhookStores::in_sqlite(&database)),
-    )
+    let stores = interceptor.stores(&Stores::in_sqlite(&database));
+    let webhooks = crate::store::WebhookStores::in_sqlite(&database);
+    (stores, interceptor.webhooks(&webhooks))
 }
 
 /// Returns an entry of the audit log, for store calls in tests that do not examine the log. It always has the same id.
@@ -343,11 +342,8 @@ impl<'a> IntoFuture for TestRequest<'a> {
 
     #[expect(clippy::expect_used, reason = "an invalid request fails the test")]
     fn into_future(self) -> BoxFuture<'a, TestResponse> {
-        let request = self
-            .request
-            .body(Full::new(self.body))
-            .expect("a valid request");
-        Box::pin(self.api.send(request))
+        let request = self.request.body(Full::new(self.body));
+        Box::pin(self.api.send(request.expect("a valid request")))
     }
 }
 

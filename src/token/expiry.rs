@@ -71,9 +71,8 @@ mod tests {
         let days = |text| {
             let expires_at = |expiry: Expiry| expiry.expires_at(Timestamp::default());
             let days = |time: Timestamp| time.as_millis() / 86_400_000;
-            Expiry::parse(text)
-                .ok()
-                .map(|expiry| expires_at(expiry).map(days))
+            let expiry = Expiry::parse(text).ok();
+            expiry.map(|expiry| expires_at(expiry).map(days))
         };
         for (text, expected) in [
             ("", Some(None)),

@@ -160,10 +160,9 @@ pub async fn issue_token(
             revoked_at: None,
             last_used_at: None,
         };
-        let audit = request
-            .issuer
-            .entry(random, now, AuditAction::TOKEN_ISSUED, record.lookup)?
-            .with_details(details(&record, request.owner_name));
+        let action = AuditAction::TOKEN_ISSUED;
+        let audit = request.issuer.entry(random, now, action, record.lookup)?;
+        let audit = audit.with_details(details(&record, request.owner_name));
         if tokens.create(&record, &audit).await? {
             return Ok((token, record));
         }
@@ -177,10 +176,8 @@ fn details(record: &TokenRecord, owner_name: Option<&str>) -> String {
         Some(expires_at) => format!("expires {expires_at}"),
         None => "does not expire".into(),
     };
-    format!(
-        "label {:?}; owner {owner}; {expiry}; scopes {scopes}",
-        record.label
-    )
+    let label = &record.label;
+    format!("label {label:?}; owner {owner}; {expiry}; scopes {scopes}")
 }
 
 /// Removes white space at both ends of a label. Rejects labels that are too long, invisible or not single-line texts. An
@@ -191,9 +188,8 @@ fn details(record: &TokenRecord, owner_name: Option<&str>) -> String {
 pub(crate) fn parse_label(text: &str) -> Result<&str, IssueError> {
     let label = text.trim();
     let is_valid = label.chars().count() <= MAX_LABEL_CHARS && is_single_line(text);
-    (is_valid && (label.is_empty() || !is_blank(label)))
-        .then_some(label)
-        .ok_or(IssueError::InvalidLabel)
+    let is_shown = is_valid && (label.is_empty() || !is_blank(label));
+    is_shown.then_some(label).ok_or(IssueError::InvalidLabel)
 }
 
 /// Returns the names of the requested scopes in the order of the known ones, without repetitions.

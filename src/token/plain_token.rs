@@ -37,12 +37,10 @@ impl Lookup {
     /// # Errors
     /// [`ParseError`] unless the text is 16 characters of `[0-9A-Za-z]`.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let bytes = <[u8; LOOKUP_LEN]>::try_from(text.as_bytes())
-            .ok()
-            .filter(|bytes| bytes.iter().all(u8::is_ascii_alphanumeric));
-        bytes
-            .map(Self)
-            .ok_or(ParseError::new("16 letters and digits"))
+        let bytes = <[u8; LOOKUP_LEN]>::try_from(text.as_bytes()).ok();
+        let bytes = bytes.filter(|bytes| bytes.iter().all(u8::is_ascii_alphanumeric));
+        let lookup = bytes.map(Self);
+        lookup.ok_or(ParseError::new("16 letters and digits"))
     }
 
     /// Returns the characters of the lookup.
@@ -157,10 +155,8 @@ impl PlainToken {
     /// [`ParseError`] if the text has another format, or the checksum does not match.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let (lookup, _) = split(text)?;
-        Ok(Self {
-            lookup,
-            text: Zeroizing::new(text.into()),
-        })
+        let text = Zeroizing::new(text.into());
+        Ok(Self { lookup, text })
     }
 
     /// Returns the public part of the token.
@@ -197,10 +193,8 @@ fn split(text: &str) -> Result<(Lookup, &str), ParseError> {
     let lookup = Lookup::parse(lookup).map_err(|_| PARSE_ERROR)?;
     let is_complete = secret.len() == RANDOM_LEN + CHECKSUM_LEN
         && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let (before, expected) = text
-        .split_at_checked(TOKEN_LEN - CHECKSUM_LEN)
-        .filter(|_| is_complete)
-        .ok_or(PARSE_ERROR)?;
+    let parts = text.split_at_checked(TOKEN_LEN - CHECKSUM_LEN);
+    let (before, expected) = parts.filter(|_| is_complete).ok_or(PARSE_ERROR)?;
     (checksum(before) == expected.as_bytes())
         .then_some((lookup, secret))
         .ok_or(PARSE_ERROR)
