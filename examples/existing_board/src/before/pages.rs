@@ -26,15 +26,11 @@ async fn index(State(club): State<Club>, headers: HeaderMap) -> Result<Html<Stri
     let lines = topics.iter().map(|topic| {
         let section = escaped(&topic.section_title);
         let subject = escaped(&topic.subject);
-        format!(
-            "<li>{section}: <a href=\"/topics/{}\">{subject}</a>",
-            topic.id
-        )
+        let id = topic.id;
+        format!("<li>{section}: <a href=\"/topics/{id}\">{subject}</a>")
     });
-    Ok(page(
-        "Topics",
-        &format!("<ul>{}</ul>", lines.collect::<String>()),
-    ))
+    let list: String = lines.collect();
+    Ok(page("Topics", &format!("<ul>{list}</ul>")))
 }
 
 /// Shows a topic with its entries and a form for replies.
@@ -52,20 +48,13 @@ async fn topic(
     let entries = found.iter().map(|entry| {
         let name = escaped(&entry.writer.name);
         let body = html(&entry.body);
-        format!(
-            "<article id=\"{}\"><h2>{name}</h2>{body}</article>",
-            entry.number
-        )
+        let number = entry.number;
+        format!("<article id=\"{number}\"><h2>{name}</h2>{body}</article>")
     });
-    let form = if topic.accepts_entries_of(rank) {
-        FORM
-    } else {
-        ""
-    };
-    Ok(page(
-        &topic.subject,
-        &format!("{}{form}", entries.collect::<String>()),
-    ))
+    let is_open = topic.accepts_entries_of(rank);
+    let form = if is_open { FORM } else { "" };
+    let entries: String = entries.collect();
+    Ok(page(&topic.subject, &format!("{entries}{form}")))
 }
 
 const FORM: &str = "<form method=post><textarea name=body></textarea><button>Reply</button></form>";
@@ -106,11 +95,8 @@ async fn rank(club: &Club, headers: &HeaderMap) -> Result<i16, ReplyError> {
 
 /// Returns the id of the member who is signed in.
 async fn session(club: &Club, headers: &HeaderMap) -> Result<Option<i64>, ReplyError> {
-    let mut cookies = headers
-        .get(COOKIE)
-        .and_then(|cookies| cookies.to_str().ok())
-        .unwrap_or_default()
-        .split("; ");
+    let header = headers.get(COOKIE).and_then(|value| value.to_str().ok());
+    let mut cookies = header.unwrap_or_default().split("; ");
     match cookies.find_map(|cookie| cookie.strip_prefix("session=")) {
         Some(session) => members::signed_in(&club.pool.get().await?, session).await,
         None => Ok(None),
