@@ -25,12 +25,10 @@ impl Authorizer for ReferenceBoard {
     ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
         let lookup = *lookup;
         let with_position = self.database.has_replicas();
-        let Some((token, owner)) = self
-            .read_short(move |connection| {
-                Box::pin(ActorRow::load_token(connection, lookup, with_position))
-            })
-            .await?
-        else {
+        let found = self.read_short(move |connection| {
+            Box::pin(ActorRow::load_token(connection, lookup, with_position))
+        });
+        let Some((token, owner)) = found.await? else {
             return Ok(None);
         };
         let owner = match owner {
@@ -138,12 +136,10 @@ impl ReferenceBoard {
 
     async fn load(&self, member: Option<i64>) -> BackendResult<Option<Actor>> {
         let with_position = self.database.has_replicas();
-        let Some(row) = self
-            .read_short(move |connection| {
-                Box::pin(ActorRow::load(connection, member, with_position))
-            })
-            .await?
-        else {
+        let found = self.read_short(move |connection| {
+            Box::pin(ActorRow::load(connection, member, with_position))
+        });
+        let Some(row) = found.await? else {
             return Ok(None);
         };
         let rules = self.rules(row.rules_version).await?;

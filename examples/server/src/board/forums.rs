@@ -42,11 +42,8 @@ pub async fn list(connection: &Connection<'_>, actor: Arc<Actor>) -> BoardResult
     let mut next = children.remove(&None).unwrap_or_default();
     while let Some((id, forum)) = next.pop() {
         let is_visible = actor.access(id).read;
-        let nearest = if is_visible {
-            Some(&forum.forum_id)
-        } else {
-            forum.parent_id.as_ref()
-        };
+        let shown = is_visible.then_some(&forum.forum_id);
+        let nearest = shown.or(forum.parent_id.as_ref());
         for (id, mut child) in children.remove(&Some(id)).into_iter().flatten() {
             child.parent_id = nearest.cloned();
             next.push((id, child));
@@ -103,12 +100,10 @@ pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Boa
     check_exists(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;
     if !actor.is_some_and(|actor| actor.access(forum).read) {
-        return Err(BoardError::validation(
-            "member",
-            format!(
-                "the member cannot read forum \"{forum}\"; moderators must be able to read their forum"
-            ),
-        ));
+        let reason = format!(
+            "the member cannot read forum \"{forum}\"; moderators must be able to read their forum"
+        );
+        return Err(BoardError::validation("member", reason));
     }
     let insert =
         "INSERT INTO forum_moderator (forum_id, member_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";

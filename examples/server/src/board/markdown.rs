@@ -441,11 +441,8 @@ pub fn plain(source: &str) -> String {
 
 fn parsed(source: &str) -> String {
     let source = delimit_addresses(source);
-    let words: String = events(&source)
-        .map(words)
-        .map(CowStr::into_string)
-        .collect();
-    restore(&words)
+    let words = events(&source).map(words).map(CowStr::into_string);
+    restore(&words.collect::<String>())
 }
 
 /// Returns whether parsing would change only white space: the source has no character with a meaning in Markdown, and
@@ -456,10 +453,8 @@ fn is_unmarked(source: &str) -> bool {
         ' ' | '\n' | '.' | ',' | ';' | '?' | '!' | '\'' | '"' | '(' | ')' | '%' => true,
         letter => letter.is_ascii_alphanumeric() || !letter.is_ascii(),
     };
-    let is_item = |line: &str| {
-        line.trim_start()
-            .starts_with(|first: char| first.is_ascii_digit())
-    };
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    let is_item = |line: &str| line.trim_start().starts_with(is_digit);
     source.chars().all(is_plain) && !source.lines().any(is_item)
 }
 

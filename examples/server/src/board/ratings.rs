@@ -115,13 +115,8 @@ fn checked_comment<'a>(
         return Ok("");
     }
     let (missing, too_long) = (texts.comment_missing, texts.comment_too_long);
-    check_text(
-        "comment",
-        comment,
-        settings.of(&BODY_MAX),
-        missing,
-        too_long,
-    )?;
+    let most = settings.of(&BODY_MAX);
+    check_text("comment", comment, most, missing, too_long)?;
     Ok(comment)
 }
 

@@ -16,13 +16,8 @@ pub const HOUR: Duration = Duration::from_secs(60 * 60);
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn check_title<'a>(text: &'a str, most: i64, texts: &Texts) -> BoardResult<&'a str> {
-    check_single_line(
-        "title",
-        text,
-        most,
-        (texts.title_missing, texts.title_too_long),
-        texts,
-    )
+    let refusals = (texts.title_missing, texts.title_too_long);
+    check_single_line("title", text, most, refusals, texts)
 }
 
 /// Trims and checks a single-line text of 1 to `most` characters.

@@ -262,10 +262,8 @@ mod tests {
     fn an_edit_window_is_parsed_from_its_text() {
         for text in ["0", "30", "4294967295", "unlimited"] {
             let value = EDIT_WINDOW.parse(text);
-            assert_eq!(
-                value.map(|value| EDIT_WINDOW.text(value)).as_deref(),
-                Some(text)
-            );
+            let shown = value.map(|value| EDIT_WINDOW.text(value));
+            assert_eq!(shown.as_deref(), Some(text));
         }
         for text in ["", "-1", "1.5", "Unlimited", " unlimited", "never"] {
             assert_eq!(EDIT_WINDOW.parse(text), None, "{text:?}");

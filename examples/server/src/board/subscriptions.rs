@@ -125,12 +125,8 @@ fn read(row: &Row<'_>) -> BackendResult<(i64, Subscription)> {
     } else {
         SubscriptionTarget::Forum(row.id("target_id")?)
     };
-    let subscription = Subscription::new(
-        &target,
-        row.id("forum_id")?,
-        row.value::<String>("title")?,
-        row.value("created_at")?,
-    );
+    let (forum, title): (_, String) = (row.id("forum_id")?, row.value("title")?);
+    let subscription = Subscription::new(&target, forum, title, row.value("created_at")?);
     Ok((row.value("id")?, subscription))
 }
 

@@ -149,14 +149,8 @@ pub async fn start(
         None => None,
     };
     let post = posts::new_post(&slot, author.clone(), first)?;
-    let mut thread = Thread::new(
-        slot.thread.into(),
-        forum.into(),
-        title,
-        first.state,
-        slot.post.into(),
-        post.created_at,
-    );
+    let (id, forum, first_post) = (slot.thread.into(), forum.into(), slot.post.into());
+    let mut thread = Thread::new(id, forum, title, first.state, first_post, post.created_at);
     thread.author = author.clone();
     thread.last_post = Some(LastPost::from(&post));
     thread.poll_id = poll.map(PollId::from);

@@ -186,11 +186,8 @@ impl ActorRow {
         with_position: bool,
     ) -> BoardResult<Option<(TokenRecord, Option<Self>)>> {
         let [sqlite, postgres, with] = &*LOAD_TOKEN;
-        let load = if with_position {
-            with
-        } else {
-            connection.dialect(sqlite, postgres)
-        };
+        let without = connection.dialect(sqlite, postgres);
+        let load = if with_position { with } else { without };
         let read = |row: &Row<'_>| {
             let owner = Self::read(row)?;
             Ok((row.token()?, owner.member.is_some().then_some(owner)))

@@ -155,18 +155,14 @@ mod tests {
         const STAFF_ONLY: Option<Group> = Some(Group::Staff);
         let plain = board([rules(1, [None; 3])], []);
         let open = board([rules(1, [GUESTS; 3])], []);
-        let nested = board(
-            [
-                rules(1, [MEMBERS, STAFF_ONLY, None]),
-                rules(2, [None, None, STAFF_ONLY]),
-                rules(3, [GUESTS, None, None]),
-            ],
-            [],
-        );
-        let moderated = board(
-            [rules(1, [STAFF_ONLY, None, None]), rules(2, [None; 3])],
-            [1],
-        );
+        let forums = [
+            rules(1, [MEMBERS, STAFF_ONLY, None]),
+            rules(2, [None, None, STAFF_ONLY]),
+            rules(3, [GUESTS, None, None]),
+        ];
+        let nested = board(forums, []);
+        let forums = [rules(1, [STAFF_ONLY, None, None]), rules(2, [None; 3])];
+        let moderated = board(forums, [1]);
         for (rules, forum, groups, expected) in [
             (&plain, 1, GUEST, "rc"),
             (&plain, 1, MEMBER, "rspc"),

@@ -101,10 +101,8 @@ impl FromStr for Groups {
     type Err = BoardError;
 
     fn from_str(text: &str) -> BoardResult<Self> {
-        let mut names = text
-            .split(',')
-            .map(str::trim)
-            .filter(|name| !name.is_empty());
+        let names = text.split(',').map(str::trim);
+        let mut names = names.filter(|name| !name.is_empty());
         names.try_fold(Self::default(), |groups, name| {
             let unknown = || {
                 let all = Group::ALL.map(Group::name).join(", ");

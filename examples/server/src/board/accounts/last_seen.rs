@@ -48,10 +48,8 @@ impl LastSeenTimes {
         if times.is_empty() {
             return;
         }
-        let times: Value = times
-            .into_iter()
-            .map(|(member, at)| json!({ "id": member, "at": at.as_millis() }))
-            .collect();
+        let seen = |(member, at): (i64, Timestamp)| json!({ "id": member, "at": at.as_millis() });
+        let times: Value = times.into_iter().map(seen).collect();
         let times = times.to_string();
         let resolution = RESOLUTION.as_millis() as i64;
         let written = database

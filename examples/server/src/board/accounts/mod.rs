@@ -76,11 +76,8 @@ pub async fn names(
         SELECT id, username FROM member
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     let ids: Vec<_> = members.iter().flat_map(UserId::to_i64).collect();
-    let names = connection
-        .all(find, bind![json(&ids)?], |row| {
-            Ok((row.id("id")?, row.value("username")?))
-        })
-        .await;
+    let read = |row: &Row<'_>| Ok((row.id("id")?, row.value("username")?));
+    let names = connection.all(find, bind![json(&ids)?], read).await;
     Ok(names?.into_iter().collect())
 }
 
@@ -212,11 +209,8 @@ pub async fn own(connection: &Connection<'_>, member: i64) -> BoardResult<OwnAcc
 }
 
 fn read_profile(row: &Row<'_>) -> BackendResult<Member> {
-    let mut member = Member::new(
-        row.id("id")?,
-        row.value::<String>("username")?,
-        row.value("joined_at")?,
-    );
+    let name: String = row.value("username")?;
+    let mut member = Member::new(row.id("id")?, name, row.value("joined_at")?);
     member.title = row.value("title")?;
     member.avatar_url = row.value("avatar_url")?;
     member.last_seen_at = row.value("last_seen_at")?;

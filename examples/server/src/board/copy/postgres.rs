@@ -156,10 +156,8 @@ pub async fn count(tx: &Transaction<'_>, tables: &[Table]) -> BackendResult<u64>
     let mut all = 0;
     for table in tables {
         let count = format!("SELECT count(*) AS count FROM {}", table.quoted_name());
-        all += tx
-            .query_one(&count, &[])
-            .await?
-            .try_get::<_, i64>("count")?;
+        let counted = tx.query_one(&count, &[]).await?;
+        all += counted.try_get::<_, i64>("count")?;
     }
     Ok(all.unsigned_abs())
 }
@@ -170,10 +168,8 @@ pub async fn last_id(tx: &Transaction<'_>, table: &Table) -> BackendResult<Optio
         return Ok(None);
     };
     let find = "SELECT pg_sequence_last_value(pg_get_serial_sequence(quote_ident($1), $2)::regclass) AS last";
-    Ok(tx
-        .query_one(find, &[&table.name, identity])
-        .await?
-        .try_get("last")?)
+    let found = tx.query_one(find, &[&table.name, identity]).await?;
+    Ok(found.try_get("last")?)
 }
 
 /// Continues the ids of a table after its largest id, and after `last_id`.

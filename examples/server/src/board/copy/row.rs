@@ -34,10 +34,8 @@ impl Value {
             (ValueRef::Integer(number @ 0..=1), &Type::BOOL) => Ok(Self::Boolean(number == 1)),
             (ValueRef::Integer(number), &Type::INT4 | &Type::INT8) => Ok(Self::Integer(number)),
             (ValueRef::Text(_), &Type::TEXT) => {
-                let text = value
-                    .as_str()
-                    .map_err(|_| BackendError::new("a text is not valid UTF-8"))?;
-                Ok(Self::Text(text.into()))
+                let invalid = |_| BackendError::new("a text is not valid UTF-8");
+                Ok(Self::Text(value.as_str().map_err(invalid)?.into()))
             }
             (ValueRef::Blob(bytes), &Type::BYTEA) => Ok(Self::Bytes(bytes.into())),
             _ => Err(BackendError::new(

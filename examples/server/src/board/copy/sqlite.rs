@@ -53,10 +53,8 @@ pub fn create_target(path: &Path) -> BackendResult<(Connection, Vec<String>)> {
     for (name, _) in &indexes {
         connection.execute_batch(&format!("DROP INDEX {}", quote(name)))?;
     }
-    Ok((
-        connection,
-        indexes.into_iter().map(|(_, sql)| sql).collect(),
-    ))
+    let create_indexes = indexes.into_iter().map(|(_, sql)| sql).collect();
+    Ok((connection, create_indexes))
 }
 
 /// Returns the tables that are copied.

@@ -57,10 +57,8 @@ pub fn pair(sqlite: Vec<TableColumns>, mut postgres: Vec<Table>) -> BoardResult<
         columns.sort();
         others.sort();
         let is_same = others.into_iter().eq(&columns);
-        let is_supported = table
-            .columns
-            .iter()
-            .all(|(_, column)| row::is_supported(column));
+        let mut columns = table.columns.iter();
+        let is_supported = columns.all(|(_, column)| row::is_supported(column));
         if is_same && is_supported {
             return Some(Ok(table));
         }

@@ -129,14 +129,10 @@ impl<'a> Connection<'a> {
         parameters: &[Bound<'_>],
         mut read: impl FnMut(&Row<'_>) -> BackendResult<ControlFlow<()>> + Send,
     ) -> BoardResult<()> {
-        if self
-            .is_spent
-            .as_ref()
-            .is_some_and(|spent| spent.swap(true, Ordering::Relaxed))
-        {
-            return Err(BoardError::internal(
-                "a read of several statements needs a snapshot",
-            ));
+        let spend = |spent: &AtomicBool| spent.swap(true, Ordering::Relaxed);
+        if self.is_spent.as_ref().is_some_and(spend) {
+            let reason = "a read of several statements needs a snapshot";
+            return Err(BoardError::internal(reason));
         }
         match &self.driver {
             Driver::Sqlite(connection) => {

@@ -73,11 +73,8 @@ fn join(statements: &[&str]) -> String {
     let [others @ .., last] = statements else {
         return String::new();
     };
-    let others: Vec<_> = others
-        .iter()
-        .enumerate()
-        .map(|(number, statement)| format!("change_{number} AS ({statement})"))
-        .collect();
+    let name = |(number, statement)| format!("change_{number} AS ({statement})");
+    let others: Vec<_> = others.iter().enumerate().map(name).collect();
     if others.is_empty() {
         (*last).to_owned()
     } else {

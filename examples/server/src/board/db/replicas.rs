@@ -355,8 +355,6 @@ fn hosts(url: &str) -> usize {
         .split('&')
         .filter_map(|parameter| parameter.strip_prefix("host="));
     let hosts = address.split('/').take(1).chain(named);
-    hosts
-        .flat_map(|hosts| hosts.split(','))
-        .filter(|host| !host.is_empty())
-        .count()
+    let hosts = hosts.flat_map(|hosts| hosts.split(','));
+    hosts.filter(|host| !host.is_empty()).count()
 }

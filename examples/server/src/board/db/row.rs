@@ -84,10 +84,8 @@ impl<'a> Row<'a> {
 
     /// Reads and parses a text; `None` for null.
     pub fn parsed<T: FromStr>(&self, name: &str) -> BackendResult<Option<T>> {
-        let parse = |text: &str| {
-            text.parse()
-                .map_err(|_| BackendError::new("a text is invalid"))
-        };
+        let invalid = |_| BackendError::new("a text is invalid");
+        let parse = |text: &str| text.parse().map_err(invalid);
         self.text(name)?.map(parse).transpose()
     }
 

@@ -103,11 +103,8 @@ impl ContentGenerator {
             }
         }
         let forums = [self.general, self.help, self.members_only];
-        let on_profiles: Vec<i64> = forums
-            .iter()
-            .filter(|forum| forum.counts)
-            .map(|forum| forum.id)
-            .collect();
+        let counting = forums.iter().filter(|forum| forum.counts);
+        let on_profiles: Vec<i64> = counting.map(|forum| forum.id).collect();
         batch.write(tx, &on_profiles).await
     }
 

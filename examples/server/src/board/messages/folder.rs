@@ -88,11 +88,8 @@ pub async fn load(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardRe
     let parameters = bind! { ":owner": owner, ":copy": copy };
     connection
         .first(connection.on(&QUERY), parameters, |row| {
-            Ok(Message::new(
-                summary(row)?,
-                row.value::<String>("body")?,
-                row.value::<String>("body_html")?,
-            ))
+            let [body, html]: [String; 2] = [row.value("body")?, row.value("body_html")?];
+            Ok(Message::new(summary(row)?, body, html))
         })
         .await?
         .ok_or(BoardError::PathNotFound)
@@ -103,12 +100,8 @@ fn summary(row: &Row<'_>) -> BackendResult<MessageSummary> {
         Some("inbox") => Folder::Inbox,
         _ => Folder::Sent,
     };
-    let mut summary = MessageSummary::new(
-        row.id("id")?,
-        folder,
-        row.value::<String>("subject")?,
-        row.value("sent_at")?,
-    );
+    let subject: String = row.value("subject")?;
+    let mut summary = MessageSummary::new(row.id("id")?, folder, subject, row.value("sent_at")?);
     summary.sender = row.author(["sender_id", "sender_name", "sender_avatar"])?;
     summary.recipients = row.text("recipients")?.map_or(Ok(Vec::new()), authors)?;
     summary.read_at = row.value("read_at")?;

@@ -256,10 +256,8 @@ async fn update(
     let mut statements = vec![UPDATE];
     let options = draft.options.as_deref().map(json).transpose()?;
     if options.is_some() {
-        statements.extend([
-            REMOVE_OPTIONS,
-            tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES),
-        ]);
+        let upsert = tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES);
+        statements.extend([REMOVE_OPTIONS, upsert]);
         parameters.extend_from_slice(bind! { ":options": options });
     }
     edit_limit::run_counted(tx, actor, now, statements, parameters).await?;

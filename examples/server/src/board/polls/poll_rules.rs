@@ -45,10 +45,8 @@ pub fn new<'a>(
     let new_choices = options.map(|text| Ok(PollChoice { id: None, text }));
     let choices = choices(new_choices, settings, texts)?;
     if poll.closes_at.is_some_and(|end| end <= now) {
-        return Err(BoardError::validation(
-            "closesAt",
-            texts.closes_at_in_the_past,
-        ));
+        let reason = texts.closes_at_in_the_past;
+        return Err(BoardError::validation("closesAt", reason));
     }
     Ok(PollDraft {
         question: question(&poll.question, settings, texts)?,
@@ -233,11 +231,9 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
     if poll.own_vote.is_some() && !poll.can_change_vote {
         return Err(BoardError::conflict(texts.already_voted));
     }
-    let named = vote
-        .option_ids
-        .iter()
-        .map(|id| option_number(poll, "optionIds", id, texts))
-        .collect::<BoardResult<Vec<_>>>()?;
+    let number = |id| option_number(poll, "optionIds", id, texts);
+    let named: BoardResult<Vec<_>> = vote.option_ids.iter().map(number).collect();
+    let named = named?;
     if named.is_empty() {
         return Err(BoardError::validation("optionIds", texts.vote_missing));
     }

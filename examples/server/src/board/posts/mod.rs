@@ -85,11 +85,8 @@ pub async fn list(
 ) -> BoardResult<InForum<Page<Post>>> {
     let since = list.filter.since.map(|time| [time.as_millis(), NO_POST]);
     let [time, id] = list.after_ints()?.max(since).unwrap_or([i64::MIN; 2]);
-    let from = list
-        .filter
-        .from
-        .as_ref()
-        .map(|from| from.to_i64().unwrap_or(NO_POST));
+    let number = |from: &PostId| from.to_i64().unwrap_or(NO_POST);
+    let from = list.filter.from.as_ref().map(number);
     let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":thread": thread, ":time": time, ":id": id, ":from": from,
@@ -125,10 +122,8 @@ pub async fn list(
         .await?;
     let view = view.ok_or(BoardError::PathNotFound)?;
     if !sees_from {
-        return Err(BoardError::invalid_parameter(
-            "from",
-            "a post of this thread",
-        ));
+        let expected = "a post of this thread";
+        return Err(BoardError::invalid_parameter("from", expected));
     }
     let last = items.last().filter(|_| has_more);
     let next = last.map(|post| PageKey::from_time_and_id(post.created_at, &post.post_id));
@@ -144,12 +139,8 @@ fn size_in_json(text: &str) -> usize {
     // The number in a chunk fits into a byte, so the compiler uses vector instructions. This saves 5 % of the CPU time of a
     // page of 20 posts.
     let chunks = text.as_bytes().chunks(u8::MAX.into());
-    let controls = chunks.map(|chunk| {
-        chunk
-            .iter()
-            .map(|byte| u8::from(is_control(byte)))
-            .sum::<u8>()
-    });
+    let one_if_control = |byte| u8::from(is_control(byte));
+    let controls = chunks.map(|chunk| chunk.iter().map(one_if_control).sum::<u8>());
     text.len() + (CONTROL_LENGTH - 1) * controls.map(usize::from).sum::<usize>()
 }
 
@@ -308,13 +299,9 @@ pub async fn reply(
 
 /// Returns a new post as [`PublicPost::read`] reads it.
 pub fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) -> BoardResult<Post> {
-    let mut post = Post::new(
-        slot.post.into(),
-        slot.thread.into(),
-        slot.number()?,
-        new.state,
-        slot.created_at(new.at),
-    );
+    let (id, thread) = (slot.post.into(), slot.thread.into());
+    let created_at = slot.created_at(new.at);
+    let mut post = Post::new(id, thread, slot.number()?, new.state, created_at);
     post.author = author;
     post.body = Some(new.body.into());
     post.body_html = Some(new.html.into());
@@ -413,18 +400,14 @@ pub async fn edit(
     if let Some(reason) = &edit.reason {
         rules::check_reason(reason, actor.settings.of(&TITLE_MAX), texts)?;
     }
-    let new_title = edit
-        .title
-        .as_ref()
-        .filter(|title| title.trim() != scope.thread.title);
+    let new_title = edit.title.as_ref();
+    let new_title = new_title.filter(|title| title.trim() != scope.thread.title);
     let title = new_title
         .map(|title| rules::check_title(title, actor.settings.of(&TITLE_MAX), texts))
         .transpose()?;
     let current_body = scope.post.as_ref().and_then(|post| post.post.body.as_ref());
-    let body = edit
-        .body
-        .as_ref()
-        .filter(|body| current_body != Some(*body));
+    let body = edit.body.as_ref();
+    let body = body.filter(|body| current_body != Some(*body));
     if let Some(body) = body {
         rules::check_body(body, actor.settings.of(&BODY_MAX), texts)?;
     }

@@ -89,11 +89,8 @@ impl PostRow {
         events: &mut EventRecorder,
         republished: (PostEvents, PostEvents),
     ) -> BoardResult<()> {
-        let recorded = if self.published {
-            republished
-        } else {
-            (STARTED, REPLIED)
-        };
+        let new = (STARTED, REPLIED);
+        let recorded = if self.published { republished } else { new };
         self.record(tx, events, recorded).await?;
         let thread = self.first.then_some(self.thread);
         let parameters = bind! { ":post": self.post, ":thread": thread };

@@ -170,10 +170,8 @@ impl QueryDialect {
         let mut text = self.exclude(&required, &excluded);
         let has_phrases = required.iter().chain(&excluded).any(|term| is_phrase(term));
         if has_phrases {
-            let required: Vec<_> = required
-                .iter()
-                .map(|term| term.replace(ADJACENT, self.and))
-                .collect();
+            let adjacent = |term: &String| term.replace(ADJACENT, self.and);
+            let required: Vec<_> = required.iter().map(adjacent).collect();
             excluded.retain(|term| !is_phrase(term));
             text = format!("({text} | '*' & {})", self.exclude(&required, &excluded));
         }
@@ -209,10 +207,8 @@ fn is_phrase(term: &str) -> bool {
 }
 
 fn words(query: &SearchQuery, excluded: bool) -> BTreeSet<String> {
-    let terms = query
-        .terms()
-        .iter()
-        .filter(|term| term.excluded == excluded);
+    let terms = query.terms().iter();
+    let terms = terms.filter(|term| term.excluded == excluded);
     terms.map(|term| index::phrase(&term.text)).collect()
 }
 
@@ -241,10 +237,8 @@ fn lexeme(mark: &str, word: &str) -> String {
 }
 
 fn words_to_score(filter: &SearchFilter) -> String {
-    let words: Vec<_> = required_words(&filter.q)
-        .iter()
-        .map(|word| lexeme("", word))
-        .collect();
+    let words = required_words(&filter.q);
+    let words: Vec<_> = words.iter().map(|word| lexeme("", word)).collect();
     words.join(TSQUERY.or)
 }
 

@@ -32,14 +32,9 @@ pub async fn read(
         SearchShow::Threads => SearchHitKind::Thread,
     };
     let hit = |row: &Row<'_>| {
-        let mut hit = SearchHit::new(
-            kind,
-            row.id("forum_id")?,
-            row.id("thread_id")?,
-            row.id("id")?,
-            row.value::<String>("title")?,
-            row.value("created_at")?,
-        );
+        let (forum, thread, id) = (row.id("forum_id")?, row.id("thread_id")?, row.id("id")?);
+        let title: String = row.value("title")?;
+        let mut hit = SearchHit::new(kind, forum, thread, id, title, row.value("created_at")?);
         hit.author = row.author(["author_id", "author_name", "author_avatar"])?;
         let body: String = row.value("body")?;
         hit.excerpt = excerpt(&markdown::plain(excerpted_prefix(&body)), &terms);

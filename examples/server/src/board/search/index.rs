@@ -125,22 +125,16 @@ fn index_words(text: &str) -> Vec<(String, bool)> {
 
 /// Returns the words of the index for a text, separated by spaces.
 pub fn fold_words(text: &str) -> String {
-    let words: Vec<_> = index_words(text)
-        .into_iter()
-        .map(|(word, _)| word)
-        .collect();
+    let words = index_words(text).into_iter();
+    let words: Vec<_> = words.map(|(word, _)| word).collect();
     words.join(" ")
 }
 
 /// Returns the shortest sequence of words of the index that contains the words of a text, separated by spaces.
 pub fn phrase(text: &str) -> String {
     let mut words = index_words(text);
-    words.truncate(
-        words
-            .iter()
-            .rposition(|(_, is_key)| *is_key)
-            .map_or(0, |last| last + 1),
-    );
+    let last_key = words.iter().rposition(|(_, is_key)| *is_key);
+    words.truncate(last_key.map_or(0, |last| last + 1));
     let words = words.into_iter().skip_while(|(_, is_key)| !is_key);
     let words: Vec<_> = words.map(|(word, _)| word).collect();
     words.join(" ")

@@ -71,10 +71,6 @@ fn check_word_count(query: &SearchQuery) -> BoardResult<()> {
         })
     });
     let is_allowed = words.count() <= SearchQuery::MAX_TERMS;
-    is_allowed
-        .then_some(())
-        .ok_or(BoardError::invalid_parameter(
-            "q",
-            SearchQuery::EXPECTED_FORMAT,
-        ))
+    let invalid = BoardError::invalid_parameter("q", SearchQuery::EXPECTED_FORMAT);
+    is_allowed.then_some(()).ok_or(invalid)
 }

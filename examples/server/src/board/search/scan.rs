@@ -163,11 +163,8 @@ impl ScanDirection {
                     thread,
                 });
             }
-            Ok(if found.len() as i64 == rows {
-                Break(())
-            } else {
-                Continue(())
-            })
+            let is_full = found.len() as i64 == rows;
+            Ok(if is_full { Break(()) } else { Continue(()) })
         };
         let find: &str = match self {
             Self::Descending => &ON_SQLITE_DESCENDING,
@@ -272,18 +269,13 @@ pub async fn threads_page(
         found.retain(|found| !earlier.contains(&found.thread));
         hits.extend(found);
     }
-    let kept = if more {
-        limit.min(hits.len().saturating_sub(1))
-    } else {
-        limit
-    };
+    let without_last = hits.len().saturating_sub(1);
+    let kept = if more { limit.min(without_last) } else { limit };
     let first_hit = after
         .map(|[_, first_hit]| first_hit)
         .or(hits.first().map(|hit| hit.post));
-    let next = hits
-        .get(kept)
-        .zip(first_hit)
-        .map(|(from, first_hit)| PageKey::from([from.post, first_hit]));
+    let next = hits.get(kept).zip(first_hit);
+    let next = next.map(|(from, first_hit)| PageKey::from([from.post, first_hit]));
     hits.truncate(kept);
     Ok(Page { items: hits, next })
 }
