@@ -66,11 +66,8 @@ impl Configuration {
 
     fn add_file(&mut self, options: &clap::Command, path: &Path) -> BoardResult<()> {
         let shown = path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|error| {
-            invalid(format!(
-                "cannot read the configuration file \"{shown}\": {error}"
-            ))
-        })?;
+        let failed = |error| format!("cannot read the configuration file \"{shown}\": {error}");
+        let text = fs::read_to_string(path).map_err(|error| invalid(failed(error)))?;
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
             let before = text.get(..error.span().map_or(0, |span| span.start));
             let line = before.unwrap_or_default().matches('\n').count() + 1;
@@ -175,10 +172,8 @@ impl Configuration {
         let name = option.get_long().unwrap_or_default();
         let id = option.get_id().as_str();
         let raw = matches.try_get_raw(id).ok().flatten();
-        let shown = raw
-            .into_iter()
-            .flatten()
-            .map(|value| without_password(&value.to_string_lossy()));
+        let raw = raw.into_iter().flatten();
+        let shown = raw.map(|value| without_password(&value.to_string_lossy()));
         let is_given = matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
         let source = match self.0.get(name) {
             _ if is_given => "command line".into(),

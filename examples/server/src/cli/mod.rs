@@ -224,10 +224,8 @@ fn reason(error: &clap::Error) -> String {
 
 /// Returns the parser. The help of the program does not contain the options of `serve`.
 fn parser() -> clap::Command {
-    let server_options: Vec<_> = ServeArgs::augment_args(clap::Command::new("options"))
-        .get_arguments()
-        .map(|option| option.get_id().clone())
-        .collect();
+    let server = ServeArgs::augment_args(clap::Command::new("options"));
+    let server_options: Vec<_> = server.get_arguments().map(Arg::get_id).cloned().collect();
     let parser = Cli::command().mut_args(|option| {
         let is_hidden = server_options.contains(option.get_id());
         option.hide(is_hidden)
@@ -261,10 +259,7 @@ fn unconfigured_parser() -> clap::Command {
 /// rejects them.
 fn options_behind_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let options = ServeArgs::augment_args(clap::Command::new("options"));
-    let ids: Vec<_> = options
-        .get_arguments()
-        .map(|option| option.get_id().clone())
-        .collect();
+    let ids: Vec<_> = options.get_arguments().map(Arg::get_id).cloned().collect();
     let parser = Common::augment_args(options)
         .disable_help_flag(true)
         .disable_version_flag(true)
@@ -324,13 +319,8 @@ mod tests {
 
     /// The commands of the table in the section "Commands".
     fn table(document: &str) -> impl Iterator<Item = &str> {
-        let section = document
-            .split("\n## Commands\n")
-            .nth(1)
-            .unwrap()
-            .split("\n## ")
-            .next()
-            .unwrap();
+        let after_heading = document.split("\n## Commands\n").nth(1).unwrap();
+        let section = after_heading.split("\n## ").next().unwrap();
         let cells = section.lines().filter_map(|line| line.split(" | ").nth(1));
         cells.flat_map(|cell| cell.split('`').skip(1).step_by(2))
     }
@@ -395,11 +385,8 @@ mod tests {
     fn the_help_fits_a_screen() {
         const COLUMNS: usize = 80;
         let help = parser().render_help().to_string();
-        let lines: usize = help
-            .lines()
-            .map(|line| line.chars().count())
-            .map(|length| length.div_ceil(COLUMNS).max(1))
-            .sum();
+        let lengths = help.lines().map(|line| line.chars().count());
+        let lines: usize = lengths.map(|length| length.div_ceil(COLUMNS).max(1)).sum();
         assert!(lines <= 40, "{lines} lines:\n{help}");
         assert!(!help.contains("--listen"), "{help}");
         let serve = parser()
@@ -417,10 +404,8 @@ mod tests {
     fn options_of_a_command_precede_common_options() {
         for command in ["token issue", "webhook add", "delivery list", "backup"] {
             let arguments = ["forum-server"].into_iter().chain(command.split(' '));
-            let help = parser()
-                .try_get_matches_from(arguments.chain(["-h"]))
-                .unwrap_err()
-                .to_string();
+            let shown = parser().try_get_matches_from(arguments.chain(["-h"]));
+            let help = shown.unwrap_err().to_string();
             let (own, common) = help.split_once(COMMON_OPTIONS).unwrap();
             assert!(own.contains("--help"), "{help}");
             assert!(common.contains("--database"), "{help}");
@@ -439,10 +424,7 @@ mod tests {
     #[test]
     fn options_in_the_operations_guide_exist() {
         let parser = config::options();
-        let options: BTreeSet<_> = parser
-            .get_arguments()
-            .filter_map(clap::Arg::get_long)
-            .collect();
+        let options: BTreeSet<_> = parser.get_arguments().filter_map(Arg::get_long).collect();
         let blocks = OPERATING.split("```toml\n").skip(1);
         let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
         let keys: Vec<_> = lines
@@ -452,12 +434,9 @@ mod tests {
         for (key, _) in keys {
             assert!(options.contains(key), "{key}");
         }
-        let is_option = |text: &&str| {
-            text.contains('-')
-                && text
-                    .bytes()
-                    .all(|byte| byte == b'-' || byte.is_ascii_lowercase())
-        };
+        let is_lowercase_or_hyphen = |byte: u8| byte == b'-' || byte.is_ascii_lowercase();
+        let is_option =
+            |text: &&str| text.contains('-') && text.bytes().all(is_lowercase_or_hyphen);
         let not_options = [
             "forum-server",
             "x-forwarded-for",
@@ -469,10 +448,8 @@ mod tests {
             "--password-stdin",
             "--yes",
         ];
-        let named: Vec<_> = code(OPERATING)
-            .filter(is_option)
-            .filter(|text| !not_options.contains(text))
-            .collect();
+        let named = code(OPERATING).filter(is_option);
+        let named: Vec<_> = named.filter(|text| !not_options.contains(text)).collect();
         assert!(named.len() > 10, "{named:?}");
         for name in named {
             let name = name.trim_start_matches("--");

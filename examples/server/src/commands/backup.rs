@@ -46,9 +46,8 @@ impl BackupCommand {
         }
         if source.is_dir() {
             let shown = source.display();
-            return Err(refused(&format!(
-                "cannot open the database \"{shown}\": it is a directory"
-            )));
+            let reason = format!("cannot open the database \"{shown}\": it is a directory");
+            return Err(refused(&reason));
         }
         let _lock = DatabaseLock::shared(url)?;
         // An unreadable database is reported by the copy.

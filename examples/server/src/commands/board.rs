@@ -54,11 +54,9 @@ impl BoardCommand {
         } else {
             ("online", "")
         };
-        Output::message_if_changed(
-            set.await?,
-            format!("The board is now {state}.{undo}"),
-            format!("The board is already {state}."),
-        )
+        let done = format!("The board is now {state}.{undo}");
+        let unchanged = format!("The board is already {state}.");
+        Output::message_if_changed(set.await?, done, unchanged)
     }
 }
 
@@ -126,11 +124,8 @@ impl ForumCommand {
 
 impl AddForumArgs {
     async fn add(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let groups = |names: Option<String>| {
-            names
-                .map(|names| Groups::parse_non_empty(&names))
-                .transpose()
-        };
+        let parse = |names: String| Groups::parse_non_empty(&names);
+        let groups = |names: Option<String>| names.map(parse).transpose();
         let forum = ForumInsert {
             title: self.title,
             description: String::new(),
@@ -228,16 +223,12 @@ impl ThreadCommand {
             (ThreadFlag::Pinned, false) => ("Unpinned", "is not pinned"),
         };
         let entry = audit::entry(action, id)?;
-        let is_changed = board
-            .set_audited(entry, move |tx, _| {
-                Box::pin(moderation::set_flag(tx, id, flag, on))
-            })
-            .await?;
-        Output::message_if_changed(
-            is_changed,
-            format!("{done} thread {id}."),
-            format!("Thread {id} {unchanged}."),
-        )
+        let set = board.set_audited(entry, move |tx, _| {
+            Box::pin(moderation::set_flag(tx, id, flag, on))
+        });
+        let done = format!("{done} thread {id}.");
+        let unchanged = format!("Thread {id} {unchanged}.");
+        Output::message_if_changed(set.await?, done, unchanged)
     }
 }
 
@@ -295,17 +286,13 @@ impl DeleteArgs {
             return Output::message(format_args!("Deleted {posts} by {name:?}."));
         }
         let post = self.id.unwrap_or_default();
-        let is_changed = board
-            .set_audited(
-                audit::entry(audit::POST_DELETED, post)?,
-                move |tx, events| Box::pin(moderation::delete(tx, events, post)),
-            )
-            .await?;
-        Output::message_if_changed(
-            is_changed,
-            format!("Deleted post {post}. To undo, run `post restore {post}`."),
-            format!("Post {post} is already deleted."),
-        )
+        let entry = audit::entry(audit::POST_DELETED, post)?;
+        let deletion = board.set_audited(entry, move |tx, events| {
+            Box::pin(moderation::delete(tx, events, post))
+        });
+        let done = format!("Deleted post {post}. To undo, run `post restore {post}`.");
+        let unchanged = format!("Post {post} is already deleted.");
+        Output::message_if_changed(deletion.await?, done, unchanged)
     }
 }
 
@@ -490,28 +477,23 @@ impl GenerateCommand {
             let what = "This adds content to a board that is not a new demo board. Generated content cannot be removed.";
             self.confirm.ask(what)?;
         }
+        let (members, posts) = (self.members, self.posts);
+        let threads = self.threads.unwrap_or_else(|| (posts / 10).max(1));
         let amount = ContentSize {
-            members: self.members,
-            threads: self.threads.unwrap_or_else(|| (self.posts / 10).max(1)),
-            posts: self.posts,
+            members,
+            threads,
+            posts,
         };
         let style = ProgressStyle::with_template("{bar:40} {human_pos} of {human_len}, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::new(amount.total()).with_style(style);
-        let entry = audit::entry(audit::CONTENT_GENERATED, "")?.with_details(format_args!(
-            "members {}; threads {}; posts {}",
-            amount.members, amount.threads, amount.posts
-        ));
+        let details = format!("members {members}; threads {threads}; posts {posts}");
+        let entry = audit::entry(audit::CONTENT_GENERATED, "")?.with_details(details);
         generate::run(board, amount, self.seed, entry, |made| {
             bar.set_position(made)
         })
         .await?;
         bar.finish_and_clear();
-        let ContentSize {
-            members,
-            threads,
-            posts,
-        } = amount;
         Output::message(format_args!(
             "Generated content: members {members}, threads {threads}, posts {posts}."
         ))

@@ -67,11 +67,8 @@ impl DatabaseCommand {
         if let Self::Migrate { check: false } = self {
             let applied = connect::migrate(url).await?;
             let migrations = counted(applied.len(), "migration", "migrations");
-            return Output::message_if_changed(
-                !applied.is_empty(),
-                format!("Applied {migrations}: {}.", applied.join(", ")),
-                UP_TO_DATE.into(),
-            );
+            let done = format!("Applied {migrations}: {}.", applied.join(", "));
+            return Output::message_if_changed(!applied.is_empty(), done, UP_TO_DATE.into());
         }
         let board = connect::open_current(url).await?;
         let outcome = match self {

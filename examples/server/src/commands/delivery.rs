@@ -148,10 +148,8 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
     let (body, request_id) = stored.map(|event| (event.body, event.request_id)).unzip();
     let request_id = request_id.flatten();
     let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
-    let disabled = endpoint
-        .as_ref()
-        .filter(|endpoint| !endpoint.enabled)
-        .map(|endpoint| endpoint.id.clone());
+    let disabled = endpoint.as_ref().filter(|endpoint| !endpoint.enabled);
+    let disabled = disabled.map(|endpoint| endpoint.id.clone());
     let event = delivery.event_id.to_string();
     let delivery = DeliveryListing::new(delivery, disabled.as_slice());
     let state = match delivery.state {
@@ -159,6 +157,8 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
         state => &coloured_state(state, state),
     };
     let url = endpoint.map_or_else(|| "(removed)".into(), |endpoint| endpoint.url);
+    let paused = "paused (endpoint disabled)";
+    let next_attempt = delivery.next_attempt(paused, |time| time.to_string());
     let mut text = labelled(&[
         ("delivery", delivery.id.to_string()),
         ("state", state.into()),
@@ -168,10 +168,7 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
         ("endpoint", delivery.endpoint_id.to_string()),
         ("URL", url),
         ("queued", delivery.created_at.to_string()),
-        (
-            "next attempt",
-            delivery.next_attempt("paused (endpoint disabled)", |time| time.to_string()),
-        ),
+        ("next attempt", next_attempt),
         ("attempts", delivery.attempts.to_string()),
     ]);
     text.push('\n');

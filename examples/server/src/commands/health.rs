@@ -35,10 +35,8 @@ impl HealthCommand {
             Err(_) => return Err(unhealthy(address, "no response within 10 s")),
         };
         if status != "200" {
-            return Err(unhealthy(
-                address,
-                &format!("/ready responded with {status}"),
-            ));
+            let reason = format!("/ready responded with {status}");
+            return Err(unhealthy(address, &reason));
         }
         Output::message(format_args!("The process at {address} is ready."))
     }

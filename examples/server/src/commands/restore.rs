@@ -122,14 +122,12 @@ impl RestoreCommand {
         check_link(backup).map_err(unreadable)?;
         let file = backup.metadata().map_err(unreadable)?;
         if !file.is_file() || file.len() == 0 {
-            return Err(refused(&format!(
-                "the backup \"{shown}\" is empty or not a file"
-            )));
+            let reason = format!("the backup \"{shown}\" is empty or not a file");
+            return Err(refused(&reason));
         }
         if is_same_file(backup, &files.database) {
-            return Err(refused(&format!(
-                "the backup \"{shown}\" is the database itself"
-            )));
+            let reason = format!("the backup \"{shown}\" is the database itself");
+            return Err(refused(&reason));
         }
         if is_same_file(backup, &files.copy) {
             return Err(refused(&format!(
@@ -150,11 +148,8 @@ impl RestoreCommand {
     fn write_copy(&self, files: &Files) -> io::Result<()> {
         let mut backup = File::open(&self.path)?;
         let mut options = OpenOptions::new();
-        let mut copy = options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&files.copy)?;
+        options.write(true).create_new(true).mode(0o600);
+        let mut copy = options.open(&files.copy)?;
         if let Ok(old) = files.database.metadata() {
             fchown(&copy, Some(old.uid()), Some(old.gid()))?;
         }
@@ -309,10 +304,8 @@ fn lock(database: &Path) -> BoardResult<Option<Connection>> {
         let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
         Ok((connection, mode == "delete"))
     });
-    let code = locked
-        .as_ref()
-        .err()
-        .and_then(|error| error.sqlite_error_code());
+    let error = locked.as_ref().err();
+    let code = error.and_then(|error| error.sqlite_error_code());
     match (locked, code) {
         (Ok((connection, true)), _) => Ok(Some(connection)),
         (_, Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)) => Ok(None),

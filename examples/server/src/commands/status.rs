@@ -78,15 +78,13 @@ impl StatusCommand {
             Some(_) => format!("{} due, the oldest for {age} s", queue.depth),
             None => format!("{} due", queue.depth),
         };
+        let disabled = counted(queue.disabled_endpoints, "endpoint", "endpoints");
         pairs.extend([
             ("board", availability.clone()),
             ("key", key.clone()),
             ("queue", queued),
             ("dead", counted(queue.dead, "delivery", "deliveries")),
-            (
-                "disabled",
-                counted(queue.disabled_endpoints, "endpoint", "endpoints"),
-            ),
+            ("disabled", disabled),
             ("failing", failing_count),
         ]);
         if nodes.is_empty() {

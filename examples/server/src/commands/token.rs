@@ -153,11 +153,9 @@ impl TokenCommand {
                 let found = tokens.find(&lookup).await?;
                 let is_active = found.is_some_and(|token| token.revoked_at.is_none());
                 if tokens.revoke(&lookup, audit.occurred_at, &audit).await? {
-                    return Output::message_if_changed(
-                        is_active,
-                        format!("Revoked token {lookup}."),
-                        format!("Token {lookup} is already revoked."),
-                    );
+                    let done = format!("Revoked token {lookup}.");
+                    let unchanged = format!("Token {lookup} is already revoked.");
+                    return Output::message_if_changed(is_active, done, unchanged);
                 }
                 let reason = format!("unknown token \"{lookup}\"");
                 Err(BoardError::not_found(reason))
@@ -170,10 +168,8 @@ impl IssueArgs {
     async fn issue(self, tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
         let surface = self.surface.into();
         let owner = prompt::given_or_asked(self.owner, "Owner's username")?;
-        let names = prompt::given_or_asked(
-            self.scopes,
-            "Scopes (all, or a list such as forums:read,posts:read)",
-        )?;
+        let question = "Scopes (all, or a list such as forums:read,posts:read)";
+        let names = prompt::given_or_asked(self.scopes, question)?;
         let scopes = scopes(&names, surface)?;
         let expiry = Expiry::parse(&self.expires_in_days).map_err(invalid)?;
         let prompt = format!("Password of {}", self.admin);
@@ -260,11 +256,8 @@ async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Out
             batch => removed += batch,
         }
     }
-    let tokens = counted(
-        removed,
-        "expired and revoked token",
-        "expired and revoked tokens",
-    );
+    let (one, many) = ("expired and revoked token", "expired and revoked tokens");
+    let tokens = counted(removed, one, many);
     Output::message(format_args!("Removed {tokens}."))
 }
 
@@ -282,10 +275,8 @@ impl ListArgs {
             filter.after = Some((last.created_at, last.lookup));
             let owners: Vec<_> = page.iter().map(|record| record.owner.clone()).collect();
             let names = member_names(board, owners).await?;
-            all.extend(
-                page.into_iter()
-                    .map(|record| TokenListing::new(&names, record, now)),
-            );
+            let listing = |record| TokenListing::new(&names, record, now);
+            all.extend(page.into_iter().map(listing));
         }
         Output::list(all, limit)
     }

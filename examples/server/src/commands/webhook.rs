@@ -132,11 +132,8 @@ impl ListArgs {
     fn matches(&self, endpoint: &EndpointListing) -> bool {
         let topics = endpoint.topics.join(",");
         let owner = endpoint.owner.as_deref().unwrap_or_default();
-        let search = self
-            .search
-            .as_deref()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
+        let search = self.search.as_deref().unwrap_or_default();
+        let search = search.to_ascii_lowercase();
         let mut texts = [&endpoint.url, owner, &topics].into_iter();
         (self.state.is_none() || endpoint.failing_since.is_some())
             && texts.any(|text| text.to_ascii_lowercase().contains(&search))
@@ -347,10 +344,8 @@ async fn reencrypt(
     let is_encrypted = stored
         .as_ref()
         .is_some_and(|key| *key != KeyId::plaintext());
-    let current = options
-        .secret_key_file
-        .as_deref()
-        .filter(|path| is_encrypted && path.exists());
+    let current = options.secret_key_file.as_deref();
+    let current = current.filter(|path| is_encrypted && path.exists());
     let old = WebhookCipher::read_or_plaintext(old_key.or(current))?;
     let new = WebhookCipher::read(new_key)?;
     let webhook_admin = webhooks::admin(database, &old.environment(), AllowedAddresses::Public);
@@ -425,14 +420,10 @@ pub(super) async fn listings(
     let endpoints = webhooks.endpoints.list().await?;
     let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
     let names = member_names(board, owners.collect()).await?;
-    let stats = webhooks
-        .deliveries
-        .endpoint_stats(SystemClock.now())
-        .await?;
-    let mut last: HashMap<_, _> = stats
-        .into_iter()
-        .map(|stats| (stats.endpoint_id, stats.last))
-        .collect();
+    let now = SystemClock.now();
+    let stats = webhooks.deliveries.endpoint_stats(now).await?;
+    let last = stats.into_iter().map(|one| (one.endpoint_id, one.last));
+    let mut last: HashMap<_, _> = last.collect();
     let listing = |endpoint: Endpoint| EndpointListing {
         last: last.remove(&endpoint.id).flatten(),
         ..EndpointListing::new(&names, endpoint)
@@ -452,10 +443,8 @@ async fn reveal(
         ("endpoint", endpoint.id.to_string()),
         ("secret", secret.expose_secret().into()),
     ];
-    let text = format!(
-        "{}\nThe secret is not shown again. {next}",
-        labelled(&pairs)
-    );
+    let pairs = labelled(&pairs);
+    let text = format!("{pairs}\nThe secret is not shown again. {next}");
     let names = member_names(board, vec![endpoint.owner.clone()]).await?;
     let shown = EndpointListing {
         secret: Some(secret.expose_secret().into()),
@@ -501,14 +490,10 @@ pub(super) struct EndpointListing {
 impl EndpointListing {
     /// `names` contains the names of members by their id.
     fn new(names: &HashMap<UserId, String>, endpoint: Endpoint) -> Self {
+        let topics = endpoint.topics.to_string();
         Self {
             owner: names.get(&endpoint.owner).cloned(),
-            topics: endpoint
-                .topics
-                .to_string()
-                .split(',')
-                .map(Into::into)
-                .collect(),
+            topics: topics.split(',').map(Into::into).collect(),
             id: endpoint.id,
             url: endpoint.url,
             enabled: endpoint.enabled,
@@ -525,10 +510,8 @@ impl ListItem for EndpointListing {
     const HEADINGS: &'static str = "ID|STATE|FAILING|?ANSWER|?*OWNER|?*TOPICS|*URL";
 
     fn cells(&self) -> Vec<String> {
-        let status = |last: &LastDelivery| {
-            last.status
-                .map_or("none".into(), |status| status.to_string())
-        };
+        let shown = |status: u16| status.to_string();
+        let status = |last: &LastDelivery| last.status.map_or("none".into(), shown);
         let state = match (self.enabled, self.auto_disabled) {
             (true, _) => "enabled",
             (false, true) => "disabled after failures",
