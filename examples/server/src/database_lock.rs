@@ -139,10 +139,8 @@ pub fn running_nodes(database: &str) -> Vec<Node> {
 
 /// Returns whether the process of a line runs. The line of a killed process exists while other processes run.
 fn is_running(line: &str) -> bool {
-    let process = line
-        .split(' ')
-        .nth(1)
-        .and_then(|name| name.rsplit('/').next());
+    let name = line.split(' ').nth(1);
+    let process = name.and_then(|name| name.rsplit('/').next());
     process.is_some_and(|process| Path::new("/proc").join(process).exists())
 }
 
@@ -225,9 +223,8 @@ fn open(path: &Path, database: &str) -> io::Result<File> {
                 let file = opened?;
                 let found = file.metadata()?;
                 if !found.is_file() || found.nlink() > 1 {
-                    return Err(io::Error::other(
-                        "the lock file is not a file of the server",
-                    ));
+                    let reason = "the lock file is not a file of the server";
+                    return Err(io::Error::other(reason));
                 }
                 return Ok(file);
             }

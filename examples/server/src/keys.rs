@@ -96,10 +96,8 @@ pub fn warn_about_weakness(database: &str, options: &WebhookOptions) {
 /// Returns the weaknesses of the key file that the option names, or else of the default key file.
 pub fn weaknesses(database: &str, option: Option<&Path>) -> Vec<&'static str> {
     let path = path_in_use(database, option);
-    let mode = path
-        .as_ref()
-        .and_then(|path| path.metadata().ok())
-        .map_or(0, |file| file.permissions().mode());
+    let file = path.as_ref().and_then(|path| path.metadata().ok());
+    let mode = file.map_or(0, |file| file.permissions().mode());
     let content = path
         .and_then(|path| fs::read(path).ok())
         .unwrap_or_default();

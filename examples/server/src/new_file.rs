@@ -70,10 +70,8 @@ impl NewFile {
             }
             named => named?,
         }
-        let directory = self
-            .path
-            .parent()
-            .filter(|directory| !directory.as_os_str().is_empty());
+        let directory = self.path.parent();
+        let directory = directory.filter(|directory| !directory.as_os_str().is_empty());
         File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
     }
 }

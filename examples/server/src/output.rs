@@ -171,11 +171,8 @@ pub fn counted<N: Display + From<u8> + PartialEq>(count: N, one: &str, several: 
 
 /// Formats values with their labels, one pair a line.
 pub fn labelled(pairs: &[(&str, String)]) -> String {
-    let width = pairs
-        .iter()
-        .map(|(label, _)| label.len())
-        .max()
-        .unwrap_or_default();
+    let lengths = pairs.iter().map(|(label, _)| label.len());
+    let width = lengths.max().unwrap_or_default();
     let lines = pairs
         .iter()
         .map(|(label, value)| format!("{BOLD}{label:width$}{BOLD:#}  {value}\n"));
@@ -306,11 +303,8 @@ impl Table {
         };
         for cell in self.rows.iter().filter_map(|row| row.get(index)) {
             let full = cell.width();
-            let min = if column.is_long {
-                shortest(cell).min(full)
-            } else {
-                full
-            };
+            let shortest = shortest(cell).min(full);
+            let min = if column.is_long { shortest } else { full };
             width.min = width.min.max(min);
             width.shown = width.shown.max(full);
         }
@@ -333,10 +327,8 @@ impl Table {
             }));
             text.push('\n');
         }
-        let left_out: Vec<_> = shown()
-            .filter(|(width, _)| width.is_none())
-            .map(|(_, column)| column.title)
-            .collect();
+        let hidden = shown().filter(|(width, _)| width.is_none());
+        let left_out: Vec<_> = hidden.map(|(_, column)| column.title).collect();
         if !left_out.is_empty() {
             let note = format!("not shown: {}", left_out.join(", "));
             text += &shortened(&note, max);
@@ -364,11 +356,8 @@ impl Display for Table {
             0 => DEFAULT_WIDTH,
             columns => columns.into(),
         };
-        let max = if stdout.is_terminal() {
-            width()
-        } else {
-            usize::MAX
-        };
+        let is_terminal = stdout.is_terminal();
+        let max = if is_terminal { width() } else { usize::MAX };
         f.write_str(&self.format(max))
     }
 }
@@ -407,10 +396,8 @@ pub fn refuse(refusal: BoardError, as_json: bool) -> ExitCode {
         print_error_json(&reason);
     }
     let style = RED.bold();
-    print_line(
-        anstream::stderr(),
-        &format!("{style}error:{style:#} {reason}"),
-    );
+    let line = format!("{style}error:{style:#} {reason}");
+    print_line(anstream::stderr(), &line);
     ExitCode::FAILURE
 }
 
@@ -422,10 +409,8 @@ pub fn print_error_json(reason: &str) {
 /// Prints a warning on stderr.
 pub fn warn(warning: &str) {
     let style = YELLOW.bold();
-    print_line(
-        anstream::stderr(),
-        &format!("{style}warning:{style:#} {warning}"),
-    );
+    let line = format!("{style}warning:{style:#} {warning}");
+    print_line(anstream::stderr(), &line);
 }
 
 /// Prints a line, and ignores errors of the stream.
@@ -480,17 +465,12 @@ mod tests {
             let (scopes, from) = (max < 59, max < 66);
             assert_eq!(left_out, [scopes, from], "{text}");
             if max >= 50 {
-                assert_eq!(
-                    [note.contains("SCOPES"), note.contains("FROM")],
-                    [scopes, from]
-                );
+                let named = [note.contains("SCOPES"), note.contains("FROM")];
+                assert_eq!(named, [scopes, from]);
             }
         }
-        assert!(
-            table
-                .format(1)
-                .contains(&coloured_state("retrying", "ret…"))
-        );
+        let state = coloured_state("retrying", "ret…");
+        assert!(table.format(1).contains(&state));
     }
 
     #[test]

@@ -27,10 +27,8 @@ pub async fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
 /// Returns the first line of stdin, which must not be empty. `expected` names its content in the error.
 pub fn first_line_of_stdin(expected: &str) -> BoardResult<String> {
     let line = line_of_stdin()?.trim_end_matches(['\r', '\n']).into();
-    not_empty(
-        line,
-        &format!("expected {expected} on the first line of standard input"),
-    )
+    let missing = format!("expected {expected} on the first line of standard input");
+    not_empty(line, &missing)
 }
 
 /// Returns whether missing values are asked for at the terminal.
@@ -83,9 +81,8 @@ impl Confirm {
             return Ok(());
         }
         if !can_ask() {
-            return Err(BoardError::conflict(format!(
-                "{what} Pass --yes to confirm."
-            )));
+            let reason = format!("{what} Pass --yes to confirm.");
+            return Err(BoardError::conflict(reason));
         }
         drop(write!(io::stderr(), "{what} Continue? [y/N] "));
         if matches!(line_of_stdin()?.trim(), "y" | "Y" | "yes") {

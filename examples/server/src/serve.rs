@@ -119,13 +119,9 @@ impl Server {
             .await?;
         settings.board = rules.settings.describe();
         settings.board.token_source = token_source(&options.token_source);
-        let sign_in = SignIn::new(
-            board.clone(),
-            settings.clone(),
-            panel_settings(options, &base_url),
-            &base_url,
-            stores.rate_limits.clone(),
-        );
+        let pages = panel_settings(options, &base_url);
+        let limits = stores.rate_limits.clone();
+        let sign_in = SignIn::new(board.clone(), settings.clone(), pages, &base_url, limits);
         let admin_auth = Arc::new(sign_in.clone());
         let panel = Panel::builder(admin_auth, stores.clone(), webhook_admin, &environment)
             .settings(panel_settings(options, &base_url));

@@ -113,10 +113,8 @@ async fn negotiate(mut request: Request, next: Next) -> axum::response::Response
         .iter_mut()
         .filter(|(name, _)| *name == IF_NONE_MATCH);
     for (_, tags) in lines {
-        let known = tags
-            .to_str()
-            .ok()
-            .filter(|tags| tags.contains(COMPRESSED_TAG));
+        let known = tags.to_str().ok();
+        let known = known.filter(|tags| tags.contains(COMPRESSED_TAG));
         if let Some(known) = known
             && let Ok(plain) = known.replace(COMPRESSED_TAG, "\"").parse()
         {

@@ -84,28 +84,20 @@ pub async fn home_page(frame: Arc<PanelSettings>, has_mcp: bool) -> Response {
 
 /// Returns the script of the start page.
 pub async fn reader_script(request: HeaderMap) -> Response {
-    asset(
-        &request,
-        "text/javascript; charset=utf-8",
-        include_str!("reader.js"),
-    )
+    let script = include_str!("reader.js");
+    asset(&request, "text/javascript; charset=utf-8", script)
 }
 
 /// Returns the style sheet of the start page.
 pub async fn reader_style(request: HeaderMap) -> Response {
-    asset(
-        &request,
-        "text/css; charset=utf-8",
-        include_str!("reader.css"),
-    )
+    let style = include_str!("reader.css");
+    asset(&request, "text/css; charset=utf-8", style)
 }
 
 /// Returns a file with its hash as the `etag`, or a 304 if the client has the file.
 fn asset(request: &HeaderMap, content_type: &'static str, content: &'static str) -> Response {
-    let tag = format!(
-        "\"{}\"",
-        BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(content))
-    );
+    let hash = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(content));
+    let tag = format!("\"{hash}\"");
     let is_tag = |value: &HeaderValue| value.to_str().is_ok_and(|tags| tags.contains(&tag));
     let mut response = if request.get_all(IF_NONE_MATCH).iter().any(is_tag) {
         StatusCode::NOT_MODIFIED.into_response()

@@ -195,11 +195,8 @@ mod tests {
             "2026-01-31T00:00:00",
             "2026-01-31T01:00:00+01:00",
         ] {
-            assert_eq!(
-                time(text),
-                Ok(Timestamp::parse("2026-01-31T00:00:00Z").unwrap()),
-                "{text}"
-            );
+            let expected = Timestamp::parse("2026-01-31T00:00:00Z").unwrap();
+            assert_eq!(time(text), Ok(expected), "{text}");
         }
         for text in ["", "yesterday", "2026-02-30", "2026-01-31T", "12:00"] {
             assert!(time(text).is_err(), "{text}");

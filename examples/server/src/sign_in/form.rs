@@ -46,11 +46,8 @@ impl Default for SignInForm {
 impl SignInForm {
     /// Reads a body; `None` if it is too long, too slow or malformed.
     pub async fn read(body: Body) -> Option<Self> {
-        let body = timeout(READ_TIMEOUT, Limited::new(body, LIMIT).collect())
-            .await
-            .ok()?
-            .ok()?
-            .to_bytes();
+        let body = Limited::new(body, LIMIT).collect();
+        let body = timeout(READ_TIMEOUT, body).await.ok()?.ok()?.to_bytes();
         Self::parse(std::str::from_utf8(&body).ok()?)
     }
 

@@ -415,13 +415,8 @@ mod tests {
         let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::COMMAND, true).unwrap();
         let board = url.open(Language::English).await.unwrap();
         let rate_limits = Arc::new(MemoryRateLimitStore::default());
-        SignIn::new(
-            board,
-            ApiSettings::default(),
-            PanelSettings::default(),
-            "",
-            rate_limits,
-        )
+        let (settings, panel) = (ApiSettings::default(), PanelSettings::default());
+        SignIn::new(board, settings, panel, "", rate_limits)
     }
 
     #[tokio::test]
@@ -512,10 +507,8 @@ mod tests {
         drop(held);
         assert_eq!(attempt(&sign_in, "203.0.113.2", "right").await.0, 303);
         assert_eq!(attempt(&sign_in, "198.51.100.1", "wrong").await.0, 401);
-        assert!(
-            place("198.51.100.2").await.is_none(),
-            "the pause after a failure"
-        );
+        let turn = place("198.51.100.2").await;
+        assert!(turn.is_none(), "the pause after a failure");
     }
 
     #[tokio::test]

@@ -178,11 +178,9 @@ mod tests {
         let cookies =
             ["a", "b", "c", "d", "e"].map(|id| format!("forum_session={}", id.repeat(43)));
         let line = HeaderValue::from_str(&cookies.join("; ")).unwrap();
-        let read: String = Cookie::new(PLAIN)
-            .read(&HeaderMap::from_iter([(COOKIE, line)]))
-            .iter()
-            .map(|id| &id.as_str()[..1])
-            .collect();
+        let headers = HeaderMap::from_iter([(COOKIE, line)]);
+        let ids = Cookie::new(PLAIN).read(&headers);
+        let read: String = ids.iter().map(|id| &id.as_str()[..1]).collect();
         assert_eq!(read, "abcd");
     }
 
