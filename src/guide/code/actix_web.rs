@@ -24,9 +24,8 @@ pub async fn forum_api(
         body.extend_from_slice(&chunk);
     }
     let is_head = head.method() == Method::HEAD;
-    let mut request = Request::builder()
-        .method(head.method().as_str())
-        .uri(head.uri().to_string());
+    let (method, uri) = (head.method().as_str(), head.uri().to_string());
+    let mut request = Request::builder().method(method).uri(uri);
     for (name, value) in head.headers() {
         request = request.header(name.as_str(), value.as_bytes());
     }
@@ -34,10 +33,8 @@ pub async fn forum_api(
         request = request.extension(peer);
     }
     let request = request.body(Full::new(body.freeze()));
-    let (head, body) = api
-        .respond(request.map_err(error::ErrorBadRequest)?)
-        .await
-        .into_parts();
+    let request = request.map_err(error::ErrorBadRequest)?;
+    let (head, body) = api.respond(request).await.into_parts();
     let status = StatusCode::from_u16(head.status.as_u16()).map_err(error::ErrorBadGateway)?;
     let mut response = HttpResponse::build(status);
     for (name, value) in &head.headers {
@@ -46,10 +43,9 @@ pub async fn forum_api(
     // actix-web sets `content-length` to the size of the body, which is empty for HEAD.
     let length = head.headers.get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+    let no_chunk = stream::empty::<Result<_, Error>>();
     Ok(match length {
-        Some(length) if is_head => response
-            .no_chunking(length)
-            .streaming(stream::empty::<Result<_, Error>>()),
+        Some(length) if is_head => response.no_chunking(length).streaming(no_chunk),
         _ => response.body(body.into_bytes()),
     })
 }

@@ -19,10 +19,8 @@ pub async fn serve(api: ForumApi, stream: TcpStream, peer: SocketAddr) {
     });
     let mut server = auto::Builder::new(TokioExecutor::new());
     // By default, hyper buffers up to 400 KiB of a head, and waits indefinitely for it without a timer.
-    server
-        .http1()
-        .timer(TokioTimer::new())
-        .max_buf_size(32 * 1024);
+    let mut http1 = server.http1();
+    http1.timer(TokioTimer::new()).max_buf_size(32 * 1024);
     server.http2().timer(TokioTimer::new());
     let connection = server.serve_connection(TokioIo::new(stream), service);
     if let Err(error) = connection.await {

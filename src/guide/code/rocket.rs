@@ -20,9 +20,8 @@ struct Mounted(ForumApi);
 /// The API matches paths and methods itself.
 pub fn routes(api: &ForumApi) -> Vec<Route> {
     use Method::*;
-    [Get, Head, Post, Put, Patch, Delete, Options]
-        .map(|method| Route::new(method, "/<path..>", Mounted(api.clone())))
-        .into()
+    let route = |method| Route::new(method, "/<path..>", Mounted(api.clone()));
+    Vec::from([Get, Head, Post, Put, Patch, Delete, Options].map(route))
 }
 
 #[rocket::async_trait]
@@ -31,9 +30,8 @@ impl Handler for Mounted {
         let Ok(body) = data.open(READ_LIMIT.bytes()).into_bytes().await else {
             return Outcome::Error(Status::BadRequest);
         };
-        let mut request = http::Request::builder()
-            .method(head.method().as_str())
-            .uri(head.uri().to_string());
+        let (method, uri) = (head.method().as_str(), head.uri().to_string());
+        let mut request = http::Request::builder().method(method).uri(uri);
         for header in head.headers().iter() {
             request = request.header(header.name.as_str(), header.value.as_bytes());
         }
