@@ -4,7 +4,19 @@ use std::future::poll_fn;
 use std::sync::mpsc;
 use std::task::Poll;
 
+use super::{TestFailure, TestResult};
 use crate::runtime;
+
+/// Runs all `futures` concurrently and returns their values in no particular order, or one of their errors.
+pub(crate) async fn succeed_concurrently<
+    T: Send + 'static,
+    E: Into<TestFailure> + Send + 'static,
+>(
+    futures: impl IntoIterator<Item = impl Future<Output = Result<T, E>> + Send + 'static>,
+) -> TestResult<Vec<T>> {
+    let results = run_concurrently(futures).await.into_iter();
+    results.map(|result| result.map_err(E::into)).collect()
+}
 
 /// Runs all `futures` concurrently and returns their results in no particular order.
 pub(crate) async fn run_concurrently<T: Send + 'static>(

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{StoreFixture, TestFailure, TestResult, instant, only};
+use super::{StoreFixture, TestResult, exactly, instant, only};
 use crate::model::{DeliveryId, EndpointId, EventId, ForumId, Timestamp};
 use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, FanOut, Settlement};
 use crate::test_util::{self, audit_entry, claim_request};
@@ -88,8 +88,7 @@ impl StoreFixture {
         for number in (1..).take(N) {
             endpoints.push(self.add_endpoint(number).await?);
         }
-        let endpoints = endpoints.try_into();
-        endpoints.map_err(|_| TestFailure::mismatch("endpoints", "another number", N))
+        exactly(endpoints)
     }
 
     /// Inserts an event, fans it out at `now`, and returns the ids of its deliveries.
@@ -182,6 +181,19 @@ impl StoreFixture {
         check_eq!(claimed.delivery.id, id)?;
         check!(self.settle(&claimed, progress(state, 1, None), now).await?)?;
         Ok(id)
+    }
+
+    /// Finishes the events 0 to `N - 1`, each at the time of its number.
+    pub(crate) async fn finish_all<const N: usize>(
+        &self,
+        endpoint: &Endpoint,
+        state: DeliveryState,
+    ) -> TestResult<[DeliveryId; N]> {
+        let mut finished = Vec::new();
+        for (number, now) in (0..).zip(0..).take(N) {
+            finished.push(self.finish(number, endpoint, state, now).await?);
+        }
+        exactly(finished)
     }
 
     pub(crate) async fn fetch_delivery(

@@ -41,7 +41,7 @@ pub(crate) use std::iter::repeat_n;
 
 pub(crate) use crate::test_util::{attempt_record, audit_entry, claim_request};
 pub(crate) use call_result::CallResult;
-pub(crate) use concurrency::run_concurrently;
+pub(crate) use concurrency::{run_concurrently, succeed_concurrently};
 pub(crate) use content::*;
 pub(crate) use delivery_fixture::*;
 pub(crate) use forum_scoped::ForumScoped;
@@ -55,5 +55,5 @@ pub(crate) use store_fixture::{StoreFixture, instant, lookup, token};
 pub(crate) use subject::Subject;
 pub(crate) use suite::Suite;
 pub(crate) use test_caller::TestCaller;
-pub(crate) use test_result::{check, check_eq, only};
+pub(crate) use test_result::{check, check_eq, exactly, only};
 pub(crate) use thread_fixture::*;

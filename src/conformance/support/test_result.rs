@@ -136,12 +136,17 @@ pub(crate) fn check(description: impl Display, condition: bool) -> TestResult {
 
 /// Returns the only item.
 pub(crate) fn only<T: Debug>(items: impl IntoIterator<Item = T>) -> TestResult<T> {
-    let mut items: Vec<T> = items.into_iter().collect();
-    match (items.pop(), items.is_empty()) {
-        (Some(item), true) => Ok(item),
-        (last, _) => {
-            let actual = format!("{items:?} and {last:?}");
-            Err(TestFailure::mismatch("a list", actual, "one item"))
-        }
-    }
+    let [item] = exactly(items)?;
+    Ok(item)
+}
+
+/// Returns the items, whose number has to be `N`.
+pub(crate) fn exactly<T: Debug, const N: usize>(
+    items: impl IntoIterator<Item = T>,
+) -> TestResult<[T; N]> {
+    let items = <[T; N]>::try_from(Vec::from_iter(items));
+    items.map_err(|items| {
+        let actual = format!("{} items: {items:?}", items.len());
+        TestFailure::mismatch("a list", actual, N)
+    })
 }

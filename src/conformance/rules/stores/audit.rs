@@ -51,27 +51,14 @@ store_rules! {
         for actor in [None, Some(UserId::from(1))] {
             for action in [None, Some(AuditAction::TOKEN_REVOKED)] {
                 for target in [None, Some("3".to_owned())] {
-                    let mut filter = AuditFilter {
-                        actor: actor.clone(),
-                        action: action.clone(),
-                        target: target.clone(),
-                        limit: 5,
-                        ..AuditFilter::default()
-                    };
-                    let mut listed = Vec::new();
-                    while let Some(last) = {
-                        let page = fixture.stores.audit.list(&filter).await?;
-                        let last = page.last().map(|record| (record.entry.occurred_at, record.entry.id.clone()));
-                        listed.extend(page.into_iter().map(|record| record.entry));
-                        last
-                    } {
-                        filter.after = Some(last);
-                    }
+                    let (actor, action) = (actor.clone(), action.clone());
+                    let filter = AuditFilter { actor, action, target, limit: 5, ..AuditFilter::default() };
                     let expected = all.iter().filter(|one| {
-                        actor.as_ref().is_none_or(|actor| one.actor.user_id.as_ref() == Some(actor))
-                            && action.as_ref().is_none_or(|action| one.action == *action)
-                            && target.as_ref().is_none_or(|target| one.target == *target)
+                        filter.actor.as_ref().is_none_or(|actor| one.actor.user_id.as_ref() == Some(actor))
+                            && filter.action.as_ref().is_none_or(|action| one.action == *action)
+                            && filter.target.as_ref().is_none_or(|target| one.target == *target)
                     });
+                    let listed = list_pages(fixture, filter.clone()).await?;
                     check_eq!(listed, expected.cloned().collect::<Vec<_>>(), "{filter:?}")?;
                 }
             }
@@ -99,17 +86,9 @@ store_rules! {
             }
             expected.insert(0, number + 100);
         }
-        let mut filter = AuditFilter { limit: 3, ..AuditFilter::default() };
-        let mut listed = Vec::new();
-        for _ in 0..5 {
-            let page = fixture.stores.audit.list(&filter).await?;
-            filter.after = page.last().map(|record| (record.entry.occurred_at, record.entry.id.clone()));
-            listed.extend(page.iter().map(|record| record.entry.id.to_i64().unwrap_or_default()));
-            if page.len() < 3 {
-                break;
-            }
-        }
-        check_eq!(listed, expected)
+        let listed = list_pages(fixture, AuditFilter { limit: 3, ..AuditFilter::default() }).await?;
+        let ids: Vec<_> = listed.iter().map(|entry| entry.id.to_i64().unwrap_or_default()).collect();
+        check_eq!(ids, expected)
     }
 
     /// Inserting an entry with a stored id increments the count of the stored entry.
@@ -157,13 +136,7 @@ store_rules! {
     async fn changes_of_deliveries_write_their_entries(fixture: &StoreFixture) -> TestResult {
         let deliveries = &fixture.webhooks.deliveries;
         let endpoint = fixture.add_endpoint(1).await?;
-        let mut dead = Vec::new();
-        for number in 0..4 {
-            dead.push(fixture.finish(number, &endpoint, DeliveryState::Dead, 0).await?);
-        }
-        let [first, ..] = dead.as_slice() else {
-            return check!(false, "the fixture has four deliveries");
-        };
+        let [first, ..] = &fixture.finish_all::<4>(&endpoint, DeliveryState::Dead).await?;
         check!(deliveries.retry(first, instant(1), &entry(2)).await?)?;
         check!(!deliveries.retry(first, instant(1), &entry(3)).await?)?;
         for expected in [2, 1, 0] {
@@ -190,11 +163,23 @@ fn entry(number: i64) -> AuditEntry {
 }
 
 async fn list(fixture: &StoreFixture, filter: &AuditFilter) -> TestResult<Vec<AuditRecord>> {
-    let filter = AuditFilter {
-        limit: 99,
-        ..filter.clone()
-    };
+    let filter = with(filter.clone(), |filter| filter.limit = 99);
     Ok(fixture.stores.audit.list(&filter).await?)
+}
+
+/// Lists the entries of up to nine pages.
+async fn list_pages(
+    fixture: &StoreFixture,
+    mut filter: AuditFilter,
+) -> TestResult<Vec<AuditEntry>> {
+    let mut listed = Vec::new();
+    for _ in 0..9 {
+        let page = fixture.stores.audit.list(&filter).await?;
+        listed.extend(page.into_iter().map(|record| record.entry));
+        let last = listed.last().cloned();
+        filter.after = last.map(|entry| (entry.occurred_at, entry.id));
+    }
+    Ok(listed)
 }
 
 /// Returns the numbers of the listed [`entry`]s.

@@ -28,21 +28,16 @@ store_rules! {
         fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
         let mut actual = fixture.webhooks.deliveries.delivery_stats(instant(0), instant(now)).await?;
         actual.sort_by_key(|count| (count.hours_ago, count.state.as_str(), count.endpoint_id.clone()));
-        let count = |hours_ago, endpoint: &Endpoint, state, count| DeliveryCount {
-            hours_ago,
-            endpoint_id: endpoint.id.clone(),
-            state,
-            count,
+        let count = |hours_ago, endpoint: &Endpoint, state, count| {
+            let endpoint_id = endpoint.id.clone();
+            DeliveryCount { hours_ago, endpoint_id, state, count }
         };
-        check_eq!(
-            actual,
-            [
-                count(0, &other, DeliveryState::Dead, 1),
-                count(0, &other, DeliveryState::Queued, 1),
-                count(1, &first, DeliveryState::Dead, 1),
-                count(23, &first, DeliveryState::Delivered, 2),
-            ],
-        )
+        check_eq!(actual, [
+            count(0, &other, DeliveryState::Dead, 1),
+            count(0, &other, DeliveryState::Queued, 1),
+            count(1, &first, DeliveryState::Dead, 1),
+            count(23, &first, DeliveryState::Delivered, 2),
+        ])
     }
 
     /// The results of each existing endpoint are counted for the period. The latest attempted delivery can be older
@@ -72,13 +67,10 @@ store_rules! {
         for (since, delivered, failed) in [(5, 1, 2), (11, 0, 0)] {
             let mut actual = fixture.webhooks.deliveries.endpoint_stats(instant(since)).await?;
             actual.sort_by_key(|stats| stats.endpoint_id.clone());
-            let stats = |endpoint: &Endpoint, delivered, failed, last: &Option<LastDelivery>| EndpointStats {
-                endpoint_id: endpoint.id.clone(),
-                delivered,
-                failed,
-                last: last.clone(),
+            let stats = |endpoint: &Endpoint, delivered, failed, last| {
+                EndpointStats { endpoint_id: endpoint.id.clone(), delivered, failed, last }
             };
-            check_eq!(actual, [stats(&used, delivered, failed, &last), stats(&unused, 0, 0, &None)])?;
+            check_eq!(actual, [stats(&used, delivered, failed, last.clone()), stats(&unused, 0, 0, None)])?;
         }
         Ok(())
     }

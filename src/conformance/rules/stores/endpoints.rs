@@ -1,11 +1,9 @@
 //! Endpoints and the id of the encryption key.
 
-use std::collections::BTreeSet;
-
 use super::*;
 use crate::model::UserId;
 use crate::webhook::{
-    AttemptRecord, DeliveryState, EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, TopicSet,
+    DeliveryState, EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, TopicSet,
 };
 
 store_rules! {
@@ -24,11 +22,8 @@ store_rules! {
             version: 3,
             ..endpoint(2)?
         };
-        let no_topic = Endpoint {
-            topics: TopicSet { all: false, named: BTreeSet::new() },
-            secret: EncryptedSecret::new(Vec::new()),
-            ..endpoint(3)?
-        };
+        let no_secret = EncryptedSecret::new(Vec::new());
+        let no_topic = Endpoint { topics: TopicSet::default(), secret: no_secret, ..endpoint(3)? };
         for endpoint in [endpoint(1)?, every_field, no_topic] {
             fixture.webhooks.endpoints.add(&endpoint, &audit_entry()).await?;
             check_eq!(find(fixture, &endpoint).await?, Some(endpoint))?;
@@ -79,10 +74,7 @@ store_rules! {
             let endpoint = Endpoint { url, ..first.clone() };
             async move { endpoints.update(&endpoint, &audit_entry()).await.map(|succeeded| succeeded.then_some(endpoint)) }
         });
-        let mut succeeded = Vec::new();
-        for update in run_concurrently(updates).await {
-            succeeded.extend(update?);
-        }
+        let succeeded = succeed_concurrently(updates).await?.into_iter().flatten();
         let succeeded = Endpoint { version: 2, ..only(succeeded)? };
         check_eq!(find(fixture, &first).await?, Some(succeeded))
     }
@@ -174,13 +166,8 @@ store_rules! {
         for (since, expected) in [(4, false), (5, true), (5, false)] {
             check_eq!(disable(&endpoint, since).await?, expected)?;
         }
-        let disabled = Endpoint {
-            enabled: false,
-            failing_since: Some(instant(5)),
-            auto_disabled: true,
-            version: 2,
-            ..endpoint
-        };
+        let failing_since = Some(instant(5));
+        let disabled = Endpoint { enabled: false, failing_since, auto_disabled: true, version: 2, ..endpoint };
         check_eq!(find(fixture, &disabled).await?, Some(disabled.clone()))?;
         check!(endpoints.update(&disabled, &audit_entry()).await?)?;
         let stats = fixture.webhooks.deliveries.queue_stats(instant(6)).await?;
@@ -262,10 +249,7 @@ async fn attempt(
     let claimed = fixture.claim_one(now).await?;
     let due = (state == DeliveryState::Retrying).then_some(1_000);
     let progress = progress(state, 1, due);
-    let record = AttemptRecord {
-        duration_ms,
-        ..attempt_record(1)
-    };
+    let record = with(attempt_record(1), |record| record.duration_ms = duration_ms);
     let settled = fixture.settle_attempt(&claimed, progress, Some(&record), now);
     check!(settled.await?)
 }

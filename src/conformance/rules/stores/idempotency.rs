@@ -37,14 +37,10 @@ store_rules! {
 
     /// A retry gets the complete first response with its resource ids for a day.
     async fn a_retry_gets_the_complete_first_response(fixture: &StoreFixture) -> TestResult {
-        let bare = StoredResponse {
-            status: 200,
-            location: None,
-            body: Bytes::new(),
-            resource: ResourceIds::default(),
-        };
-        let in_a_forum =
-            with(bare.clone(), |response| response.resource.forum_id = ForumId::parse("tea").ok());
+        let resource = ResourceIds::default();
+        let bare = StoredResponse { status: 200, location: None, body: Bytes::new(), resource };
+        let mut in_a_forum = bare.clone();
+        in_a_forum.resource.forum_id = ForumId::parse("tea").ok();
         for (key, response) in [("a", response()), ("b", bare), ("c", in_a_forum)] {
             let request = IdempotentRequest { key: key.into(), ..request()? };
             fixture.run(&request, 0, Completion::Responded(response.clone())).await?;

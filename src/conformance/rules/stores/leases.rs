@@ -45,10 +45,8 @@ store_rules! {
         for number in 1..=4 {
             fixture.enqueue(number, &endpoint, 0).await?;
         }
-        let all = fixture.claim(&claim_request(4), 0).await?.deliveries;
-        let [held, settled, returned, removed] = all.as_slice() else {
-            return check_eq!(all.len(), 4);
-        };
+        let all = exactly(fixture.claim(&claim_request(4), 0).await?.deliveries)?;
+        let [held, settled, returned, removed] = &all;
         expect_settle(fixture, settled, progress(DeliveryState::Retrying, 1, Some(5)), true).await?;
         release(fixture, returned, 3).await?;
         let deliveries = &fixture.webhooks.deliveries;
@@ -120,10 +118,8 @@ store_rules! {
         ];
         let mut ends: Vec<_> = reclaimed.iter().zip(&outcomes).collect();
         ends.retain(|(claimed, _)| claimed.delivery.id != lost.delivery.id);
-        let mut settlements: Vec<_> = ends
-            .iter()
-            .map(|(claimed, (progress, log))| Settlement::new(claimed, *progress, log.clone()))
-            .collect();
+        let valid = ends.iter().map(|(claimed, (progress, log))| Settlement::new(claimed, *progress, log.clone()));
+        let mut settlements: Vec<_> = valid.collect();
         let lost = Settlement::new(&lost, progress(DeliveryState::Gone, 1, None), Some(attempt_record(5)));
         let settled = fixture.settle_all(slice::from_ref(&lost), LEASE).await?;
         check_eq!(settled, HashSet::new())?;
@@ -208,10 +204,7 @@ store_rules! {
             started_at: instant(-1),
             ..attempt_record(2)
         };
-        let not_sent = AttemptRecord {
-            error: Some(TransportError::not_sent("no host")),
-            ..unanswered.clone()
-        };
+        let not_sent = AttemptRecord { error: Some(TransportError::not_sent("no host")), ..unanswered.clone() };
         let log = [attempt_record(1), unanswered, not_sent, attempt_record(3)];
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.enqueue(1, &endpoint, 0).await?;

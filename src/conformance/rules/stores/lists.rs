@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use super::*;
 use crate::model::DeliveryId;
 use crate::store::{DeliveryFilter, ResponseFilter};
-use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, Topic};
+use crate::webhook::DeliveryState::{Dead, Delivered, Queued};
+use crate::webhook::{Delivery, DeliveryState, Endpoint, Topic};
 
 store_rules! {
     mod lists;
@@ -34,18 +35,13 @@ store_rules! {
         let endpoints = [None, Some(endpoint_id(1)?), Some(removed)];
         let topics = [None, Some(Topic::POLL_VOTED), Some(Topic::PING)];
         let middle = all.get(all.len() / 2).map(|delivery| (delivery.created_at, delivery.id.clone()));
+        let first_five = DeliveryFilter { limit: 5, ..DeliveryFilter::default() };
         for state in states {
             for endpoint in &endpoints {
                 for topic in &topics {
                     for after in [None, middle.clone()] {
-                        let filter = DeliveryFilter {
-                            state,
-                            endpoint_id: endpoint.clone(),
-                            topic: topic.clone(),
-                            after,
-                            limit: 5,
-                            ..DeliveryFilter::default()
-                        };
+                        let (endpoint_id, topic) = (endpoint.clone(), topic.clone());
+                        let filter = DeliveryFilter { state, endpoint_id, topic, after, ..first_five.clone() };
                         expect_list(fixture, &all, &filter).await?;
                     }
                 }
@@ -58,16 +54,12 @@ store_rules! {
     async fn a_list_of_a_period_excludes_its_end(fixture: &StoreFixture) -> TestResult {
         let all = create_deliveries(fixture).await?;
         let middle = all.get(all.len() / 2).map(|delivery| (delivery.created_at, delivery.id.clone()));
+        let first_five = DeliveryFilter { limit: 5, ..DeliveryFilter::default() };
         for (since, before) in [(Some(1), Some(3)), (Some(2), None), (None, Some(2)), (Some(3), Some(3)), (Some(9), None)] {
             for after in [None, middle.clone()] {
-                let filter = DeliveryFilter {
-                    since: since.map(instant),
-                    before: before.map(instant),
-                    endpoint_id: Some(endpoint_id(1)?),
-                    after,
-                    limit: 5,
-                    ..DeliveryFilter::default()
-                };
+                let (since, before) = (since.map(instant), before.map(instant));
+                let endpoint_id = Some(endpoint_id(1)?);
+                let filter = DeliveryFilter { since, before, endpoint_id, after, ..first_five.clone() };
                 expect_list(fixture, &all, &filter).await?;
             }
         }
@@ -116,24 +108,15 @@ async fn create_attempted(
     let mut ids = Vec::new();
     for (number, (state, status)) in (0..).zip(rows) {
         let id = fixture.enqueue(number, endpoint, 0).await?;
-        let first = AttemptRecord {
-            status: Some(302),
-            ..attempt_record(1)
-        };
-        let last = AttemptRecord {
-            status: *status,
-            ..attempt_record(2)
-        };
+        let first = with(attempt_record(1), |record| record.status = Some(302));
+        let last = with(attempt_record(2), |record| record.status = *status);
         // A pending delivery is due later than the next one.
         let due = state.is_pending().then_some(LEASE);
-        for (log, progress) in [
-            (first, progress(DeliveryState::Retrying, 1, Some(0))),
-            (last, progress(*state, 2, due)),
-        ] {
+        let retrying = progress(DeliveryState::Retrying, 1, Some(0));
+        for (log, progress) in [(first, retrying), (last, progress(*state, 2, due))] {
             let claimed = fixture.claim_one(0).await?;
-            fixture
-                .settle_attempt(&claimed, progress, Some(&log), 0)
-                .await?;
+            let settled = fixture.settle_attempt(&claimed, progress, Some(&log), 0);
+            check!(settled.await?)?;
         }
         ids.push(id);
     }
@@ -144,22 +127,13 @@ async fn create_attempted(
 async fn create_deliveries(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
     let endpoints = fixture.add_endpoints::<3>().await?;
     let topics = [Topic::POST_CREATED, Topic::POLL_VOTED];
-    let states = [
-        DeliveryState::Delivered,
-        DeliveryState::Dead,
-        DeliveryState::Queued,
-    ]
-    .into_iter()
-    .flat_map(|state| [state; 6]);
+    let states = [Delivered, Dead, Queued].map(|state| [state; 6]);
+    let states = states.iter().flatten().copied();
     let kinds = endpoints.iter().cycle().zip(topics.iter().cycle());
     let mut all = Vec::new();
     for (number, ((endpoint, topic), state)) in (0..36_u64).zip(kinds.zip(states.cycle())) {
         let now = number.cast_signed() / 8;
-        let topic = topic.clone();
-        let event = Event {
-            topic,
-            ..event(number)?
-        };
+        let event = with(event(number)?, |event| event.topic = topic.clone());
         fixture.deliver(&event, &[endpoint], now).await?;
         let claimed = fixture.claim_one(now).await?;
         let due = (state == DeliveryState::Queued).then_some(1_000);
@@ -177,19 +151,16 @@ async fn expect_list(
     filter: &DeliveryFilter,
 ) -> TestResult {
     let matches = |delivery: &&Delivery| {
-        let place = (delivery.created_at, delivery.id.clone());
+        let queued_at = delivery.created_at;
+        let place = (queued_at, delivery.id.clone());
         let endpoint = filter.endpoint_id.as_ref();
         let topic = filter.topic.as_ref();
         filter.state.is_none_or(|it| delivery.progress.state == it)
             && endpoint.is_none_or(|it| delivery.endpoint_id == *it)
             && topic.is_none_or(|it| delivery.topic == *it)
             && filter.after.as_ref().is_none_or(|after| place < *after)
-            && filter
-                .since
-                .is_none_or(|since| since <= delivery.created_at)
-            && filter
-                .before
-                .is_none_or(|before| delivery.created_at < before)
+            && filter.since.is_none_or(|since| since <= queued_at)
+            && filter.before.is_none_or(|before| queued_at < before)
     };
     let expected: Vec<_> = all.iter().filter(matches).take(5).cloned().collect();
     check_eq!(list(fixture, filter).await?, expected, "{filter:?}")

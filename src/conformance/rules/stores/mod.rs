@@ -30,9 +30,8 @@ rule_files! {
 /// # Panics
 /// If no rule has this name.
 pub async fn run(name: &str, factory: &dyn StoreFactory) -> TestResult {
-    find(cases(), name)
-        .run_on(&StoreFixture::new(factory).await?)
-        .await
+    let case = find(cases(), name);
+    case.run_on(&StoreFixture::new(factory).await?).await
 }
 
 /// Runs every rule, each on its own stores.

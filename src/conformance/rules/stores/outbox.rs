@@ -108,9 +108,7 @@ store_rules! {
             let fan_outs = fan_outs.clone();
             async move { outbox.fan_out(&fan_outs, instant(worker)).await }
         });
-        for result in run_concurrently(workers).await {
-            result?;
-        }
+        succeed_concurrently(workers).await?;
         let all = DeliveryFilter { limit: 100, ..DeliveryFilter::default() };
         check_eq!(fixture.webhooks.deliveries.list(&all).await?.len(), 20)?;
         expect_pending(fixture, 9, &[]).await

@@ -94,9 +94,7 @@ store_rules! {
             let endpoints = endpoints.clone();
             workers.push(async move { worker.run(&endpoints).await });
         }
-        for result in run_concurrently(workers).await {
-            result?;
-        }
+        succeed_concurrently(workers).await?;
         Worker::new(fixture, u32::MAX)?.fan_out(&endpoints).await?;
         fixture.expect_deliveries(&expected, "concurrent relays").await?;
         check_eq!(board.pending(1).await?, [])
@@ -204,22 +202,15 @@ impl OutboxStore for Killable<Arc<dyn OutboxStore>> {
     }
 }
 
-fn ids_of_deliveries<'a>(
-    event: &'a Event,
-    endpoints: &'a [Endpoint],
-) -> impl Iterator<Item = DeliveryId> + use<'a> {
-    endpoints
-        .iter()
-        .map(|endpoint| DeliveryId::derive(&event.id, &endpoint.id))
+fn ids_of_deliveries(event: &Event, endpoints: &[Endpoint]) -> Vec<DeliveryId> {
+    let id = |endpoint: &Endpoint| DeliveryId::derive(&event.id, &endpoint.id);
+    endpoints.iter().map(id).collect()
 }
 
 impl StoreFixture {
     /// Expects exactly the deliveries with these ids.
     async fn expect_deliveries(&self, expected: &BTreeSet<DeliveryId>, after: &str) -> TestResult {
-        let all = DeliveryFilter {
-            limit: 1_000,
-            ..DeliveryFilter::default()
-        };
+        let all = with(DeliveryFilter::default(), |filter| filter.limit = 1_000);
         let listed = self.webhooks.deliveries.list(&all).await?;
         let count = listed.len();
         let ids = listed.into_iter().map(|(delivery, _)| delivery.id);

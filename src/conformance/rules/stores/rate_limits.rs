@@ -29,10 +29,7 @@ store_rules! {
                     Ok::<_, BackendError>(allowed)
                 }
             });
-            let mut allowed = 0;
-            for units in run_concurrently(charges).await {
-                allowed += units?;
-            }
+            let allowed: u32 = succeed_concurrently(charges).await?.into_iter().sum();
             check_eq!(allowed, BUDGET.units, "units allowed to {key:?}")?;
         }
         Ok(())
@@ -75,8 +72,7 @@ store_rules! {
             (7, 120, true, 0, 300_007),
             (300_006, 1, false, 0, 300_007),
             (300_007, 1, true, 119, 600_007),
-        ])
-        .await
+        ]).await
     }
 
     /// A charge whose time was read before the first charge of a window joins the window. A window that starts more
@@ -89,8 +85,7 @@ store_rules! {
             (3_539_999, 0, true, 120, 3_839_999),
             (0, 100, true, 20, 300_000),
             (0, 21, false, 20, 300_000),
-        ])
-        .await
+        ]).await
     }
 
     /// A refund returns at most the charged units of the current window, and starts no window.
@@ -125,9 +120,7 @@ store_rules! {
         let mut chance: u64 = 1;
         for step in 0..500 {
             // The next number of Knuth's linear congruential generator.
-            chance = chance
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let cost = u32::try_from((chance >> 33) % 40).unwrap_or_default();
             now += i64::try_from((chance >> 40) % 60_000).unwrap_or_default();
             let (after, expected) = BUDGET.charge(budget, cost, instant(now));

@@ -2,14 +2,10 @@
 
 use super::*;
 use crate::model::DeliveryId;
+use crate::webhook::DeliveryState::{Dead, Delivered, Gone, Withheld};
 use crate::webhook::{DeliveryProgress, DeliveryState, Endpoint, Event, Topic, TopicSet};
 
-const FINISHED: [DeliveryState; 4] = [
-    DeliveryState::Delivered,
-    DeliveryState::Dead,
-    DeliveryState::Gone,
-    DeliveryState::Withheld,
-];
+const FINISHED: [DeliveryState; 4] = [Delivered, Dead, Gone, Withheld];
 
 store_rules! {
     mod retries;
@@ -63,10 +59,7 @@ store_rules! {
     /// Only the dead deliveries of one endpoint are queued again, in batches.
     async fn dead_deliveries_of_one_endpoint_are_queued_again_in_batches(fixture: &StoreFixture) -> TestResult {
         let [endpoint, other] = fixture.add_endpoints().await?;
-        let mut dead = Vec::new();
-        for number in 0..5 {
-            dead.push(fixture.finish(number, &endpoint, DeliveryState::Dead, 0).await?);
-        }
+        let dead = fixture.finish_all::<5>(&endpoint, DeliveryState::Dead).await?;
         let elsewhere = fixture.finish(5, &other, DeliveryState::Dead, 0).await?;
         let gone = fixture.finish(6, &endpoint, DeliveryState::Gone, 0).await?;
         let deliveries = &fixture.webhooks.deliveries;
@@ -104,11 +97,8 @@ store_rules! {
         let id = fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
         let retries = repeat_n((fixture.webhooks.deliveries.clone(), id.clone()), 20)
             .map(|(deliveries, id)| async move { deliveries.retry(&id, instant(1), &audit_entry()).await });
-        let mut succeeded = 0;
-        for retried in run_concurrently(retries).await {
-            succeeded += u32::from(retried?);
-        }
-        check_eq!(succeeded, 1)
+        let retried = succeed_concurrently(retries).await?;
+        check_eq!(retried.iter().filter(|retried| **retried).count(), 1)
     }
 
     /// A delivery can be removed with its attempts in any state.

@@ -58,11 +58,7 @@ store_rules! {
     /// A sweep removes the oldest finished deliveries up to its limit.
     async fn a_sweep_respects_its_limit(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
-        let mut all = Vec::new();
-        for number in 0..10_u64 {
-            let now = number.cast_signed();
-            all.push(fixture.finish(number, &endpoint, DeliveryState::Delivered, now).await?);
-        }
+        let all = fixture.finish_all::<10>(&endpoint, DeliveryState::Delivered).await?;
         fixture.expect_sweep(100, 0, 0).await?;
         for (id, count) in all.iter().step_by(4).zip([4, 4, 2]) {
             fixture.expect_exists(id, true).await?;
@@ -76,20 +72,14 @@ store_rules! {
     /// its limit.
     async fn finished_deliveries_of_one_state_are_purged(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
-        let mut dead = Vec::new();
-        for number in 0..4_u64 {
-            dead.push(fixture.finish(number, &endpoint, DeliveryState::Dead, number.cast_signed()).await?);
-        }
+        let dead = fixture.finish_all::<4>(&endpoint, DeliveryState::Dead).await?;
         let gone = fixture.finish(5, &endpoint, DeliveryState::Gone, 0).await?;
         let queued = fixture.enqueue(6, &endpoint, 0).await?;
         let deliveries = &fixture.webhooks.deliveries;
         for expected in [2, 1, 0] {
             let purged = deliveries.purge(DeliveryState::Dead, instant(3), 2, &audit_entry()).await?;
             check_eq!(purged, expected)?;
-            let [oldest, ..] = dead.as_slice() else {
-                return check!(false, "the fixture has four deliveries");
-            };
-            fixture.expect_exists(oldest, false).await?;
+            fixture.expect_exists(&dead[0], false).await?;
         }
         for (id, exists) in dead.iter().zip([false, false, false, true]) {
             fixture.expect_exists(id, exists).await?;

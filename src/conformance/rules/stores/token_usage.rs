@@ -14,9 +14,7 @@ store_rules! {
         let usage_of_call = [guests(0, 2), usage(0, 1, 3)?, usage(0, 2, 1)?];
         let calls = repeat_n((fixture.stores.usage.clone(), usage_of_call), 10)
             .map(|(store, usage)| async move { store.add_token_usage(&usage).await });
-        for result in run_concurrently(calls).await {
-            result?;
-        }
+        succeed_concurrently(calls).await?;
         let expected = [(Some(lookup(1)?), counts(30)), (None, counts(20)), (Some(lookup(2)?), counts(10))];
         check_eq!(fixture.stores.usage.most_used_tokens(instant(0), 9).await?, expected)
     }
@@ -98,8 +96,8 @@ fn guests(hour: i64, requests: u64) -> TokenUsage {
 }
 
 fn usage(hour: i64, token: u64, requests: u64) -> TestResult<TokenUsage> {
-    Ok(TokenUsage {
-        token: Some(lookup(token)?),
-        ..guests(hour, requests)
-    })
+    let token = lookup(token)?;
+    Ok(with(guests(hour, requests), |usage| {
+        usage.token = Some(token)
+    }))
 }

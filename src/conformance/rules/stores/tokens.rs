@@ -42,11 +42,8 @@ store_rules! {
         let token = token(1)?;
         let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
             .map(|(tokens, token)| async move { tokens.create(&token, &audit_entry()).await });
-        let mut created = 0;
-        for result in run_concurrently(calls).await {
-            created += u32::from(result?);
-        }
-        check_eq!(created, 1)
+        let created = succeed_concurrently(calls).await?;
+        check_eq!(created.iter().filter(|created| **created).count(), 1)
     }
 
     /// An unknown token is not found, without an error.
@@ -110,13 +107,9 @@ store_rules! {
     /// A purge removes up to the given number of tokens that expired or were revoked before the given time, and no other
     /// token.
     async fn old_expired_and_revoked_tokens_are_purged(fixture: &StoreFixture) -> TestResult {
-        let ended = |number, expires_at, revoked_at| -> TestResult<TokenRecord> {
-            let time = |millis: Option<i64>| millis.map(instant);
-            Ok(TokenRecord {
-                expires_at: time(expires_at),
-                revoked_at: time(revoked_at),
-                ..token(number)?
-            })
+        let ended = |number, expires_at: Option<i64>, revoked_at: Option<i64>| -> TestResult<TokenRecord> {
+            let (expires_at, revoked_at) = (expires_at.map(instant), revoked_at.map(instant));
+            Ok(TokenRecord { expires_at, revoked_at, ..token(number)? })
         };
         let kept = [ended(1, None, None)?, ended(2, Some(10), None)?, ended(3, Some(11), Some(10))?];
         let old = [ended(4, Some(9), None)?, ended(5, None, Some(9))?, ended(6, Some(99), Some(-9))?];
@@ -253,14 +246,9 @@ store_rules! {
             ("deploy bot", Some(&bob), &["C0", "BA", "AA"]),
         ] {
             for only in [None, Some(&bob)] {
-                let search = TokenSearch { text: text.into(), owner: owner.cloned() };
-                let filter = TokenFilter {
-                    owner: only.cloned(),
-                    states: TokenStateFilter::NotRevoked,
-                    search: Some(search),
-                    after: None,
-                    limit: 2,
-                };
+                let search = Some(TokenSearch { text: text.into(), owner: owner.cloned() });
+                let states = TokenStateFilter::NotRevoked;
+                let filter = TokenFilter { owner: only.cloned(), states, search, after: None, limit: 2 };
                 let tokens = list_all(fixture, filter, 0).await?;
                 let found: Vec<_> = tokens.iter().filter_map(|lookup| lookup.as_str().get(..2)).collect();
                 let of_owner = |begin: &&&str| only.is_none() || ["BA", "C0"].contains(*begin);
