@@ -260,10 +260,8 @@ impl LoaderFixture<'_> {
             let stored = self.tokens.find(lookup).await?;
             check_eq!(record, stored, "the token of {owner}")?;
             let request = RequestInfo::new(self.suite.now()).with_token_lookup(*lookup);
-            let Some(load_access) = load_access else {
-                continue;
-            };
-            let access = load_access(&request);
+            let Some(load) = load_access else { continue };
+            let access = load(&request);
             let expected = self.suite.access_of(owner).await?;
             let [access, expected] = [access, expected].map(|access| summary(access, forums));
             check_eq!(access, expected, "the access of {owner}")?;
@@ -276,9 +274,8 @@ impl LoaderFixture<'_> {
 /// without access.
 fn summary(access: Option<Access>, forums: &[ForumId]) -> Option<(Vec<&ForumId>, bool)> {
     let access = access?;
-    let visible = forums
-        .iter()
-        .filter(|forum| access.visible_forums.contains(forum));
+    let is_visible = |forum: &&ForumId| access.visible_forums.contains(forum);
+    let visible = forums.iter().filter(is_visible);
     Some((visible.collect(), access.deny_offline))
 }
 

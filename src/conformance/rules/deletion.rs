@@ -94,9 +94,8 @@ board_rules! {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let by_author = suite.thread(&otto, &forum).await?;
         let authors_delete = otto.fetch_post(&by_author).await?.can_delete;
-        for (caller, deleted, permitted) in
-            [(&alice, &first, false), (&otto, &by_author, authors_delete), (&mia, &first, true)]
-        {
+        let deletions = [(&alice, &first, false), (&otto, &by_author, authors_delete), (&mia, &first, true)];
+        for (caller, deleted, permitted) in deletions {
             let can_delete = caller.fetch_post(deleted).await?.can_delete;
             check_eq!(can_delete, permitted, "canDelete of {deleted:?} for {caller:?}")?;
             caller.delete_post(deleted).await.expect_ok_if(permitted)?;

@@ -265,9 +265,8 @@ board_rules! {
         let binds_moderators = forbids_deletions && suite.require(Capability::ModeratorsInLockedThreads).is_err();
         let other = suite.post(&alice, &reply.thread_id).await?;
         suite.fixture.set_locked(&reply.thread_id, true).await?;
-        for (caller, post, permitted) in
-            [(&alice, reply, !forbids_deletions), (&mia, other, !binds_moderators)]
-        {
+        let deletions = [(&alice, reply, !forbids_deletions), (&mia, other, !binds_moderators)];
+        for (caller, post, permitted) in deletions {
             let can_delete = caller.fetch_post(&post).await?.can_delete;
             check_eq!(can_delete, permitted, "canDelete of {post:?} for {caller:?}")?;
             caller.delete_post(&post).await.expect_ok_if(permitted)?;

@@ -142,13 +142,7 @@ board_rules! {
     async fn concurrent_votes_emit_one_event(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         suite.recorded().await?;
-        let votes = (0..16).map(|number| {
-            let bob = poll.bob.clone();
-            let id = poll.id.clone();
-            let vote = poll.new_vote(&[number % 3]);
-            async move { bob.vote(&id, &vote).await }
-        });
-        suite.race_for_one(votes).await?;
+        poll.race_to_vote(suite).await?;
         suite.expect_one_event(&Topic::POLL_VOTED, &poll.id).await
     }
 }

@@ -137,9 +137,8 @@ async fn thread_with_reply(suite: &Suite) -> TestResult<ThreadFixture> {
 impl TestCaller {
     /// Replies to a post.
     async fn answer(&self, answered: &PostPath) -> CallResult<Post> {
-        let new = with(new_post("An answer"), |new| {
-            new.in_reply_to = Some(answered.post_id.clone());
-        });
+        let mut new = new_post("An answer");
+        new.in_reply_to = Some(answered.post_id.clone());
         let post = self.create_post(&answered.thread_id, &new).await;
         post.map(|post| post.value)
     }

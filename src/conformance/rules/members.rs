@@ -50,9 +50,8 @@ board_rules! {
         let alice = suite.member("alice").await?;
         let ada = suite.admin("ada").await?;
         let mut posts = 0;
-        for (readers, are_counted) in
-            [(Audience::Guests, true), (Audience::Members, true), (Audience::Staff, false)]
-        {
+        let forums = [(Audience::Guests, true), (Audience::Members, true), (Audience::Staff, false)];
+        for (readers, are_counted) in forums {
             if readers == Audience::Members && suite.require(Capability::MemberForums).is_err() {
                 continue;
             }

@@ -68,9 +68,8 @@ rule_files! {
 /// # Panics
 /// If no rule has this name.
 pub async fn run(name: &str, factory: &dyn BoardFactory) -> TestResult {
-    find(cases(), name)
-        .run_on(&Suite::new(factory).await?)
-        .await
+    let case = find(cases(), name);
+    case.run_on(&Suite::new(factory).await?).await
 }
 
 /// Runs every rule, each on its own board.

@@ -201,11 +201,7 @@ board_rules! {
         let poll = PollFixture::new(suite, new_poll()).await?;
         check_eq!(poll.fetch(&poll.alice).await?.version, 1)?;
         poll.vote(&poll.bob, &[0]).await.expect_ok()?;
-        let first = PollUpdate {
-            expected_version: Some(1),
-            can_change_vote: Some(true),
-            ..PollUpdate::default()
-        };
+        let first = PollUpdate { expected_version: Some(1), can_change_vote: Some(true), ..PollUpdate::default() };
         let edited = poll.edit(&poll.alice, &first).await.expect_ok()?;
         check_eq!(edited.version, 2)?;
         poll.edit(&poll.alice, &first).await.expect_conflict()?;

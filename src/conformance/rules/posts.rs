@@ -121,12 +121,11 @@ board_rules! {
         let (alice, thread, _) = write_posts(suite, 5).await?;
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.len(), 5)?;
-        for (from, post) in posts.iter().enumerate() {
-            for (since, other) in posts.iter().enumerate() {
-                let params = List::new(PostFilter { from: Some(post.post_id.clone()),
-                    since: Some(other.created_at),
-                    ..PostFilter::default() });
-                let expected = posts.iter().skip(from.max(since));
+        for (first, post) in posts.iter().enumerate() {
+            for (earliest, other) in posts.iter().enumerate() {
+                let (from, since) = (Some(post.post_id.clone()), Some(other.created_at));
+                let params = List::new(PostFilter { from, since, ..PostFilter::default() });
+                let expected = posts.iter().skip(first.max(earliest));
                 expect_page(&alice, &thread, &params, expected).await?;
             }
         }

@@ -61,10 +61,8 @@ board_rules! {
         let subject = only(bob.inbox().await?)?.subject;
         let openings = repeat_n((bob.clone(), copy.clone()), 16)
             .map(|(bob, copy)| async move { bob.open(&copy).await });
-        let mut times = Vec::new();
-        for opened in run_concurrently(openings).await {
-            times.push(opened?.summary.read_at);
-        }
+        let opened = succeed_concurrently(openings).await?.into_iter();
+        let mut times: Vec<_> = opened.map(|copy| copy.summary.read_at).collect();
         times.dedup();
         check_eq!(times.len(), 1)?;
         let receipt = only(alice.inbox().await?)?;
@@ -157,9 +155,8 @@ async fn send_to_bob(
     request_receipt: bool,
 ) -> TestResult<(TestCaller, TestCaller, MessageId)> {
     let [alice, bob] = suite.members(["alice", "bob"]).await?;
-    let new = with(new_message(suite, [bob.id_ref()]), |new| {
-        new.request_receipt = request_receipt
-    });
+    let mut new = new_message(suite, [bob.id_ref()]);
+    new.request_receipt = request_receipt;
     alice.send_message(&new).await.expect_ok()?;
     let copy = only(bob.inbox().await?)?.message_id;
     Ok((alice, bob, copy))

@@ -11,9 +11,8 @@ board_rules! {
     /// A rating changes the member's total immediately, whether the member is named by id or by name.
     async fn ratings_add_up(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
-        for (rater, user, points, total) in
-            [(&alice, bob.id_ref(), 2, 2), (&carol, bob.name_ref(), 1, 3)]
-        {
+        let ratings = [(&alice, bob.id_ref(), 2, 2), (&carol, bob.name_ref(), 1, 3)];
+        for (rater, user, points, total) in ratings {
             let rating = rater.rate_member(&user, &new_rating(points, None)).await.expect_ok()?;
             check_eq!((&rating.user_id, &rating.post_id), (&bob.id(), &None))?;
             check_eq!((rating.points, rating.reputation), (points, total))?;

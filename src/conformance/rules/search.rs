@@ -204,9 +204,7 @@ board_rules! {
             posts.push(fixture.thread("x", "tea").await?);
             suite.advance(Duration::from_secs(4 * 24 * 60 * 60));
         }
-        let [first, second, third] = &posts[..] else {
-            return check_eq!(posts.len(), 3);
-        };
+        let [first, second, third] = &exactly(posts)?;
         expect_hits_by_date(&fixture, &[
             ("24h", &[]),
             ("7d", &[third]),
@@ -216,8 +214,7 @@ board_rules! {
             ("..2026-01-05", &[first]),
             ("2027-01-01..", &[]),
             ("..2025-12-31", &[]),
-        ])
-        .await
+        ]).await
     }
 
     /// A date range includes its start and excludes its end.
@@ -238,8 +235,7 @@ board_rules! {
             ("..2026-01-03", &[last_of_first_day]),
             ("2026-01-03..", &[midnight]),
             ("24h", &[midnight]),
-        ])
-        .await
+        ]).await
     }
 
     /// An unknown forum or author gives no hits, and is not an error.

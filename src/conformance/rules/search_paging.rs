@@ -1,12 +1,9 @@
 //! The order of hits, and their pages.
 
 use super::*;
+use crate::model::SearchSort::{Newest, Oldest, Relevance};
 
-const SORTS: [SearchSort; 3] = [
-    SearchSort::Relevance,
-    SearchSort::Newest,
-    SearchSort::Oldest,
-];
+const SORTS: [SearchSort; 3] = [Relevance, Newest, Oldest];
 
 board_rules! {
     mod search_paging;
@@ -16,7 +13,7 @@ board_rules! {
     async fn pages_have_no_gap_or_overlap(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let mut posts = fixture.posts(["tea"; 6]).await?.map(|path| path.post_id);
-        for sort in [SearchSort::Oldest, SearchSort::Newest] {
+        for sort in [Oldest, Newest] {
             let search = posts_by(sort)?;
             check_pages(&fixture.alice, &search, &[1, 2, 3, 5, 6, 7], &posts, post_id).await?;
             posts.reverse();
@@ -30,7 +27,7 @@ board_rules! {
         let texts = ["tea", "tea tea tea", "a long text on tea", "tea cup", "tea"];
         let posts = fixture.posts(texts).await?.map(|path| path.post_id);
         for limit in [1, 2, 5] {
-            let pager = read_all(&fixture.alice, &posts_by(SearchSort::Relevance)?, limit).await?;
+            let pager = read_all(&fixture.alice, &posts_by(Relevance)?, limit).await?;
             check_scores_descend(&pager)?;
             contains_each_once(&pager.ids(post_id), &posts)?;
             check_eq!(pager.pages, posts.len().div_ceil(limit.into()), "the number of pages of {limit}")?;
@@ -69,8 +66,8 @@ board_rules! {
         let two_last = &fixture.reply(&two_first.thread_id, "tea").await?;
         fixture.reply(&three_first.thread_id, "no").await?;
         for (sort, expected) in [
-            (SearchSort::Newest, [two_last, one_last, three_first]),
-            (SearchSort::Oldest, [two_first, three_first, one_last]),
+            (Newest, [two_last, one_last, three_first]),
+            (Oldest, [two_first, three_first, one_last]),
         ] {
             let search = threads_by(sort)?;
             let expected = expected.map(|path| (path.thread_id.clone(), path.post_id.clone()));
@@ -88,9 +85,9 @@ board_rules! {
         fixture.posts(["tea tea tea", "no more tea"]).await?;
         fixture.posts(["tea and cake and cups"]).await?;
         fixture.posts(["tea, tea", "tea", "tea tea tea tea"]).await?;
-        let posts = read_all(&fixture.alice, &posts_by(SearchSort::Relevance)?, 100).await?.items;
+        let posts = read_all(&fixture.alice, &posts_by(Relevance)?, 100).await?.items;
         for limit in [1, 3, 4] {
-            let pager = read_all(&fixture.alice, &threads_by(SearchSort::Relevance)?, limit).await?;
+            let pager = read_all(&fixture.alice, &threads_by(Relevance)?, limit).await?;
             check_scores_descend(&pager)?;
             check_eq!(pager.items.len(), 4)?;
             for hit in &pager.items {
@@ -187,9 +184,8 @@ fn posts_by(sort: SearchSort) -> TestResult<SearchFilter> {
 }
 
 fn threads_by(sort: SearchSort) -> TestResult<SearchFilter> {
-    Ok(with(posts_by(sort)?, |search| {
-        search.show = SearchShow::Threads
-    }))
+    let show_threads = |search: &mut SearchFilter| search.show = SearchShow::Threads;
+    Ok(with(posts_by(sort)?, show_threads))
 }
 
 fn post_id(hit: &SearchHit) -> PostId {

@@ -17,9 +17,7 @@ board_rules! {
 
     /// Only callers who see a forum find its posts, even if the search names the forum.
     async fn search_omits_hidden_content(suite: &Suite) -> TestResult {
-        let forum = suite.forum(Audience::Staff).await?;
-        let sam = suite.staff("sam").await?;
-        let alice = suite.member("alice").await?;
+        let (forum, sam, alice) = suite.staff_forum().await?;
         let first = suite.write_thread(&sam, &forum, "Tea", "tea").await?;
         for within in [None, Some(&forum)] {
             let search = with(newest("tea")?, |search| search.forum.extend(within.cloned()));

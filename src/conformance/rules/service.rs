@@ -37,9 +37,7 @@ board_rules! {
 
     /// The responses for a hidden and for a missing thread are identical.
     async fn hidden_and_missing_resources_have_equal_responses(suite: &Suite) -> TestResult {
-        let forum = suite.forum(Audience::Staff).await?;
-        let sam = suite.staff("sam").await?;
-        let alice = suite.member("alice").await?;
+        let (forum, sam, alice) = suite.staff_forum().await?;
         let hidden = suite.thread(&sam, &forum).await?.thread_id;
         let absent = ThreadId::from(987_654_321);
         let api = suite.api();

@@ -98,9 +98,7 @@ board_rules! {
 
     /// A hidden or unknown target is not found.
     async fn hidden_targets_cannot_be_subscribed_to(suite: &Suite) -> TestResult {
-        let forum = suite.forum(Audience::Staff).await?;
-        let sam = suite.staff("sam").await?;
-        let alice = suite.member("alice").await?;
+        let (forum, sam, alice) = suite.staff_forum().await?;
         let thread = suite.thread(&sam, &forum).await?.thread_id;
         for target in [
             SubscriptionTarget::Thread(thread),

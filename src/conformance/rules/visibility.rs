@@ -43,11 +43,10 @@ board_rules! {
 
     /// No call finds a thread of a hidden forum.
     async fn a_hidden_thread_is_not_found(suite: &Suite) -> TestResult {
-        let forum = suite.forum(Audience::Staff).await?;
-        let sam = suite.staff("sam").await?;
+        let (forum, sam, alice) = suite.staff_forum().await?;
         let thread = suite.thread(&sam, &forum).await?.thread_id;
         sam.fetch_thread(&thread).await?;
-        expect_thread_not_found(&suite.member("alice").await?, &forum, &thread).await
+        expect_thread_not_found(&alice, &forum, &thread).await
     }
 
     /// No call of a guest finds a thread of a hidden forum.
@@ -60,9 +59,7 @@ board_rules! {
 
     /// A write in a hidden forum returns `PathNotFound` instead of `Forbidden`, and changes nothing.
     async fn hidden_forums_take_no_writes(suite: &Suite) -> TestResult {
-        let forum = suite.forum(Audience::Staff).await?;
-        let sam = suite.staff("sam").await?;
-        let alice = suite.member("alice").await?;
+        let (forum, sam, alice) = suite.staff_forum().await?;
         let thread = suite.thread(&sam, &forum).await?.thread_id;
         let before = sam.fetch_forums().await?;
         alice.start_thread(&forum, "A title", "Some words").await.expect_path_not_found()?;

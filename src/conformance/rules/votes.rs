@@ -72,13 +72,7 @@ board_rules! {
     /// Exactly one of several concurrent votes of a member is counted.
     async fn one_of_concurrent_votes_counts(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
-        let votes = (0..50).map(|number| {
-            let bob = poll.bob.clone();
-            let id = poll.id.clone();
-            let vote = poll.new_vote(&[number % 3]);
-            async move { bob.vote(&id, &vote).await }
-        });
-        let voted = suite.race_for_one(votes).await?.value;
+        let voted = poll.race_to_vote(suite).await?;
         let chosen = voted.own_vote.clone().unwrap_or_default();
         let votes = poll.options.clone().map(|option| u64::from(chosen.contains(&option)));
         poll.check_counts(&voted, &votes, 1)?;

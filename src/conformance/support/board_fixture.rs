@@ -262,11 +262,8 @@ async fn take_events(outbox: &dyn OutboxStore) -> FixtureResult<Vec<Event>> {
         let pending = outbox.pending(1000).await?;
         let quarantine = outbox.quarantined(1).await?;
         if let Some(event) = quarantine.latest.first() {
-            return Err(format!(
-                "the event {:?} cannot be decoded: {}",
-                event.id, event.reason
-            )
-            .into());
+            let (id, reason) = (&event.id, &event.reason);
+            return Err(format!("the event {id:?} cannot be decoded: {reason}").into());
         }
         let Some(last) = pending.last() else {
             return Ok(events);

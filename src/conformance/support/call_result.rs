@@ -18,9 +18,8 @@ pub(crate) struct CallResult<T> {
 impl<T: Debug> CallResult<T> {
     /// Expects success.
     pub(crate) fn expect_ok(self) -> TestResult<T> {
-        let call = self.call;
-        self.result?
-            .map_err(|error| TestFailure::mismatch(call, format!("{error:?}"), "success"))
+        let failed = |error| TestFailure::mismatch(self.call, format!("{error:?}"), "success");
+        self.result?.map_err(failed)
     }
 
     /// Expects success if the caller is `permitted`, and [`BoardError::Forbidden`] otherwise.
@@ -83,10 +82,9 @@ impl<T: Debug> CallResult<T> {
     }
 
     pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U) -> CallResult<U> {
-        CallResult {
-            call: self.call,
-            result: self.result.map(|result| result.map(map)),
-        }
+        let Self { call, result } = self;
+        let result = result.map(|result| result.map(map));
+        CallResult { call, result }
     }
 
     fn expect_error(self, expected: &str, is: impl FnOnce(&BoardError) -> bool) -> TestResult {

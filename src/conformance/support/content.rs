@@ -29,15 +29,13 @@ pub(crate) fn new_post(body: &str) -> NewPost {
 }
 
 pub(crate) fn post_update(body: &str) -> PostUpdate {
-    with(PostUpdate::default(), |update| {
-        update.body = Some(body.into())
-    })
+    let set_body = |update: &mut PostUpdate| update.body = Some(body.into());
+    with(PostUpdate::default(), set_body)
 }
 
 pub(crate) fn title_update(title: &str) -> PostUpdate {
-    with(PostUpdate::default(), |update| {
-        update.title = Some(title.into())
-    })
+    let set_title = |update: &mut PostUpdate| update.title = Some(title.into());
+    with(PostUpdate::default(), set_title)
 }
 
 pub(crate) fn new_thread(title: &str, body: &str) -> NewThread {

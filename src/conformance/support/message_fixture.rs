@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Capability, Suite, TestCaller, TestResult, only};
+use super::{Capability, Suite, TestCaller, TestResult, only, with};
 use crate::model::*;
 
 pub(crate) async fn three_members(suite: &Suite) -> TestResult<[TestCaller; 3]> {
@@ -59,10 +59,8 @@ impl TestCaller {
 
     /// Returns the first page of a folder.
     pub(crate) async fn folder(&self, folder: Folder) -> TestResult<Vec<MessageSummary>> {
-        let params = List::new(MessageFilter {
-            folder,
-            ..MessageFilter::default()
-        });
+        let filter = with(MessageFilter::default(), |filter| filter.folder = folder);
+        let params = List::new(filter);
         Ok(self.list_messages(&params).await.expect_ok()?.items)
     }
 

@@ -1,8 +1,8 @@
 //! Polls that the rules vote in and edit.
 
 use super::{
-    Audience, CallResult, Capability, Suite, TestCaller, TestFailure, TestResult, new_poll,
-    new_thread, with,
+    Audience, CallResult, Capability, Suite, TestCaller, TestResult, exactly, new_poll, new_thread,
+    with,
 };
 use crate::model::*;
 
@@ -42,27 +42,21 @@ impl PollFixture {
         let thread = alice.create_thread(&forum, new).await;
         let thread = thread.expect_ok()?.thread_id;
         let poll = alice.get_poll(&thread).await.expect_ok()?.value;
-        let ids = poll.options.iter().map(|option| option.option_id.clone());
-        let options = <[OptionId; 3]>::try_from(ids.collect::<Vec<_>>());
+        let options = poll.options.into_iter().map(|option| option.option_id);
         Ok(Self {
             shows_totals: alice.inner.require(Capability::PollTotals).is_ok(),
             forum,
             bob,
             thread,
             id: poll.poll_id,
-            options: options.map_err(|options| {
-                TestFailure::mismatch("a poll", format!("{options:?}"), "three options")
-            })?,
+            options: exactly(options)?,
             alice,
         })
     }
 
     pub(crate) async fn with_max_choices(suite: &Suite, max_choices: i64) -> TestResult<Self> {
-        Self::new(
-            suite,
-            with(new_poll(), |poll| poll.max_choices = max_choices),
-        )
-        .await
+        let poll = with(new_poll(), |poll| poll.max_choices = max_choices);
+        Self::new(suite, poll).await
     }
 
     pub(crate) fn new_vote(&self, indexes: &[usize]) -> NewVote {
@@ -75,6 +69,17 @@ impl PollFixture {
     pub(crate) async fn vote(&self, voter: &TestCaller, indexes: &[usize]) -> CallResult<Poll> {
         let poll = voter.vote(&self.id, &self.new_vote(indexes)).await;
         poll.map(|poll| poll.value)
+    }
+
+    /// Bob votes several times concurrently. Expects that one of the votes succeeds, and returns its poll.
+    pub(crate) async fn race_to_vote(&self, suite: &Suite) -> TestResult<Poll> {
+        let votes = (0..50).map(|number| {
+            let bob = self.bob.clone();
+            let id = self.id.clone();
+            let vote = self.new_vote(&[number % 3]);
+            async move { bob.vote(&id, &vote).await }
+        });
+        Ok(suite.race_for_one(votes).await?.value)
     }
 
     pub(crate) async fn edit(&self, editor: &TestCaller, edit: &PollUpdate) -> CallResult<Poll> {

@@ -44,31 +44,16 @@ const SUBJECTS: [(&str, &str); 5] = [
 impl RecordedEvent {
     /// Decodes an event of the library's topics. Its body has to agree with its other fields.
     fn decode(event: Event) -> TestResult<Self> {
-        let body: EventBody = serde_json::from_str(&event.body).map_err(|error| {
-            TestFailure::mismatch(
-                "an event's body",
-                error,
-                "event, topic, occurredAt, requestId, data",
-            )
-        })?;
-        let actual = (
-            body.event,
-            body.topic.as_str(),
-            body.occurred_at,
-            body.request_id,
-        );
-        let expected = (
-            event.id.clone(),
-            event.topic.as_str(),
-            event.occurred_at,
-            event.request_id.clone(),
-        );
-        let fields = "event, topic, occurredAt and requestId in the body";
-        check_eq!(actual, expected, "{fields}")?;
+        let fields = "event, topic, occurredAt, requestId, data";
+        let malformed = |error| TestFailure::mismatch("an event's body", error, fields);
+        let body = serde_json::from_str::<EventBody>(&event.body).map_err(malformed)?;
+        check_eq!(body.event, event.id)?;
+        check_eq!(body.topic, event.topic.as_str())?;
+        check_eq!(body.occurred_at, event.occurred_at)?;
+        check_eq!(body.request_id, event.request_id)?;
         check!(event.body.len() <= Event::MAX_BODY_LEN)?;
-        let subject = SUBJECTS
-            .iter()
-            .find(|(topic, _)| body.topic.starts_with(topic));
+        let mut subjects = SUBJECTS.iter();
+        let subject = subjects.find(|(topic, _)| body.topic.starts_with(topic));
         let id = subject.and_then(|(_, pointer)| body.data.pointer(pointer)?.as_str());
         let event = Self {
             name: event_name(&event.topic, id.unwrap_or_default()),

@@ -49,9 +49,8 @@ pub(crate) fn find<S: 'static>(
     mut cases: impl Iterator<Item = &'static Case<S>>,
     name: &str,
 ) -> &'static Case<S> {
-    cases
-        .find(|case| case.name == name)
-        .unwrap_or_else(|| panic!("no rule has the name `{name}`"))
+    let found = cases.find(|case| case.name == name);
+    found.unwrap_or_else(|| panic!("no rule has the name `{name}`"))
 }
 
 /// Reports the result of the rule `name` in a `#[test]`. Prints a line if a capability is unsupported, or if the rule
@@ -159,10 +158,8 @@ impl fmt::Display for Report {
         let skipped = self.skipped().count();
         let differing = self.differing().count();
         let failed = self.failed().count();
-        writeln!(
-            f,
-            "{passed} passed, {skipped} skipped, {differing} differ as expected, {failed} failed"
-        )?;
+        write!(f, "{passed} passed, {skipped} skipped, ")?;
+        writeln!(f, "{differing} differ as expected, {failed} failed")?;
         let total = self.results.len();
         let covered = self.results.len() - skipped;
         write!(f, "coverage: ")?;

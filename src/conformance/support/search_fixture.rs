@@ -1,6 +1,6 @@
 //! Posts that the rules search for.
 
-use super::{Capability, Suite, TestCaller, TestFailure, TestResult, with};
+use super::{Capability, Suite, TestCaller, TestResult, exactly, with};
 use crate::model::*;
 
 /// A forum that all callers see, and the member alice who writes in it.
@@ -44,8 +44,7 @@ impl<'a> SearchFixture<'a> {
                 Some(first) => self.reply(&first.thread_id, text).await?,
             });
         }
-        let posts = posts.try_into();
-        posts.map_err(|posts| TestFailure::mismatch("posts", format!("{posts:?}"), N))
+        exactly(posts)
     }
 
     /// Checks that alice finds exactly these posts, newest first.

@@ -45,7 +45,9 @@ impl Suite {
     /// # Errors
     /// If the host cannot create it.
     pub(crate) async fn new(factory: &dyn BoardFactory) -> TestResult<Self> {
-        let expected_differences = factory.expected_differences();
+        let differences = factory.expected_differences().iter();
+        let expected_differences =
+            differences.map(|(rule, reason)| ((*rule).into(), (*reason).into()));
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let fixture = factory.create(Arc::clone(&clock)).await?;
         let Host { authorizer, board } = fixture.board();
@@ -63,10 +65,7 @@ impl Suite {
                 last_call: Mutex::default(),
                 methods: Mutex::default(),
             }),
-            expected_differences: expected_differences
-                .iter()
-                .map(|(rule, reason)| ((*rule).into(), (*reason).into()))
-                .collect(),
+            expected_differences: expected_differences.collect(),
             texts: AtomicU32::new(0),
         })
     }
@@ -117,9 +116,8 @@ impl Suite {
     pub(crate) fn api_with(&self, operations: &[Operation]) -> TestApi {
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
         let environment = |environment: Environment| {
-            let environment = environment
-                .clock(clock)
-                .omit_operations(&self.inner.omitted_operations);
+            let omitted = &self.inner.omitted_operations;
+            let environment = environment.clock(clock).omit_operations(omitted);
             let is_own = |scope: &Scope| !environment.scopes().contains(*scope);
             let scopes = operations.iter().flat_map(|operation| {
                 let field_scope = operation.input().field_scope.map(|(_, scope)| scope);
@@ -129,15 +127,10 @@ impl Suite {
             let own: BTreeMap<_, _> = own.map(|scope| (scope.as_str(), scope)).collect();
             own.into_values().fold(environment, Environment::scope)
         };
-        TestApi::with(
-            self.fixture.board(),
-            Stores::in_memory(),
-            environment,
-            |api| {
-                let operations = operations.iter().cloned();
-                operations.fold(api, ForumApiBuilder::operation)
-            },
-        )
+        let own = operations.iter().cloned();
+        let add_own = |api| own.fold(api, ForumApiBuilder::operation);
+        let host = self.fixture.board();
+        TestApi::with(host, Stores::in_memory(), environment, add_own)
     }
 
     /// Returns the guest. Needs [`Capability::Guests`].
@@ -262,6 +255,13 @@ impl Suite {
     pub(crate) async fn forum_and_member(&self) -> TestResult<(ForumId, TestCaller)> {
         let forum = self.forum(Audience::Guests).await?;
         Ok((forum, self.member("alice").await?))
+    }
+
+    /// Adds a forum that only staff sees, sam of the staff, and the member alice.
+    pub(crate) async fn staff_forum(&self) -> TestResult<(ForumId, TestCaller, TestCaller)> {
+        let forum = self.forum(Audience::Staff).await?;
+        let sam = self.staff("sam").await?;
+        Ok((forum, sam, self.member("alice").await?))
     }
 
     /// Adds two forums that all callers see.

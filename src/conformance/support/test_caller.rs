@@ -5,6 +5,7 @@ use std::fmt::{self, Debug};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use self::Admission::{Denied, Granted, NotCalled};
 use super::{CallResult, Capability, ForumScoped, TestFailure, TestResult};
 use crate::host::{
     Access, Authorizer, Board, BoardError, BoardResult, Caller, CreateOutcome, InForum,
@@ -169,21 +170,18 @@ calls! {
 
 impl TestCaller {
     async fn read(&self) -> TestResult<(Caller, Admission)> {
-        Ok((self.caller().await?, Admission::Granted))
+        Ok((self.caller().await?, Granted))
     }
 
     async fn read_forum(&self, forum: &ForumId) -> TestResult<(Caller, Admission)> {
         let caller = self.caller().await?;
-        let admission = if caller.access().visible_forums().contains(forum) {
-            Admission::Granted
-        } else {
-            Admission::NotCalled
-        };
+        let is_visible = caller.access().visible_forums().contains(forum);
+        let admission = if is_visible { Granted } else { NotCalled };
         Ok((caller, admission))
     }
 
     async fn read_own(&self) -> TestResult<(MemberCaller, Admission)> {
-        Ok((self.member().await?, Admission::Granted))
+        Ok((self.member().await?, Granted))
     }
 
     /// Advances the clock by a minute, so that no rule exceeds an anti-flood limit by accident.
@@ -191,7 +189,7 @@ impl TestCaller {
         self.inner.clock.advance(Duration::from_secs(60));
         let member = self.member().await?;
         let forum = match resource {
-            ResourceRef::Global => return Ok((member, Admission::Granted)),
+            ResourceRef::Global => return Ok((member, Granted)),
             ResourceRef::Forum(forum) => Ok(forum.clone()),
             _ => {
                 let caller = Caller::Member(member.clone());
@@ -199,9 +197,9 @@ impl TestCaller {
             }
         };
         let admission = match forum {
-            Ok(forum) if member.access().visible_forums().contains(&forum) => Admission::Granted,
-            Ok(_) => Admission::Denied(BoardError::PathNotFound),
-            Err(error) => Admission::Denied(error),
+            Ok(forum) if member.access().visible_forums().contains(&forum) => Granted,
+            Ok(_) => Denied(BoardError::PathNotFound),
+            Err(error) => Denied(error),
         };
         Ok((member, admission))
     }
@@ -239,11 +237,9 @@ impl TestCaller {
 
     /// Returns a copy of the caller that keeps the current access for all its calls, as a request in progress does.
     pub(crate) async fn cache_access(&self) -> TestResult<Self> {
-        let cached = Some(self.caller().await?.access().clone());
-        Ok(Self {
-            cached,
-            ..self.clone()
-        })
+        let mut copy = self.clone();
+        copy.cached = Some(self.caller().await?.access().clone());
+        Ok(copy)
     }
 
     /// Id of each request of the suite.
@@ -255,9 +251,8 @@ impl TestCaller {
     }
 
     async fn caller(&self) -> TestResult<Caller> {
-        let access = self.access().await?;
-        let access =
-            access.ok_or_else(|| TestFailure::mismatch(&self.name, "no access", "access"))?;
+        let no_access = || TestFailure::mismatch(&self.name, "no access", "access");
+        let access = self.access().await?.ok_or_else(no_access)?;
         Ok(match &self.user {
             Some(user) => MemberCaller::new(user.clone(), access, self.request()).into(),
             None => Caller::guest(access, self.request()),
@@ -290,9 +285,9 @@ impl Admission {
         result: BoxFuture<'_, BoardResult<T>>,
     ) -> TestResult<BoardResult<T>> {
         let denial = match self {
-            Self::Granted => return Ok(result.await),
-            Self::NotCalled => return Ok(Err(BoardError::PathNotFound)),
-            Self::Denied(denial) => denial,
+            Granted => return Ok(result.await),
+            NotCalled => return Ok(Err(BoardError::PathNotFound)),
+            Denied(denial) => denial,
         };
         match (denial, result.await) {
             (BoardError::PathNotFound, Ok(value)) => Err(TestFailure::mismatch(

@@ -1,9 +1,8 @@
 //! Threads and posts that the rules write and read.
 
-use super::concurrency::run_concurrently;
 use super::{
     Audience, CallResult, Suite, TestCaller, TestResult, new_post, new_thread, only, post_update,
-    title_update,
+    succeed_concurrently, title_update,
 };
 use crate::model::*;
 
@@ -50,7 +49,7 @@ impl Suite {
             let thread = id.clone();
             async move { author.reply(&thread, "Now").await.expect_ok() }
         });
-        run_concurrently(replies).await.into_iter().collect()
+        succeed_concurrently(replies).await
     }
 }
 
