@@ -61,10 +61,8 @@ pub fn send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Re
 pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Option<Response> {
     let (host, path) = split_url(url);
     let mut stream = TcpStream::connect(host).ok()?;
-    let headers: String = headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}\r\n"))
-        .collect();
+    let line = |(name, value): &(&str, &str)| format!("{name}: {value}\r\n");
+    let headers: String = headers.iter().map(line).collect();
     let length = body.len();
     let request = format!(
         "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"

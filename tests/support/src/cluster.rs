@@ -50,10 +50,8 @@ impl Cluster {
         let url = database.url();
         let own = ["--database", &url, "--redis", &urls.redis, "--no-worker"];
         let options = [&own[..], options].concat().into_iter();
-        let replicas = urls
-            .replicas
-            .iter()
-            .map(|server| format!("--database-replica={}", database.url_in(server)));
+        let option = |server: &String| format!("--database-replica={}", database.url_in(server));
+        let replicas = urls.replicas.iter().map(option);
         let mut cluster = Self {
             nodes: Nodes::default(),
             servers: Vec::new(),
@@ -115,10 +113,8 @@ impl Cluster {
     fn start_worker(&self, number: usize) -> Node {
         let url = self.database.url();
         let own = ["worker", "--database", &url];
-        Node::start(
-            &self.log("worker", number),
-            &[&own[..], &WORKER_OPTIONS].concat(),
-        )
+        let options = [&own[..], &WORKER_OPTIONS].concat();
+        Node::start(&self.log("worker", number), &options)
     }
 
     /// Returns the path of a node's log.

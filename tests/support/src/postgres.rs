@@ -136,10 +136,8 @@ impl Database {
 
     /// Makes the leases of all deliveries expire.
     pub async fn end_leases(&self) {
-        self.execute(
-            "UPDATE forum_api_deliveries SET due_at = 0 WHERE due_at IS NOT NULL AND leased",
-        )
-        .await;
+        let due = "UPDATE forum_api_deliveries SET due_at = 0 WHERE due_at IS NOT NULL AND leased";
+        self.execute(due).await;
     }
 
     /// Makes the leases of all interrupted requests with an idempotency key expire.

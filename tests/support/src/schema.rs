@@ -44,19 +44,13 @@ impl Validator<'_> {
         }
         let is = |kind: &Value| kind.as_str().is_some_and(|kind| is_a(found, kind));
         let kinds = schema["type"].as_array();
-        expect(
-            kinds.map_or(is(&schema["type"]), |kinds| kinds.iter().any(is)),
-            schema,
-            found,
-        )?;
+        let has_kind = kinds.map_or(is(&schema["type"]), |kinds| kinds.iter().any(is));
+        expect(has_kind, schema, found)?;
         let constant = schema.get("const").is_none_or(|only| only == found);
         let options = schema["enum"].as_array();
         let listed = options.is_none_or(|all| all.contains(found));
-        expect(
-            constant && listed && is_in_bounds(schema, found),
-            schema,
-            found,
-        )?;
+        let is_allowed = constant && listed && is_in_bounds(schema, found);
+        expect(is_allowed, schema, found)?;
         match found {
             Value::Object(fields) => self.check_fields(schema, fields),
             Value::Array(items) => items
@@ -73,12 +67,8 @@ impl Validator<'_> {
         let names = fields.keys().map(String::as_str);
         let names = names.filter(|name| !is_open || known.contains_key(*name));
         let names: BTreeSet<_> = names.collect();
-        let required: BTreeSet<_> = schema["required"]
-            .as_array()
-            .map_or(&[][..], |names| names)
-            .iter()
-            .filter_map(Value::as_str)
-            .collect();
+        let required = schema["required"].as_array().into_iter().flatten();
+        let required: BTreeSet<_> = required.filter_map(Value::as_str).collect();
         // Only examples that an administrator sends, and events without their texts, have these fields.
         let is_optional =
             |name: &&str| ["example", "truncated"].contains(name) && !required.contains(name);
