@@ -98,11 +98,8 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
 #[tokio::test]
 async fn an_invalid_body_is_a_400_whose_message_names_the_field() {
     let (server, alice) = Server::with_alice().await;
-    let nested = format!(
-        r#"{{"body":{}{}}}"#,
-        "[".repeat(100_000),
-        "]".repeat(100_000)
-    );
+    let [opening, closing] = ["[", "]"].map(|bracket| bracket.repeat(100_000));
+    let nested = format!(r#"{{"body":{opening}{closing}}}"#);
     let cases = REJECTED.iter().copied();
     for (endpoint, body, expected) in
         cases.chain([(REPLY, &*nested, "body: expected a request body in JSON")])
@@ -195,11 +192,8 @@ pub(crate) fn null_cases(schema: &Value, root: &Value, body: &Value) -> Vec<Null
         });
         let field = resolve(field, root);
         let is_list = field["type"] == "array";
-        let item = if is_list {
-            resolve(&field["items"], root)
-        } else {
-            field
-        };
+        let items = &field["items"];
+        let item = if is_list { resolve(items, root) } else { field };
         let inner = null_cases(item, root, &example(item, root));
         let wrap = |value| with(if is_list { json!([value]) } else { value });
         cases.extend(inner.into_iter().map(|case| NullCase {

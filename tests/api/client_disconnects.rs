@@ -136,27 +136,21 @@ async fn a_request_that_is_rejected_before_its_body_does_not_wait_for_it() {
     let exhausted = server.token("alice").await;
     server.exhaust(&exhausted, settings().token_budget).await;
     let posts = "/threads/open-1/posts";
+    let malformed = Request::post("/threads/no+id/posts", "");
+    let unknown = Request::post(&format!("{posts}?x=1"), "");
+    let delete = Request::new("DELETE", &format!("{posts}/open-1-1"));
     for (request, status) in [
         (Request::post("/nothing", ""), 404),
         (reply(), 401),
         (reply().bearer(&exhausted), 429),
         (reply().bearer(&scopeless), 403),
         (reply().bearer(&banned), 403),
-        (
-            Request::post("/threads/no+id/posts", "").bearer(&alice),
-            404,
-        ),
-        (
-            Request::post(&format!("{posts}?x=1"), "").bearer(&alice),
-            400,
-        ),
+        (malformed.bearer(&alice), 404),
+        (unknown.bearer(&alice), 400),
         (reply().key("").bearer(&alice), 400),
         (Request::new("POST", posts).bearer(&alice), 400),
         (Request::get("/forums"), 200),
-        (
-            Request::new("DELETE", &format!("{posts}/open-1-1")).bearer(&alice),
-            204,
-        ),
+        (delete.bearer(&alice), 204),
     ] {
         let body = EndlessBody::default();
         let response = server.call(request.to_http().map(|_| body.clone())).await;

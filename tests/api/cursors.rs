@@ -55,11 +55,8 @@ async fn a_list_rejects_the_cursors_of_all_other_lists() {
         let next = first["next"].as_str().unwrap();
         assert!(next.len() <= 200 && next.bytes().all(|byte| byte.is_ascii_graphic()));
         for other in lists() {
-            let expected = if other == path {
-                (200, None)
-            } else {
-                BAD_REQUEST
-            };
+            let is_own = other == path;
+            let expected = if is_own { (200, None) } else { BAD_REQUEST };
             let request = Request::get(&format!("{other}after={next}"));
             server.expect(request.bearer(&alice), expected).await;
         }
@@ -150,11 +147,8 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
     for (path, cursor, token, is_valid) in rows {
         let request = Request::get(&format!("{path}after={}", cursor.replace(' ', "+")));
         let response = server.send(&request.bearer(token)).await;
-        let expected = if *is_valid {
-            (200, "")
-        } else {
-            (400, "after: expected a cursor returned by this list")
-        };
+        let error = "after: expected a cursor returned by this list";
+        let expected = if *is_valid { (200, "") } else { (400, error) };
         assert_eq!((response.status, &*message(&response)), expected, "{path}");
     }
 }

@@ -89,13 +89,8 @@ async fn a_row_that_the_host_does_not_implement_is_a_501_after_authorization() {
     for surface in SURFACES {
         let authority = FullBoard::new();
         let stores = Stores::in_memory();
-        let server = Server::over(
-            environment(surface),
-            settings(),
-            stores,
-            &authority,
-            Arc::new(Unimplemented),
-        );
+        let board = Arc::new(Unimplemented);
+        let server = Server::over(environment(surface), settings(), stores, &authority, board);
         let alice = server.token("alice").await;
         let not_implemented = (501, Some("not_implemented"));
         for row in rows(surface) {
@@ -120,11 +115,8 @@ async fn the_compact_surface_routes_its_own_rows_only() {
     let alice = server.token("alice").await;
     for row in ROWS {
         let outcome = server.outcome_for(&alice, Request::of(row)).await;
-        let expected = if row.compact {
-            (row.success, None)
-        } else {
-            NO_SUCH_ROUTE
-        };
+        let found = (row.success, None);
+        let expected = if row.compact { found } else { NO_SUCH_ROUTE };
         assert_eq!(outcome, expected, "{row:?}");
     }
 }
@@ -166,15 +158,10 @@ fn the_protocol_lists_the_same_endpoints() {
         [1, 2, 4, 5, 6].map(|column| cells[column]).join(" ")
     });
     let expected = ROWS.iter().map(|row| {
-        let token = if row.needs_token {
-            "required"
-        } else {
-            "optional"
-        };
-        format!(
-            "{} {} {} {} {token}",
-            row.method, row.template, row.scope, row.cost
-        )
+        let needs_token = row.needs_token;
+        let token = if needs_token { "required" } else { "optional" };
+        let [method, template] = [row.method, row.template];
+        format!("{method} {template} {} {} {token}", row.scope, row.cost)
     });
     for (listed, expected) in listed.clone().zip(expected.clone()) {
         assert_eq!(listed, expected);

@@ -27,10 +27,8 @@ struct Link {
 
 impl Resource for Link {
     fn location(&self) -> Option<String> {
-        Some(format!(
-            "/threads/{}/links/{}",
-            self.thread_id, self.position
-        ))
+        let [thread, position] = [self.thread_id.to_string(), self.position.to_string()];
+        Some(format!("/threads/{thread}/links/{position}"))
     }
 }
 
@@ -440,11 +438,8 @@ fn count_read(path: &'static str, id: &'static str, reads: &Arc<Reads>) -> Opera
 #[tokio::test]
 async fn a_get_with_side_effects_runs_neither_for_a_hidden_resource_nor_for_head() {
     let reads = Arc::new(Reads::default());
-    let server = with_operations(vec![count_read(
-        "/threads/{threadId}/reads",
-        "countRead",
-        &reads,
-    )]);
+    let operation = count_read("/threads/{threadId}/reads", "countRead", &reads);
+    let server = with_operations(vec![operation]);
     let path = |thread| format!("/threads/{thread}/reads");
     for thread in ["staff-1", "absent-1"] {
         let links = Request::get(&path(thread));
@@ -544,11 +539,9 @@ async fn an_operation_of_a_host_can_replace_an_omitted_one() {
     let environment = Environment::default()
         .omit_operations(["search"])
         .scope(Scope::SEARCH_READ);
-    let api = ForumApi::builder(FullBoard::new(), Stores::in_memory())
-        .environment(&environment)
-        .operation(search)
-        .build()
-        .unwrap();
+    let builder = ForumApi::builder(FullBoard::new(), Stores::in_memory());
+    let builder = builder.environment(&environment).operation(search);
+    let api = builder.build().unwrap();
     let summary = &api.openapi()["paths"]["/search"]["get"]["summary"];
     assert_eq!(summary, "Counts all links");
 }
@@ -801,46 +794,27 @@ async fn types_of_a_host_have_fields_of_many_types() {
     server.expect(absent, PATH_NOT_FOUND).await;
 }
 
+/// Bodies without blanks, each with its error. `LONG` stands for a long text.
+const INVALID_SAMPLES: &str = r#"
+{"small":"LONG"} small: expected a whole number
+{"small":256} small: expected a number within the bounds of the field
+{"large":1e30} large: expected a number within the bounds of the field
+{"ratio":"LONG"} ratio: expected a number
+{"name":1} name: expected text
+{"colour":"LONG"} colour: expected one of red, mixed
+{"colour":{"mixed":{"red":"x"}}} colour.mixed.red: expected a whole number
+{"pair":[1]} pair: expected a tuple of size 2
+{"counts":{"LONG":1}} counts: expected a whole number
+{"counts":{"7":1,"7":2}} counts.7: given more than once
+"#;
+
 #[tokio::test]
 async fn an_error_of_a_hosts_type_names_the_field_and_does_not_repeat_the_input() {
     let server = with_operations(samples());
     let long = "secret".repeat(20);
-    for (body, expected) in [
-        (
-            format!(r#"{{"small":"{long}"}}"#),
-            "small: expected a whole number",
-        ),
-        (
-            r#"{"small":256}"#.into(),
-            "small: expected a number within the bounds of the field",
-        ),
-        (
-            r#"{"large":1e30}"#.into(),
-            "large: expected a number within the bounds of the field",
-        ),
-        (
-            format!(r#"{{"ratio":"{long}"}}"#),
-            "ratio: expected a number",
-        ),
-        (r#"{"name":1}"#.into(), "name: expected text"),
-        (
-            format!(r#"{{"colour":"{long}"}}"#),
-            "colour: expected one of red, mixed",
-        ),
-        (
-            r#"{"colour":{"mixed":{"red":"x"}}}"#.into(),
-            "colour.mixed.red: expected a whole number",
-        ),
-        (r#"{"pair":[1]}"#.into(), "pair: expected a tuple of size 2"),
-        (
-            format!(r#"{{"counts":{{"{long}":1}}}}"#),
-            "counts: expected a whole number",
-        ),
-        (
-            r#"{"counts":{"7":1,"7":2}}"#.into(),
-            "counts.7: given more than once",
-        ),
-    ] {
+    for case in INVALID_SAMPLES.trim().lines() {
+        let (body, expected) = case.split_once(' ').unwrap();
+        let body = body.replace("LONG", &long);
         let response = server.send(&Request::post("/x/samples", &body)).await;
         assert_eq!(outcome(&response), BAD_REQUEST);
         assert_eq!(message(&response), expected);
@@ -870,10 +844,8 @@ fn extra_fields_can_have_the_name_of_a_schema_of_the_library() {
     let document = api.build().unwrap().openapi();
     for path in ["/forums/{forumId}/threads", "/threads/{threadId}/posts"] {
         let declared = &document["paths"][path]["post"]["requestBody"];
-        let body = referenced(
-            &document,
-            &declared["content"]["application/json"]["schema"],
-        );
+        let schema = &declared["content"]["application/json"]["schema"];
+        let body = referenced(&document, schema);
         assert!(body["properties"]["body"].is_object(), "{path}");
         let extra = referenced(&document, &body["properties"]["extra"]);
         let fields: Vec<_> = extra["properties"].as_object().unwrap().keys().collect();
@@ -949,28 +921,22 @@ async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
     let tagged = Tags {
         tags: vec!["tea".into()],
     };
+    let no_text = Err("extra.tags[0]: expected text");
+    let twice = Err("extra: given more than once");
     for (extra, expected) in [
         (r#","extra":{"tags":["tea"]}"#, Ok(Some(tagged))),
         ("", Ok(None)),
         (r#","extra":null"#, Ok(None)),
-        (
-            r#","extra":{"tags":[1]}"#,
-            Err("extra.tags[0]: expected text"),
-        ),
+        (r#","extra":{"tags":[1]}"#, no_text),
         (r#","extra":{"tag":"tea"}"#, Err("extra.tag: unknown field")),
-        (
-            r#","extra":{"tags":[]},"extra":null"#,
-            Err("extra: given more than once"),
-        ),
+        (r#","extra":{"tags":[]},"extra":null"#, twice),
     ] {
         let body = format!(r#"{{"body":"x"{extra}}}"#);
         let request = Request::post("/threads/open-1/posts", &body);
         let response = server.send(&request.bearer(&alice)).await;
+        let written = (response.status, board.0.lock().unwrap().take());
         match expected {
-            Ok(tags) => assert_eq!(
-                (response.status, board.0.lock().unwrap().take()),
-                (422, tags)
-            ),
+            Ok(tags) => assert_eq!(written, (422, tags)),
             Err(text) => {
                 assert_eq!(outcome(&response), BAD_REQUEST);
                 assert!(message(&response).starts_with(text), "{response:?}");

@@ -56,10 +56,8 @@ async fn every_message_has_a_german_translation() {
     let mut connection = server.connection().await;
     let first = tokio::spawn(connection.send_request(request.to_http()));
     checkpoint.reached().await;
-    assert_eq!(
-        message(&server.send(&request).await),
-        german.translate("A request with this Idempotency-Key is still in progress.")
-    );
+    let text = german.translate("A request with this Idempotency-Key is still in progress.");
+    assert_eq!(message(&server.send(&request).await), text);
     checkpoint.release();
     assert_eq!(first.await.unwrap().unwrap().status(), 201);
     server.board.set_offline(true);

@@ -16,12 +16,10 @@ const TEXTS: [&str; 7] = [
 async fn the_log_has_no_tokens_cookies_or_content() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
+    let panics = FailureMode::Error(|| panic_any(format!("no `{MARK}`")));
     let modes = [
         ("sound", FailureMode::None),
-        (
-            "panic",
-            FailureMode::Error(|| panic_any(format!("no `{MARK}`"))),
-        ),
+        ("panic", panics),
         ("error", FailureMode::Error(|| BoardError::conflict(MARK))),
         ("leak", FailureMode::Leak),
     ];

@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use forum_api::mcp::McpServer;
-use forum_api::store::UsageCounts;
 use http::HeaderValue;
 use http_body::{Frame, SizeHint};
 use http_body_util::Full;
@@ -166,18 +165,11 @@ async fn a_tool_call_is_one_request_for_every_operation() {
             other.api.flush_usage().await.unwrap();
             let usage = &other.stores.usage;
             let counts = usage.most_used_tokens(Default::default(), 9).await.unwrap();
-            let [
-                (
-                    _,
-                    UsageCounts {
-                        requests, units, ..
-                    },
-                ),
-            ] = counts[..]
-            else {
+            let [(_, counts)] = &counts[..] else {
                 panic!("{row:?}");
             };
-            assert_eq!((requests, units), (1, row.cost.into()), "{row:?}");
+            let counted = (counts.requests, counts.units);
+            assert_eq!(counted, (1, row.cost.into()), "{row:?}");
             let usage = &other.stores.usage;
             let operations = usage.usage_by_operation(Default::default()).await.unwrap();
             assert_eq!(operations[0].0, Some(agent.name(row)), "{row:?}");
@@ -210,10 +202,9 @@ async fn refusals_are_those_of_the_api_for_every_operation() {
                 assert_eq!(found.header("www-authenticate"), Some("Bearer"));
             } else if expected.status >= 400 {
                 if token == Some(&restricted) {
-                    let challenge = format!(
-                        r#"Bearer error="insufficient_scope", scope="{}""#,
-                        row.scope
-                    );
+                    let scope = row.scope;
+                    let challenge =
+                        format!(r#"Bearer error="insufficient_scope", scope="{scope}""#);
                     assert_eq!(expected.header("www-authenticate"), Some(&*challenge));
                     assert!(message(&expected).ends_with(row.scope), "{row:?}");
                 }
@@ -378,17 +369,10 @@ async fn an_invalid_token_is_the_same_401() {
 #[tokio::test]
 async fn malformed_messages_are_errors_of_the_protocol() {
     let (_, agent) = Agent::of_alice().await;
+    let old = r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#;
     for (expected, bodies) in [
         ((400, -32700), &["", "{", "\u{feff}{}"][..]),
-        (
-            (400, -32600),
-            &[
-                "null",
-                "{}",
-                "[]",
-                r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
-            ],
-        ),
+        ((400, -32600), &["null", "{}", "[]", old]),
     ] {
         for body in bodies {
             assert_eq!(rpc_error(&agent.post(body).await), expected, "{body}");
@@ -396,6 +380,8 @@ async fn malformed_messages_are_errors_of_the_protocol() {
     }
     let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let deep = format!(r#""id":1,"method":"ping","params":{nested}"#);
+    let number = r#""id":1,"method":"tools/call","params":{"name":7}"#;
+    let unknown = r#""id":1,"method":"tools/call","params":{"name":"drop"}"#;
     for (fields, expected) in [
         (r#""id":1"#, (400, -32600)),
         (r#""id":null,"method":"ping""#, (400, -32600)),
@@ -405,14 +391,8 @@ async fn malformed_messages_are_errors_of_the_protocol() {
         (r#""id":1,"method":"ping","params":[]"#, (200, -32602)),
         (&deep, (200, -32602)),
         (r#""id":1,"method":"tools/call""#, (200, -32602)),
-        (
-            r#""id":1,"method":"tools/call","params":{"name":7}"#,
-            (200, -32602),
-        ),
-        (
-            r#""id":1,"method":"tools/call","params":{"name":"drop"}"#,
-            (200, -32602),
-        ),
+        (number, (200, -32602)),
+        (unknown, (200, -32602)),
     ] {
         let body = format!(r#"{{"jsonrpc":"2.0",{fields}}}"#);
         let text: String = fields.chars().take(80).collect();
@@ -426,48 +406,34 @@ async fn malformed_messages_are_errors_of_the_protocol() {
         let found = agent.call("getThread", json!({ "threadId": id })).await;
         assert_eq!(code(&found).as_deref(), Some("not_found"), "{id}");
     }
+    let list = "forum: expected a text, a number, true or false";
+    let long = json!({ "q": "tea".repeat(30_000) });
+    let key = json!({ "threadId": "open-1", "body": "x", "idempotencyKey": "\n" });
+    let invalid_key = "idempotencyKey: expected 1 to 64 visible ASCII characters";
     // A model can correct an error that is a result. An error of the protocol ends the run of many clients.
     for (name, arguments, expected) in [
         ("getThread", json!({}), "threadId: required"),
-        (
-            "search",
-            json!({ "q": "tea", "forum": ["open"] }),
-            "forum: expected a text, a number, true or false",
-        ),
-        (
-            "search",
-            json!({ "q": "tea".repeat(30_000) }),
-            "arguments: expected shorter arguments",
-        ),
-        (
-            "createPost",
-            json!({ "threadId": "open-1", "body": "x", "idempotencyKey": "\n" }),
-            "idempotencyKey: expected 1 to 64 visible ASCII characters",
-        ),
+        ("search", json!({ "q": "tea", "forum": ["open"] }), list),
+        ("search", long, "arguments: expected shorter arguments"),
+        ("createPost", key, invalid_key),
     ] {
         let found = agent.call(name, arguments).await;
         assert_eq!(code(&found).as_deref(), Some("bad_request"), "{name}");
         let error = &found.json()["result"]["structuredContent"]["error"];
         assert_eq!(error["message"], expected);
     }
+    let unknown_null = json!({ "threadId": "open-1", "postId": "open-1-2", "unknown": null });
+    let unknown = json!({ "threadId": "open-1", "body": "x", "unknown": 1 });
+    let long = json!({ "threadId": "open-1", "body": "x".repeat(1 << 20) });
     for (name, arguments) in [
         ("listForums", json!({ "unknown": 1 })),
         ("listForums", json!({ "unknown": null })),
-        (
-            "deletePost",
-            json!({ "threadId": "open-1", "postId": "open-1-2", "unknown": null }),
-        ),
+        ("deletePost", unknown_null),
         ("listThreads", json!({ "forumId": "open", "limit": "many" })),
         ("listThreads", json!({ "forumId": "open", "after": "x" })),
         ("createPost", json!({ "threadId": "open-1", "body": 7 })),
-        (
-            "createPost",
-            json!({ "threadId": "open-1", "body": "x", "unknown": 1 }),
-        ),
-        (
-            "createPost",
-            json!({ "threadId": "open-1", "body": "x".repeat(1 << 20) }),
-        ),
+        ("createPost", unknown),
+        ("createPost", long),
     ] {
         let found = agent.call(name, arguments).await;
         assert_eq!(code(&found).as_deref(), Some("bad_request"), "{name}");
@@ -671,12 +637,10 @@ async fn half_of_a_surrogate_pair_is_named() {
         let text = found.json()["result"]["structuredContent"]["error"]["message"].to_string();
         assert!(text.contains("surrogate"), "{text}");
     }
+    let method = r#"{"jsonrpc":"2.0","id":1,"method":"\ud83d"}"#;
     for (body, expected) in [
         (message(r#"{"name":"\ud83d"}"#), (200, -32602)),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"\ud83d"}"#.to_owned(),
-            (400, -32700),
-        ),
+        (method.to_owned(), (400, -32700)),
     ] {
         let found = agent.post(&body).await;
         assert_eq!(rpc_error(&found), expected);

@@ -84,11 +84,8 @@ fn operations_match_the_table_of_endpoints() {
         for row in rows(surface) {
             let operation = operation(&document, row);
             let bearer = json!({ "bearerAuth": [] });
-            let security = if row.needs_token {
-                json!([bearer])
-            } else {
-                json!([{}, bearer])
-            };
+            let [required, optional] = [json!([bearer]), json!([{}, bearer])];
+            let security = if row.needs_token { required } else { optional };
             assert_eq!(operation["x-scope"], row.scope, "{row:?}");
             assert_eq!(operation["x-ratelimit-cost"], row.cost, "{row:?}");
             assert_eq!(operation["security"], security, "{row:?}");
@@ -112,12 +109,9 @@ fn operations_match_the_table_of_endpoints() {
 
 #[test]
 fn operations_with_the_field_subscribe_name_its_scope() {
+    let scope = json!({ "subscribe": "subscriptions:write" });
     for (surface, scope, operations) in [
-        (
-            Surface::Full,
-            json!({ "subscribe": "subscriptions:write" }),
-            2,
-        ),
+        (Surface::Full, scope, 2),
         (Surface::Compact, Value::Null, 1),
     ] {
         let document = document(surface);
@@ -406,10 +400,8 @@ fn operations_parameters_properties_and_schemas_are_described() {
             let needs_none = path.contains("/example") || !(is_item || is_property);
             let has_text = description.is_some_and(|text| !text.is_empty());
             assert!(needs_none || has_text, "{path}");
-            let has_lines = description.is_some_and(|text| {
-                text.split("\n\n")
-                    .any(|paragraph| paragraph.contains('\n') && !paragraph.starts_with('-'))
-            });
+            let wraps = |part: &str| part.contains('\n') && !part.starts_with('-');
+            let has_lines = description.is_some_and(|text| text.split("\n\n").any(wraps));
             assert!(!is_property || !has_lines, "{path}");
         }
         for (name, schema) in schemas(&document) {
@@ -495,16 +487,9 @@ fn cursors_have_an_example() {
 #[test]
 fn an_update_needs_more_than_a_version() {
     let document = document(Surface::Full);
-    for (update, without_change) in [
-        (
-            "PollUpdate",
-            json!({ "propertyNames": { "const": "expectedVersion" } }),
-        ),
-        (
-            "PostUpdate",
-            json!({ "patternProperties": { "^(body|title)$": { "type": "null" } } }),
-        ),
-    ] {
+    let poll = json!({ "propertyNames": { "const": "expectedVersion" } });
+    let post = json!({ "patternProperties": { "^(body|title)$": { "type": "null" } } });
+    for (update, without_change) in [("PollUpdate", poll), ("PostUpdate", post)] {
         let schema = &schemas(&document)[update];
         assert_eq!(schema["not"], without_change, "{update}");
     }
@@ -589,11 +574,8 @@ fn the_full_surface_lists_the_topics_of_a_host() {
         .into_iter()
         .flat_map(|surface| topics.each_ref().map(|topic| (surface, topic)))
     {
-        let environment = Environment::default().surface(surface).topic(
-            topic.clone(),
-            "A link was opened.",
-            &data,
-        );
+        let environment = Environment::default().surface(surface);
+        let environment = environment.topic(topic.clone(), "A link was opened.", &data);
         let document = openapi_document(&settings(), &environment);
         let mut webhooks = webhooks(&document);
         let listed = webhooks.find(|(listed, _)| *listed == topic.as_str());

@@ -58,11 +58,8 @@ async fn every_operation_has_its_documented_responses_and_no_other() {
     for row in ROWS {
         let mut sent = BTreeSet::new();
         let good = Request::of(row).bearer(&alice);
-        let unknown = format!(
-            "{}{}x=1",
-            row.path,
-            if row.path.contains('?') { '&' } else { '?' }
-        );
+        let separator = if row.path.contains('?') { '&' } else { '?' };
+        let unknown = format!("{}{separator}x=1", row.path);
         let sound = FailureMode::None;
         let panic = FailureMode::Panic;
         #[rustfmt::skip]
@@ -96,11 +93,8 @@ async fn every_operation_has_its_documented_responses_and_no_other() {
         }
         if row.method == "GET" {
             // A response without an etag is not conditional.
-            let status = if row.template == "/messages/{messageId}" {
-                200
-            } else {
-                304
-            };
+            let is_message = row.template == "/messages/{messageId}";
+            let status = if is_message { 200 } else { 304 };
             cases.push((FailureMode::None, good.header("if-none-match", "*"), status));
         } else {
             let failed = |(error, status)| (FailureMode::Error(error), good.clone(), status);

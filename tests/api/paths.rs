@@ -137,10 +137,8 @@ async fn links_and_locations_are_absolute_paths() {
     let thread = r#"{"title":"Tea","body":"Green?"}"#;
     let request = Request::post("/forums/open/threads", thread).bearer(&alice);
     let created = server.send(&request).await;
-    let location = format!(
-        "/api/v1/threads/{}",
-        created.json()["threadId"].as_str().unwrap()
-    );
+    let new = created.json();
+    let location = format!("/api/v1/threads/{}", new["threadId"].as_str().unwrap());
     assert_eq!(created.header("location"), Some(&*location));
     let message = r#"{"to":["bob"],"subject":"Tea","body":"At five?"}"#;
     let request = Request::post("/messages", message).bearer(&alice);

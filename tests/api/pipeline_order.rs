@@ -36,11 +36,8 @@ const STEPS: [(Rejection, u16, &str); 11] = [
 async fn with(server: Server, wrong: &BTreeSet<Rejection>) -> Outcome {
     let is = |cause| wrong.contains(&cause);
     let server = server.listening().await;
-    let scope = if is(Scope) {
-        "forums:read"
-    } else {
-        "posts:write"
-    };
+    let other = "forums:read";
+    let scope = if is(Scope) { other } else { "posts:write" };
     let token = server.token_with("alice", &[scope]).await;
     if !is(Scope) {
         let used = Request::post("/threads/open-1/posts", r#"{"body":"first"}"#).key("k");
@@ -64,11 +61,8 @@ async fn with(server: Server, wrong: &BTreeSet<Rejection>) -> Outcome {
         (_, true) => "{}",
         _ => r#"{"body":"Green."}"#,
     };
-    let request = Request::post(&format!("/threads/{thread}/posts{slash}"), body).key(if is(Key) {
-        "k"
-    } else {
-        "new"
-    });
+    let key = if is(Key) { "k" } else { "new" };
+    let request = Request::post(&format!("/threads/{thread}/posts{slash}"), body).key(key);
     let token = if is(Token) { "nonsense" } else { &token };
     server.outcome_for(token, request).await
 }

@@ -89,10 +89,8 @@ async fn an_invalid_query_is_a_400_whose_message_names_the_parameter() {
     let both = format!("{POSTS}?from=open-1-3&after={after}");
     let long = format!("/search?q={}", "x".repeat(201));
     let text = "q: expected 1 to 200 characters with at least one word to search for, and at most 32 words";
-    let more = [
-        (&*both, "from: expected a request without after"),
-        (&long, text),
-    ];
+    let from = "from: expected a request without after";
+    let more = [(&*both, from), (&long, text)];
     for (path, expected) in REJECTED.iter().copied().chain(more) {
         let response = server.send(&Request::get(path).bearer(&alice)).await;
         assert_eq!(outcome(&response), BAD_REQUEST, "{path}");
@@ -143,19 +141,14 @@ async fn a_valid_query_reaches_the_board() {
 #[tokio::test]
 async fn only_a_get_marks_a_message_as_read() {
     let (server, alice) = Server::with_alice().await;
+    let message = "/messages/alice-1";
+    let unread = "open_message (MessageId(alice-1), No)";
+    let read = "open_message (MessageId(alice-1), Yes)";
     for (method, path, call) in [
-        (
-            "HEAD",
-            "/messages/alice-1",
-            "open_message (MessageId(alice-1), No)",
-        ),
+        ("HEAD", message, unread),
         ("GET", "/messages", "list_messages"),
         ("GET", "/me", "get_me"),
-        (
-            "GET",
-            "/messages/alice-1",
-            "open_message (MessageId(alice-1), Yes)",
-        ),
+        ("GET", message, read),
     ] {
         let request = Request::new(method, path).bearer(&alice);
         server.expect(request, (200, None)).await;

@@ -49,13 +49,8 @@ async fn a_token_stays_valid_without_a_retired_scope() {
     let over = |surface| {
         let board = FullBoard::new();
         let environment = Environment::default().surface(surface);
-        Server::over(
-            environment,
-            settings(),
-            stores.clone(),
-            &board,
-            board.clone(),
-        )
+        let commands = board.clone();
+        Server::over(environment, settings(), stores.clone(), &board, commands)
     };
     let scopes = |response: TestResponse| {
         let json = response.json();

@@ -96,10 +96,8 @@ async fn hidden_and_absent_resources_have_identical_responses() {
                 let before = server.board.calls().len();
                 let request = request(row, forum).maybe_bearer(token.as_ref());
                 let response = server.send(&request).await;
-                responses.push((
-                    comparable_parts(&response),
-                    server.board.calls().len() - before,
-                ));
+                let calls = server.board.calls().len() - before;
+                responses.push((comparable_parts(&response), calls));
             }
             responses.dedup();
             assert_eq!(responses.len(), 1, "{row:?} {responses:?}");

@@ -93,11 +93,8 @@ impl Server {
         let stores = Stores::in_memory();
         let interceptor = StoreInterceptor::default();
         interceptor.on_call(move |method, _| {
-            if method.starts_with(store) {
-                failure()
-            } else {
-                Intervention::Proceed
-            }
+            let intervention = method.starts_with(store).then(failure);
+            intervention.unwrap_or(Intervention::Proceed)
         });
         let failing = interceptor.stores(&stores);
         let over = |stores| {
