@@ -141,6 +141,7 @@ async fn the_list_is_filtered_and_has_pages() {
     let fixture = PanelFixture::with_content().await;
     fixture.queue(60).await;
     let count = |body: &str| body.matches("href=\"/panel/deliveries/dlv_").count();
+    let nonsense = "state=nonsense&after=nonsense&from=nonsense&to=2026-99-99";
     for (query, expected) in [
         ("state=dead", 1),
         ("state=queued", 50),
@@ -148,10 +149,7 @@ async fn the_list_is_filtered_and_has_pages() {
         ("topic=ping&state=dead", 1),
         ("topic=poll.voted", 0),
         ("endpoint=whe_none", 0),
-        (
-            "state=nonsense&after=nonsense&from=nonsense&to=2026-99-99",
-            50,
-        ),
+        (nonsense, 50),
         ("response=5xx", 1),
         ("response=2xx", 0),
         ("response=none", 0),
@@ -270,10 +268,8 @@ async fn the_usage_counts_all_deliveries_of_the_last_day() {
     fixture.queue(MANY).await;
     let page = fixture.get("/panel/usage").await;
     assert!(page.contains("12,001 deliveries in 24 hours"));
-    let path = format!(
-        "?state=queued&amp;endpoint={}&amp;from=2025-12-31T00:00",
-        fixture.endpoint
-    );
+    let endpoint = &fixture.endpoint;
+    let path = format!("?state=queued&amp;endpoint={endpoint}&amp;from=2025-12-31T00:00");
     page.expect(&[&format!("{path}\">12,000</a>")]);
     fixture.clock.advance(Duration::from_secs(24 * 60 * 60));
     let page = fixture.get("/panel/usage").await;

@@ -398,10 +398,8 @@ async fn a_stale_page_does_not_activate_the_secret_of_a_later_rotation() {
     fixture.clock.advance(Duration::from_millis(1));
     fixture.post(&fixture.endpoint_path("/rotate"), &[]).await;
     let rotated = fixture.stored_endpoint().await;
-    let stale = [(
-        "activates_at",
-        stale.after("name=\"activates_at\" value=\""),
-    )];
+    let activates_at = stale.after("name=\"activates_at\" value=\"");
+    let stale = [("activates_at", activates_at)];
     let outdated = "The form is outdated.";
     for (form, reason) in [
         (&stale[..], "replaced by another rotation"),
