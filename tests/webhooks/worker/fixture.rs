@@ -120,11 +120,8 @@ impl WorkerFixture {
     /// of earlier calls of all methods.
     pub(crate) fn fail(&self, fails: fn(&str, u32) -> bool) {
         self.calls.on_call(move |method, calls| {
-            if fails(method, calls) {
-                Intervention::Fail
-            } else {
-                Intervention::Proceed
-            }
+            let intervention = fails(method, calls).then_some(Intervention::Fail);
+            intervention.unwrap_or(Intervention::Proceed)
         });
     }
 

@@ -79,12 +79,11 @@ fn a_delivery_takes_seven_store_calls() {
 #[test]
 fn due_deliveries_that_cannot_be_claimed_cause_no_busy_loop() {
     let fixture = WorkerFixture::new();
-    fixture.calls.on_result_with_arguments(
-        "deliveries.claim",
-        |(_, now): &(ClaimRequest, Timestamp), claims: &mut ClaimBatch| {
-            claims.next_due_at = Some(*now)
-        },
-    );
+    let claimed = |(_, now): &(ClaimRequest, Timestamp), claims: &mut ClaimBatch| {
+        claims.next_due_at = Some(*now)
+    };
+    let calls = &fixture.calls;
+    calls.on_result_with_arguments("deliveries.claim", claimed);
     fixture.start();
     fixture.take_counts();
     fixture.advance(seconds(60));
