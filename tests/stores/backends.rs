@@ -78,10 +78,8 @@ impl AuditStore for TwoLogs {
 }
 
 fn in_sqlite(database: &Database) -> EmptyStores {
-    let stores = (
-        Stores::in_sqlite(database),
-        WebhookStores::in_sqlite(database),
-    );
+    let webhooks = WebhookStores::in_sqlite(database);
+    let stores = (Stores::in_sqlite(database), webhooks);
     Box::pin(async { stores })
 }
 

@@ -17,11 +17,9 @@ const fn migration(name: &'static str, sql: &'static str) -> Migration {
 
 /// Returns the first migrations of a table of notes. Each inserts one note.
 pub(crate) const fn notes(count: usize) -> Migrations {
+    const CREATE: &str = "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('first')";
     const ALL: &[Migration] = &[
-        migration(
-            "0001_init",
-            "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('first')",
-        ),
+        migration("0001_init", CREATE),
         migration("0002_second", "INSERT INTO notes VALUES ('second')"),
         migration("0003_third", "INSERT INTO notes VALUES ('third')"),
     ];
@@ -52,12 +50,10 @@ async fn each_migration_is_applied_once() {
 #[tokio::test]
 async fn a_failed_migration_rolls_back_all() {
     let (directory, database) = temp_database();
+    const SECOND: Migration = migration("0002_second", "INSERT INTO missing VALUES (1)");
     const BROKEN: Migrations = Migrations {
         table: "note_migrations",
-        all: &[
-            notes(1).all[0],
-            migration("0002_second", "INSERT INTO missing VALUES (1)"),
-        ],
+        all: &[notes(1).all[0], SECOND],
     };
     let connection = Connection::open(path(&directory)).unwrap();
     for failed in [
@@ -106,20 +102,15 @@ async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
         let status = migration_status(&connection, &notes(known)).unwrap();
         assert_eq!(status, expected);
     }
+    const OTHER_NAME: Migration = migration("0002_renamed", notes(2).all[1].sql);
     const RENAMED: Migrations = Migrations {
         table: "note_migrations",
-        all: &[
-            notes(1).all[0],
-            migration("0002_renamed", notes(2).all[1].sql),
-        ],
+        all: &[notes(1).all[0], OTHER_NAME],
     };
+    const OTHER_SQL: Migration = migration("0002_second", "INSERT INTO notes VALUES ('changed')");
     const CHANGED: Migrations = Migrations {
         table: "note_migrations",
-        all: &[
-            notes(1).all[0],
-            migration("0002_second", "INSERT INTO notes VALUES ('changed')"),
-            notes(3).all[2],
-        ],
+        all: &[notes(1).all[0], OTHER_SQL, notes(3).all[2]],
     };
     let changed = "the migration 0002_second that was applied to the database differs";
     for (migrations, message) in [

@@ -110,10 +110,8 @@ async fn a_full_queue_of_reads_rejects_the_next() {
     for _ in 0..2 {
         held.read(&database).await;
     }
-    assert_overloaded(
-        database.read(|_| Ok::<_, SqliteError>(())).await,
-        QUEUE_IS_FULL,
-    );
+    let read = database.read(|_| Ok::<_, SqliteError>(())).await;
+    assert_overloaded(read, QUEUE_IS_FULL);
     let short = database.read_short(|_| Ok::<_, SqliteError>(7)).await;
     assert_eq!(short.unwrap(), 7);
     held.end().await;
@@ -135,10 +133,8 @@ async fn a_full_queue_of_writes_rejects_the_next_but_completes_admitted_requests
     for _ in 0..2 {
         held.write(&database).await;
     }
-    assert_overloaded(
-        database.write(|_| Ok::<_, SqliteError>(())).await,
-        QUEUE_IS_FULL,
-    );
+    let write = database.write(|_| Ok::<_, SqliteError>(())).await;
+    assert_overloaded(write, QUEUE_IS_FULL);
     let mut completed = keys.complete(&reservation, Completion::NotExecuted);
     assert!(is_pending(&mut completed).await);
     held.end().await;
@@ -276,11 +272,8 @@ async fn the_log_stays_small_under_permanent_readers() {
     let readers = thread::spawn(move || overlapping_reads(&path, 64, &stop_readers));
     let mut largest = 0;
     for _ in 0..96 {
-        execute(
-            &database,
-            "REPLACE INTO pages VALUES (1, zeroblob(1048576))",
-        )
-        .await;
+        let replace = "REPLACE INTO pages VALUES (1, zeroblob(1048576))";
+        execute(&database, replace).await;
         largest = largest.max(log.metadata().unwrap().len());
     }
     stop.store(true, Ordering::Relaxed);

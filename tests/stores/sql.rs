@@ -79,11 +79,9 @@ async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) 
 async fn an_event_with_invalid_text_is_quarantined() {
     let sql = Sql::sqlite();
     let outbox = &sql.webhooks().outbox;
-    sql.run_unchecked(
-        "INSERT INTO forum_api_events (id, topic, occurred_at, body)
-        VALUES ('evt_1', 'post.created', 3, CAST(x'7b80' AS TEXT))",
-    )
-    .await;
+    let insert = "INSERT INTO forum_api_events (id, topic, occurred_at, body)
+        VALUES ('evt_1', 'post.created', 3, CAST(x'7b80' AS TEXT))";
+    sql.run_unchecked(insert).await;
     assert_eq!(outbox.pending(9).await.unwrap(), []);
     let quarantine = outbox.quarantined(9).await.unwrap();
     assert!(quarantine.latest[0].reason.contains("utf-8"));

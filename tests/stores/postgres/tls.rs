@@ -30,6 +30,7 @@ async fn certificates_are_verified_according_to_the_mode() {
     let self_signed_expired = as_root(Certificate::SelfSignedExpired);
     let with_self_signed = |mode: &str| format!("sslmode={mode}&{self_signed}");
     let with_expired = |mode: &str| format!("sslmode={mode}&{self_signed_expired}");
+    let self_signed_full = with_self_signed("verify-full");
     for (certificate, cases) in [
         (
             Certificate::Valid,
@@ -67,11 +68,7 @@ async fn certificates_are_verified_according_to_the_mode() {
             vec![
                 ("127.0.0.1", with_self_signed("verify-ca"), Ok(true)),
                 ("localhost", with_self_signed("verify-full"), Ok(true)),
-                (
-                    "127.0.0.1",
-                    with_self_signed("verify-full"),
-                    Err(OTHER_HOST),
-                ),
+                ("127.0.0.1", self_signed_full, Err(OTHER_HOST)),
                 ("localhost", with_root("verify-ca"), Err(UNTRUSTED)),
             ],
         ),
