@@ -89,13 +89,8 @@ fn files_with(folder: &str, extension: &str) -> Vec<String> {
             let entries = fs::read_dir(path).unwrap();
             waiting.extend(entries.map(|entry| entry.unwrap().path()));
         } else if path.extension().is_some_and(|found| found == extension) {
-            files.push(
-                path.strip_prefix(root)
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .to_owned(),
-            );
+            let relative = path.strip_prefix(root).unwrap().to_str().unwrap();
+            files.push(relative.to_owned());
         }
     }
     files
@@ -215,11 +210,9 @@ impl Crate {
 
     fn imports(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let each = self.0.iter().map(|(module, names)| {
-            let located = names
-                .used
-                .iter()
-                .filter_map(|path| self.locate(module, path))
-                .filter(|other| other != module && *other != "lib");
+            let used = names.used.iter();
+            let located = used.filter_map(|path| self.locate(module, path));
+            let located = located.filter(|other| other != module && *other != "lib");
             (module.as_str(), located.collect())
         });
         each.collect()
@@ -229,10 +222,8 @@ impl Crate {
 /// Returns the entry of a list of modules that contains a file.
 fn listed(modules: &[&'static str], module: &str) -> &'static str {
     let contains = |entry: &&&str| module == **entry || module.starts_with(&format!("{entry}::"));
-    let entry = modules
-        .iter()
-        .filter(contains)
-        .max_by_key(|entry| entry.len());
+    let entries = modules.iter().filter(contains);
+    let entry = entries.max_by_key(|entry| entry.len());
     entry.unwrap_or_else(|| panic!("{module} is not listed"))
 }
 
@@ -344,10 +335,8 @@ fn no_test_is_ignored() {
 
 /// Returns `true` for `#[doc(hidden)]`.
 fn is_hidden(attribute: &Attribute) -> bool {
-    attribute.path().is_ident("doc")
-        && attribute
-            .parse_args::<syn::Ident>()
-            .is_ok_and(|argument| argument == "hidden")
+    let is_hidden = |argument: syn::Ident| argument == "hidden";
+    attribute.path().is_ident("doc") && attribute.parse_args().is_ok_and(is_hidden)
 }
 
 /// A type is open to new fields or variants if it has the attribute, or is a struct with a private field.

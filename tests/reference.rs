@@ -264,11 +264,8 @@ async fn assets_are_cached_by_their_hash_and_the_page_by_its_tag() {
     let again = page.respond(request).await;
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
     let mut loads = attributes(&html, "src");
-    loads.extend(
-        attributes(&html, "href")
-            .iter()
-            .filter(|url| url.contains(".css")),
-    );
+    let links = attributes(&html, "href");
+    loads.extend(links.iter().filter(|url| url.contains(".css")));
     assert_eq!(loads.len(), 2);
     for url in loads {
         let (head, _) = get(&page, url).await;

@@ -99,10 +99,9 @@ fn the_time_of_verifying_signatures_is_constant() {
 /// Headers and body of a delivery, with a wrong digit at this index of the signature.
 fn delivery(event: u64, secret: &WebhookSecret, wrong: Option<usize>) -> (HeaderMap, String) {
     let body = format!(r#"{{"event":"evt_{event:010}"}}"#);
-    let mac = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes())
-        .unwrap()
-        .chain_update(format!("{SENT}.{body}"))
-        .finalize();
+    let key = secret.expose_secret().as_bytes();
+    let mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
+    let mac = mac.chain_update(format!("{SENT}.{body}")).finalize();
     let mac = mac.into_bytes();
     let digits: Vec<_> = mac.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut mac_hex = digits.concat().into_bytes();

@@ -61,10 +61,8 @@ async fn reads(mounting: &Mounting) -> Result<()> {
     let body: Value = serde_json::from_slice(get.body())?;
     mounting.expect(get.status(), StatusCode::OK);
     mounting.expect(&body["items"][0]["title"], &"Tea".into());
-    mounting.expect(
-        get.headers()[CONTENT_LENGTH].to_str()?.parse(),
-        Ok(get.body().len()),
-    );
+    let length = get.headers()[CONTENT_LENGTH].to_str()?.parse();
+    mounting.expect(length, Ok(get.body().len()));
 
     let head = mounting.request(Method::HEAD, "/forums", "")?;
     let head = mounting.send(CLIENTS[0], head).await?;

@@ -199,10 +199,8 @@ pub async fn start(directory: &Path) -> Result<Vec<Mounting>> {
             Box::pin(async move { _ = sender.send(rocket.config().port) })
         }));
     tokio::spawn(server.launch());
-    add(
-        mounting,
-        Address::Http1((Ipv4Addr::LOCALHOST, started.await?).into()),
-    );
+    let address = (Ipv4Addr::LOCALHOST, started.await?).into();
+    add(mounting, Address::Http1(address));
 
     let (api, mounting) = self::api("poem", PATH, |builder| builder).await?;
     let (listener, address) = listen().await?;

@@ -22,10 +22,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 #[tokio::main]
 async fn main() -> Result<()> {
     let path = std::env::args().nth(1).ok_or("usage: host PATH")?;
-    let options = SqliteConnectOptions::new()
-        .filename(&path)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal);
+    let options = SqliteConnectOptions::new().filename(&path);
+    let options = options.create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
     let pool = SqlitePool::connect_with(options).await?;
     for _ in 0..2 {
         migrate(&pool).await?;
@@ -44,10 +42,8 @@ async fn main() -> Result<()> {
     let now = SystemClock.now();
     let (_, token) = issue_token(&*tokens, &OsRandom, Surface::Full, request, now).await?;
     assert_eq!(tokens.find(&token.lookup).await?, Some(token));
-    let pending = WebhookStores::in_sqlite(&database)
-        .outbox
-        .pending(10)
-        .await?;
+    let outbox = WebhookStores::in_sqlite(&database).outbox;
+    let pending = outbox.pending(10).await?;
     assert_eq!(pending, [event]);
     database.close().await;
     pool.close().await;
@@ -83,12 +79,8 @@ async fn write_post(pool: &SqlitePool, body: &str) -> Result<Event> {
     insert.execute(&mut *transaction).await?;
 
     let meta = EventMeta::new(&OsRandom, SystemClock.now())?;
-    let event = Event::new(
-        Topic::from_static("post.greeted"),
-        meta,
-        None,
-        &json!({ "body": body }),
-    );
+    let data = json!({ "body": body });
+    let event = Event::new(Topic::from_static("post.greeted"), meta, None, &data);
     let mut insert = sqlx::query(Event::INSERT_SQL);
     for parameter in event.insert_parameters() {
         insert = insert.bind(parameter);

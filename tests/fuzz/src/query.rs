@@ -41,10 +41,8 @@ pub(super) fn check_property(data: &[u8]) {
 /// Percent-encodes all characters.
 fn percent_encode_all(pair: &[u8]) -> String {
     let mut sides = pair.splitn(2, |byte| *byte == b'=').map(|side| {
-        let spaced: Vec<_> = side
-            .iter()
-            .map(|byte| if *byte == b'+' { b' ' } else { *byte })
-            .collect();
+        let space = |byte: &u8| if *byte == b'+' { b' ' } else { *byte };
+        let spaced: Vec<_> = side.iter().map(space).collect();
         let said: Vec<_> = percent_decode(&spaced).collect();
         percent_encode(&said, NON_ALPHANUMERIC).to_string()
     });
