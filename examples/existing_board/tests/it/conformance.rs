@@ -138,20 +138,11 @@ fn an_operation_can_succeed_only_once_or_for_some_members() {
 
 #[test]
 fn an_operation_that_breaks_a_rule_fails_it() {
-    let faults: [(CreateOperations, &str); 3] = [
-        (
-            leaking,
-            "operations::an_operation_does_not_find_hidden_resources",
-        ),
-        (
-            refusing,
-            "operations::an_operation_accepts_its_example_and_charges_its_cost",
-        ),
-        (
-            refusing,
-            "operations::an_operation_takes_effect_once_for_an_idempotency_key",
-        ),
-    ];
+    let hidden = "operations::an_operation_does_not_find_hidden_resources";
+    let example = "operations::an_operation_accepts_its_example_and_charges_its_cost";
+    let once = "operations::an_operation_takes_effect_once_for_an_idempotency_key";
+    let faults: [(CreateOperations, &str); 3] =
+        [(leaking, hidden), (refusing, example), (refusing, once)];
     run_with_postgres(async {
         for (operations, rule) in faults {
             let result = run(rule, &ClubFactory { operations }).await;

@@ -36,10 +36,8 @@ pub struct ClubFactory {
 #[async_trait]
 impl BoardFactory for ClubFactory {
     async fn create(&self, _: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
-        Ok(Box::new(ClubFixture(
-            club(Duration::ZERO).await,
-            self.operations,
-        )))
+        let club = club(Duration::ZERO).await;
+        Ok(Box::new(ClubFixture(club, self.operations)))
     }
 
     fn unsupported(&self) -> &[Capability] {

@@ -57,14 +57,9 @@ impl Site {
         let request = TokenRequest::new(&owner, &scopes);
         let tokens = Stores::in_postgres(&club.pool).tokens;
         let now = SystemClock.now();
-        let issued = issue_token(
-            &tokens,
-            &OsRandom,
-            added::environment().scopes(),
-            request,
-            now,
-        )
-        .await;
+        let environment = added::environment();
+        let scopes = environment.scopes();
+        let issued = issue_token(&tokens, &OsRandom, scopes, request, now).await;
         Self {
             token: issued.unwrap().0,
             app: pages::routes(club.clone()).nest_service("/api/v1", added::api(&club).unwrap()),
