@@ -30,14 +30,8 @@ async fn cause_all_events(demo: &Demo) {
     let path = format!("/polls/{}", poll["pollId"].as_str().unwrap());
     let vote = json!({ "optionIds": [poll["options"][1]["optionId"]] });
     send(demo, "carol", "POST", &format!("{path}/votes"), vote).await;
-    send(
-        demo,
-        "alice",
-        "PATCH",
-        &path,
-        json!({ "canChangeVote": true }),
-    )
-    .await;
+    let change = json!({ "canChangeVote": true });
+    send(demo, "alice", "PATCH", &path, change).await;
     let message = json!({ "to": ["@carol"], "subject": PRIVATE[0], "body": PRIVATE[1], "requestReceipt": true });
     send(demo, "alice", "POST", "/messages", message).await;
     let inbox = demo.get("carol", "/messages").await.1;
@@ -112,10 +106,8 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
         .unwrap_err();
     assert!(outbox(&demo).await.is_empty());
     assert_eq!(woken.load(Ordering::SeqCst), 0);
-    board
-        .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)))
-        .await
-        .unwrap();
+    let approve = board.write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
+    approve.await.unwrap();
     assert!(!outbox(&demo).await.is_empty());
     assert_eq!(woken.load(Ordering::SeqCst), 1);
 }

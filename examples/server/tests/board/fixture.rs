@@ -86,13 +86,10 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
 
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
         let name = name.to_owned();
-        Ok(self
-            .board
-            .write(move |tx, events| {
-                Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
-            })
-            .await?
-            .into())
+        let add = self.board.write(move |tx, events| {
+            Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
+        });
+        Ok(add.await?.into())
     }
 
     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
@@ -108,11 +105,9 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
             },
             ..forums::ForumInsert::default()
         };
-        Ok(self
-            .board
-            .write(move |tx, _| Box::pin(forums::add(tx, forum)))
-            .await?
-            .into())
+        let board = &self.board;
+        let add = board.write(move |tx, _| Box::pin(forums::add(tx, forum)));
+        Ok(add.await?.into())
     }
 
     async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {

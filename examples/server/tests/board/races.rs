@@ -434,13 +434,11 @@ async fn searches_leave_connections_for_other_reads() {
         let database = storage.database.clone();
         let searching = searching.clone();
         searches.spawn(async move {
-            database
-                .read::<()>(ReadKind::Search, move |_| {
-                    searching.fetch_add(1, Ordering::Relaxed);
-                    Box::pin(pending())
-                })
-                .await
-                .unwrap();
+            let search = database.read::<()>(ReadKind::Search, move |_| {
+                searching.fetch_add(1, Ordering::Relaxed);
+                Box::pin(pending())
+            });
+            search.await.unwrap();
         });
     }
     while searching.load(Ordering::Relaxed) < 4 {
@@ -452,15 +450,13 @@ async fn searches_leave_connections_for_other_reads() {
         let database = storage.database.clone();
         let all = all.clone();
         reads.spawn(async move {
-            database
-                .read(ReadKind::Short, move |connection| {
-                    Box::pin(async move {
-                        all.wait().await;
-                        connection.any("SELECT 1", &[]).await
-                    })
+            let read = database.read(ReadKind::Short, move |connection| {
+                Box::pin(async move {
+                    all.wait().await;
+                    connection.any("SELECT 1", &[]).await
                 })
-                .await
-                .unwrap()
+            });
+            read.await.unwrap()
         });
     }
     assert_eq!(reads.join_all().await, [true; 12]);

@@ -207,10 +207,8 @@ async fn a_search_passes_over_gaps_between_ids() {
 async fn a_text_that_is_cut_for_the_index_ends_at_a_word() {
     let demo = Demo::in_postgres().await;
     let pool = demo.pool();
-    let texts = (
-        prop::collection::vec("[a-c\u{e9}\u{8336}\u{20000}]{1,9}", 0..40),
-        1..150_i32,
-    );
+    let text = prop::collection::vec("[a-c\u{e9}\u{8336}\u{20000}]{1,9}", 0..40);
+    let texts = (text, 1..150_i32);
     let handle = tokio::runtime::Handle::current();
     let indexed_words = move |text: String, max: i32| -> Vec<String> {
         handle.block_on(async {

@@ -44,10 +44,8 @@ fn the_statement_searches_indexes_of_postgres() {
         let client = demo.pool().get().await.unwrap();
         let statement = named_params(&[&LOAD_TOKEN[1]]);
         // Tables of a few rows are otherwise scanned.
-        let prepare = format!(
-            "SET enable_seqscan = off; PREPARE load_token AS {}",
-            statement.sql
-        );
+        let sql = &statement.sql;
+        let prepare = format!("SET enable_seqscan = off; PREPARE load_token AS {sql}");
         client.batch_execute(&prepare).await.unwrap();
         let explain = "EXPLAIN EXECUTE load_token ('0123456789abcdEF')";
         let rows = client.query(explain, &[]).await.unwrap();
@@ -67,13 +65,7 @@ pub async fn token(database: &BoardDatabase, member: i64) -> String {
     let request = TokenRequest::new(&owner, &scopes).label("test");
     let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);
-    let issued = issue_token(
-        &*stores.tokens,
-        &SeededRandom::new(1_000 * member.unsigned_abs()),
-        Surface::Full,
-        request,
-        now,
-    )
-    .await;
+    let random = SeededRandom::new(1_000 * member.unsigned_abs());
+    let issued = issue_token(&*stores.tokens, &random, Surface::Full, request, now).await;
     issued.unwrap().0.expose_secret().to_owned()
 }
