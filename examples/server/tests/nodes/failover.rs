@@ -66,11 +66,9 @@ async fn run_with_failovers(urls: BackendUrls) {
     let failures: Vec<_> = sent.iter().filter(|sent| sent.is_failure()).collect();
     let unexpected = failures.iter().find(|failure| !is_expected(failure));
     assert!(unexpected.is_none(), "{unexpected:?}");
-    let acknowledged: Vec<_> = sent
-        .iter()
-        .filter(|sent| sent.acknowledged_reply().is_some())
-        .map(|sent| sent.ended)
-        .collect();
+    let all = sent.iter();
+    let acknowledged = all.filter(|sent| sent.acknowledged_reply().is_some());
+    let acknowledged: Vec<_> = acknowledged.map(|sent| sent.ended).collect();
     for (_, promoted) in &outages {
         let later = acknowledged.iter().filter(|ended| *ended > promoted);
         let recovered = *later.min().unwrap() - *promoted;

@@ -131,10 +131,8 @@ impl Board {
             headers: Vec::new(),
             ..by_member.clone()
         };
-        [
-            self.send_to(1, &by_member).await.status,
-            self.send_to(1, &by_guest).await.status,
-        ]
+        let of_member = self.send_to(1, &by_member).await.status;
+        [of_member, self.send_to(1, &by_guest).await.status]
     }
 
     /// Returns the number of posts that a guest finds.
@@ -162,30 +160,20 @@ impl Board {
     async fn read_while_paused(&mut self, replicas: &[String]) {
         let post = self.reply("A reply about quinces.").await;
         self.wait_for("replica", &post).await;
-        let new = ApiRequest::new(
-            "POST",
-            &self.member,
-            "/forums/2/threads",
-            &json!({ "title": "Quinces", "body": "Which ones?" }),
-        );
+        let thread = json!({ "title": "Quinces", "body": "Which ones?" });
+        let new = ApiRequest::new("POST", &self.member, "/forums/2/threads", &thread);
         let created = self.send_to(0, &new).await.json();
         let thread = format!("/threads/{}", created["threadId"].as_str().unwrap());
         assert_eq!(self.search("quinces").await, 2);
         for replica in replicas {
             run(replica, "SELECT pg_wal_replay_pause()");
-            wait_until("the pause", async || {
-                run(replica, "SELECT pg_get_wal_replay_pause_state()") == ["paused"]
-            })
-            .await;
+            let state = "SELECT pg_get_wal_replay_pause_state()";
+            wait_until("the pause", async || run(replica, state) == ["paused"]).await;
         }
         self.delete(&post).await;
         let first = self.first_post(&thread).await;
-        let delete = ApiRequest::new(
-            "DELETE",
-            &self.moderator,
-            &format!("{thread}/posts/{first}"),
-            &json!(null),
-        );
+        let path = format!("{thread}/posts/{first}");
+        let delete = ApiRequest::new("DELETE", &self.moderator, &path, &json!(null));
         assert_eq!(self.send_to(0, &delete).await.status, 204);
         let served = self.count("replica");
         let lagging_before = self.count("primary_lagging");
