@@ -310,10 +310,8 @@ fn every_notation_of_a_head_gets_one_response() {
         assert_eq!(found, *status, "{head:?}");
         assert_serves(&server);
     }
-    let body = format!(
-        "content-length: {}\r\nconnection: close\r\n\r\n{HIDDEN_REQUEST}",
-        HIDDEN_REQUEST.len()
-    );
+    let length = HIDDEN_REQUEST.len();
+    let body = format!("content-length: {length}\r\nconnection: close\r\n\r\n{HIDDEN_REQUEST}");
     let unread = format!("GET /api/v1/forums HTTP/1.1\r\nhost: x\r\n{body}");
     assert_eq!(statuses(&server, unread.as_bytes()), ["200"]);
 }

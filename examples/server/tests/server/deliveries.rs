@@ -16,10 +16,8 @@ fn server() -> Server {
 
 /// Registers the receiver. Returns the output.
 pub fn add_endpoint(server: &Server, receiver: &Receiver, options: &str) -> Value {
-    let add = format!(
-        "webhook add --json {ALLOW_PRIVATE} --url {} {options}",
-        receiver.url
-    );
+    let url = &receiver.url;
+    let add = format!("webhook add --json {ALLOW_PRIVATE} --url {url} {options}");
     server.run_ok(&add).json()
 }
 

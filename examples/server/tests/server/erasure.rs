@@ -16,19 +16,14 @@ fn stored(directory: &ServerDirectory) -> String {
         let tables =
             directory.query("SELECT tablename::TEXT FROM pg_tables WHERE schemaname = 'public'");
         assert!(tables.len() > 25, "{tables:?}");
-        let rows = |table: &String| {
-            directory.query(&format!(
-                "SELECT CAST(item AS TEXT) FROM \"{table}\" AS item"
-            ))
-        };
+        let select = |table: &String| format!("SELECT CAST(item AS TEXT) FROM \"{table}\" AS item");
+        let rows = |table: &String| directory.query(&select(table));
         tables.iter().flat_map(rows).collect::<String>()
     } else {
         let read = |name: &String| fs::read(directory.path().join(name)).unwrap();
         let names = directory.files();
-        names
-            .iter()
-            .map(|name| String::from_utf8_lossy(&read(name)).into_owned())
-            .collect()
+        let text = |name: &String| String::from_utf8_lossy(&read(name)).into_owned();
+        names.iter().map(text).collect()
     };
     text.to_lowercase()
 }

@@ -148,13 +148,8 @@ fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
     assert_eq!(waiting, json!([]), "no process fans events out");
     let directory = &server.directory;
     let operator = format!("127.0.0.1:{}", free_port());
-    let options = [
-        ALLOW_PRIVATE,
-        "--json",
-        "worker",
-        "--admin-listen",
-        &operator,
-    ];
+    let listen = "--admin-listen";
+    let options = [ALLOW_PRIVATE, "--json", "worker", listen, &operator];
     let mut child = start(directory.path(), &directory.arguments(&options), &[]);
     let log = wait_for_line(child.stderr.take().unwrap(), "webhook worker started");
     assert_eq!(receiver.next().header("x-forum-event"), "post.created");

@@ -18,16 +18,12 @@ fn each_request_is_a_line_with_every_field() {
     let server = Server::new(&["--log", "json", "--no-worker"]);
     let token = server.token("alice");
     let lookup = &token["forum_pat_".len()..][..16];
+    let thread = json!(["/threads/{threadId}", 404, "not_found", 1, lookup]);
+    let document = json!(["/openapi.json", 200, null, 0, null]);
     let expected = [
         ("/me", json!(["/me", 200, null, 1, lookup])),
-        (
-            "/threads/9",
-            json!(["/threads/{threadId}", 404, "not_found", 1, lookup]),
-        ),
-        (
-            "/openapi.json",
-            json!(["/openapi.json", 200, null, 0, null]),
-        ),
+        ("/threads/9", thread),
+        ("/openapi.json", document),
         ("/unknown", json!([null, 404, "no_such_route", 1, null])),
     ];
     for (path, _) in &expected {
@@ -353,17 +349,9 @@ impl Scenario {
         });
         let secret = format!("{MARK}-secret-of-an-endpoint");
         let mut ids = Vec::new();
-        for (url, input) in [
-            (&*receiver.url, ""),
-            (
-                &*format!("http://127.0.0.1:1/{MARK} --secret-stdin"),
-                &*secret,
-            ),
-            (
-                &*format!("http://no-such-host.invalid/{MARK}?key={MARK}"),
-                "",
-            ),
-        ] {
+        let closed = format!("http://127.0.0.1:1/{MARK} --secret-stdin");
+        let unknown = format!("http://no-such-host.invalid/{MARK}?key={MARK}");
+        for (url, input) in [(&*receiver.url, ""), (&*closed, &*secret), (&*unknown, "")] {
             let line = format!("webhook add --json --allow-private-webhooks --url {url}");
             let added = self.command(&line, input).json();
             let secret = added["secret"].as_str().unwrap();

@@ -170,12 +170,9 @@ fn replay(path: &Path) {
 
 #[test]
 fn commands_print_the_recorded_output() {
-    let cases: Vec<PathBuf> = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/cases")
-        .read_dir()
-        .unwrap()
-        .map(|case| case.unwrap().path())
-        .collect();
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let cases = cases.read_dir().unwrap().map(|case| case.unwrap().path());
+    let cases: Vec<_> = cases.collect();
     assert!(!cases.is_empty());
     std::thread::scope(|scope| {
         for case in &cases {

@@ -139,11 +139,8 @@ fn a_backup_replaces_the_database_and_its_log() {
     assert_refused(&server.directory, &RESTORE, "a process uses the database");
     assert_eq!(get(&server.url("/ready")).status, 200);
     let directory = server.kill();
-    assert_refused(
-        &directory,
-        &["restore", "copy.db"],
-        "Pass --yes to confirm.",
-    );
+    let unconfirmed = ["restore", "copy.db"];
+    assert_refused(&directory, &unconfirmed, "Pass --yes to confirm.");
     let restored = restore(&directory).stdout;
     let text = "Restored the database \"forum.db\" from \"copy.db\". The database before the restore is \"";
     assert!(restored.starts_with(text), "{restored}");

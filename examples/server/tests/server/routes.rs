@@ -179,14 +179,12 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     }
     let other = request_from("GET", server.api_url("/forums"), "https://c.example");
     assert_eq!(other.header("access-control-allow-origin"), None);
+    let headers = "accept,authorization,content-type,idempotency-key,last-event-id,mcp-method,mcp-name,\
+        mcp-protocol-version,mcp-session-id";
     let preflight = [
         ("origin", origins[1]),
         ("access-control-request-method", "POST"),
-        (
-            "access-control-request-headers",
-            "accept,authorization,content-type,idempotency-key,last-event-id,mcp-method,mcp-name,\
-             mcp-protocol-version,mcp-session-id",
-        ),
+        ("access-control-request-headers", headers),
     ];
     let answer = send("OPTIONS", &server.url("/mcp"), &preflight, "");
     let allowed = answer.header("access-control-allow-headers").unwrap();
@@ -334,11 +332,9 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
         assert!(metrics.body.lines().any(|found| found == line), "{line}");
     }
     let value = |sample: &str| sample_value(&metrics, sample).expect(sample);
-    let pool: f64 = ["in_use", "idle"]
-        .map(|state| format!("forum_server_database_connections{{state=\"{state}\"}}"))
-        .map(|sample| value(&sample))
-        .iter()
-        .sum();
+    let connections = |state| format!("forum_server_database_connections{{state=\"{state}\"}}");
+    let [in_use, idle] = ["in_use", "idle"].map(|state| value(&connections(state)));
+    let pool = in_use + idle;
     assert!(1.0 <= pool && pool <= value("forum_server_database_connections_max"));
     assert!(value("process_resident_memory_bytes") > 1e7);
     assert!((10.0..value("process_max_fds")).contains(&value("process_open_fds")));
