@@ -794,7 +794,7 @@ async fn types_of_a_host_have_fields_of_many_types() {
     server.expect(absent, PATH_NOT_FOUND).await;
 }
 
-/// Bodies without blanks, each with its error. `LONG` stands for a long text.
+/// Bodies without blanks, each with its error. A test replaces `LONG` with a long text.
 const INVALID_SAMPLES: &str = r#"
 {"small":"LONG"} small: expected a whole number
 {"small":256} small: expected a number within the bounds of the field
