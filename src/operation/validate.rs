@@ -64,73 +64,37 @@ fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<()
     let is_empty = schemas.output.get("type") == Some(&"null".into());
     // A body of the specification can have a field whose scope the compact surface does not have.
     let is_known = |scope: Scope| scopes.contains(scope) || Scope::parse(scope.as_str()).is_ok();
-    let field_scope = schemas.input.field_scope;
-    for (is_valid, expected) in [
-        (
-            is_id(spec.id),
-            "an id of letters and digits that begins with a letter",
-        ),
-        (
-            !is_webhook_id(spec.id),
-            "an id that does not begin with `on` and a capital like those of webhooks",
-        ),
-        (
-            spec.tag.name != "webhooks",
-            "another tag than that of the webhooks",
-        ),
-        (
-            is_path(spec.path),
-            "a path such as `/threads/{threadId}/links`",
-        ),
-        (
-            !reserved.contains(&spec.path),
-            "a path that the service does not serve itself",
-        ),
-        (
-            spec.variables.len() <= MAX_VARIABLES,
-            "a path with at most 4 variables",
-        ),
-        (names == spec.variables, &*handler_variables),
-        (
-            !spec.variables.iter().any(is_repeated),
-            "a path whose variables have different names",
-        ),
-        (
-            !is_empty || schemas.statuses == [StatusCode::NO_CONTENT],
-            "a result with a body, or the status 204",
-        ),
-        (
-            spec.method != Method::GET || schemas.statuses == [StatusCode::OK],
-            "the status 200 for GET",
-        ),
-        (
-            schemas.is_list_complete,
-            "a page as the result of a list, and only of a list",
-        ),
-        ((1..=100).contains(&spec.cost), "a cost of 1 to 100 units"),
-        (has_summary, "a summary that is a sentence with a period"),
-        (
-            scopes.contains(spec.scope) && field_scope.is_none_or(|(_, scope)| is_known(scope)),
-            "a scope that `Environment::scope` adds",
-        ),
-        (
-            !is_body || can_have_body,
-            "a body only for POST, PUT and PATCH",
-        ),
-        (
-            schemas.input.rejects_unknown_fields,
-            "an input with `#[serde(deny_unknown_fields)]`",
-        ),
-        (
-            !schemas.input.has_reserved_filter,
-            "filters of a list without the names `limit` and `after`",
-        ),
-    ] {
-        if !is_valid {
-            return Err(invalid(operation, expected));
+    let input = &schemas.input;
+    let field_scope = input.field_scope;
+    let has_scopes =
+        scopes.contains(spec.scope) && field_scope.is_none_or(|(_, scope)| is_known(scope));
+    let is_ok = schemas.statuses == [StatusCode::OK];
+    let is_no_content = schemas.statuses == [StatusCode::NO_CONTENT];
+    let expected = match spec {
+        _ if !is_id(spec.id) => "an id of letters and digits that begins with a letter",
+        _ if is_webhook_id(spec.id) => {
+            "an id that does not begin with `on` and a capital like those of webhooks"
         }
-    }
-    Ok(())
+        _ if spec.tag.name == "webhooks" => "another tag than that of the webhooks",
+        _ if !is_path(spec.path) => "a path such as `/threads/{threadId}/links`",
+        _ if reserved.contains(&spec.path) => "a path that the service does not serve itself",
+        _ if spec.variables.len() > MAX_VARIABLES => "a path with at most 4 variables",
+        _ if names != spec.variables => &handler_variables,
+        _ if spec.variables.iter().any(is_repeated) => {
+            "a path whose variables have different names"
+        }
+        _ if is_empty && !is_no_content => "a result with a body, or the status 204",
+        _ if spec.method == Method::GET && !is_ok => "the status 200 for GET",
+        _ if !schemas.is_list_complete => "a page as the result of a list, and only of a list",
+        _ if !(1..=100).contains(&spec.cost) => "a cost of 1 to 100 units",
+        _ if !has_summary => "a summary that is a sentence with a period",
+        _ if !has_scopes => "a scope that `Environment::scope` adds",
+        _ if is_body && !can_have_body => "a body only for POST, PUT and PATCH",
+        _ if !input.rejects_unknown_fields => "an input with `#[serde(deny_unknown_fields)]`",
+        _ if input.has_reserved_filter => "filters of a list without the names `limit` and `after`",
+        _ => return Ok(()),
+    };
+    Err(invalid(operation, expected))
 }
 
 fn invalid(operation: &Operation, expected: &str) -> BuildError {
