@@ -12,7 +12,7 @@ use crate::audit::AuditEntry;
 use crate::model::Timestamp;
 use crate::store::sql::{ColumnResult, Columns};
 
-pub(super) type Result<T> = std::result::Result<T, PostgresError>;
+pub(super) type Result<T, E = PostgresError> = std::result::Result<T, E>;
 
 /// The parameters of a statement.
 pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];

@@ -8,6 +8,7 @@ use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 
 use super::error::{NO_SESSION, PostgresError};
+use super::execute::Result;
 use super::session::CONNECT_TIMEOUT;
 
 /// Selects whether a pooler is between the program and Postgres. A pooler sets the application name with a statement;
@@ -40,7 +41,7 @@ const UNPREPARED_CODES: [SqlState; 2] = [
 /// - does not support prepared statements in transaction mode, or
 /// - is in transaction mode, and the database or the role has a default isolation level other than `READ COMMITTED` or
 ///   a timeout below 10 s.
-pub async fn check_pooler(pool: &Pool) -> Result<(), PostgresError> {
+pub async fn check_pooler(pool: &Pool) -> Result<()> {
     let first = pool.get().await?;
     if !respond(first.query_one(IS_POOLED, &[])).await?.try_get(0)? {
         return Ok(());
@@ -63,7 +64,7 @@ pub async fn check_pooler(pool: &Pool) -> Result<(), PostgresError> {
     Ok(())
 }
 
-async fn check_session(client: &Client) -> Result<(), PostgresError> {
+async fn check_session(client: &Client) -> Result<()> {
     let check = async {
         let statement = client.prepare_cached(CHECK).await?;
         client.query_one(&statement, &[]).await
@@ -83,9 +84,7 @@ async fn check_session(client: &Client) -> Result<(), PostgresError> {
 }
 
 /// Waits for the response to a query, for at most [`CONNECT_TIMEOUT`].
-async fn respond(
-    query: impl Future<Output = Result<Row, tokio_postgres::Error>>,
-) -> Result<Row, PostgresError> {
+async fn respond(query: impl Future<Output = Result<Row, tokio_postgres::Error>>) -> Result<Row> {
     let Ok(response) = timeout(CONNECT_TIMEOUT, query).await else {
         return Err(PostgresError::unusable(NO_SESSION));
     };

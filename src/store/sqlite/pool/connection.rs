@@ -5,9 +5,10 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 #[cfg(feature = "sqlite-trace")]
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
-use rusqlite::{Connection, Error, ErrorCode, MAIN_DB, Result, ffi};
+use rusqlite::{Connection, Error, ErrorCode, MAIN_DB, ffi};
 
-use super::{DatabasePath, DatabaseSettings, SqliteError, reader};
+use super::error::Result;
+use super::{DatabasePath, DatabaseSettings, reader};
 
 /// Timeout of the wait for the writes of another connection.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,26 +36,20 @@ const PRAGMAS: &str = "
 const WRITER_PRAGMAS: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0";
 
 /// Opens a connection for writes.
-pub(super) fn writer(
-    path: &DatabasePath,
-    settings: &DatabaseSettings,
-) -> Result<Connection, SqliteError> {
+pub(super) fn writer(path: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection> {
     let connection = open(path, settings)?;
     connection.execute_batch(WRITER_PRAGMAS)?;
     Ok(connection)
 }
 
 /// Opens a connection that rejects writes.
-pub(super) fn reader(
-    path: &DatabasePath,
-    settings: &DatabaseSettings,
-) -> Result<Connection, SqliteError> {
+pub(super) fn reader(path: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection> {
     let connection = open(path, settings)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
 
-fn open(path: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection, SqliteError> {
+fn open(path: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection> {
     let connection = path.open();
     let connection = connection.and_then(|connection| set_up(connection, settings));
     connection.map_err(|error| path.describe_error(error.into()))
@@ -62,7 +57,7 @@ fn open(path: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection, 
 
 /// Sets up a connection. Rejects read-only files, because SQLite does not: it opens a file without write permission for
 /// reading.
-fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Connection> {
+fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Connection, Error> {
     if connection.is_readonly(MAIN_DB)? {
         let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
         return Err(Error::SqliteFailure(read_only, None));
@@ -96,7 +91,7 @@ fn trace(event: TraceEvent<'_>) {
 
 /// Enables the write-ahead log. If two connections enable the log of a new file at the same time, SQLite rejects one of
 /// them to avoid a deadlock. The rejected connection waits for the lock of the other one and retries.
-fn enable_wal(connection: &Connection) -> Result<()> {
+fn enable_wal(connection: &Connection) -> Result<(), Error> {
     for _ in 1..MAX_ATTEMPTS {
         match connection.execute_batch(WAL) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Savepoint};
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, Receiver};
 
 use super::error::Cause;
 use super::job_queue::{Class, JobSender};
@@ -202,9 +202,7 @@ fn reply_to<T>(sender: oneshot::Sender<T>) -> impl FnOnce(T) {
     move |reply| drop(sender.send(reply))
 }
 
-async fn recv_reply<T, E: From<SqliteError>>(
-    reply: oneshot::Receiver<Result<T, E>>,
-) -> Result<T, E> {
+async fn recv_reply<T, E: From<SqliteError>>(reply: Receiver<Result<T, E>>) -> Result<T, E> {
     let closed = || SqliteError::from(Cause::Closed).into();
     reply.await.unwrap_or_else(|_| Err(closed()))
 }

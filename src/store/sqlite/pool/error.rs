@@ -47,6 +47,8 @@ pub(super) enum Cause {
     Abandoned,
 }
 
+pub(super) type Result<T, E = SqliteError> = std::result::Result<T, E>;
+
 impl SqliteError {
     /// Error of a database that cannot be used.
     pub(in crate::store::sqlite) fn unusable(reason: impl ToString) -> Self {
@@ -84,6 +86,9 @@ impl SqliteError {
 display_debug!(SqliteError);
 display_debug!(Cause);
 
+/// Beginnings of messages about a statement that have no values.
+const INPUT_ERRORS: [&str; 3] = ["no such table: ", "no such column: ", "table "];
+
 /// Returns the error as one sentence, without the SQL statement and without values. The sentence of a failed conversion
 /// names only the column.
 pub(crate) fn describe_error(error: &Error) -> String {
@@ -91,11 +96,7 @@ pub(crate) fn describe_error(error: &Error) -> String {
         Error::SqliteFailure(failure, Some(message)) => {
             describe_failure(failure, message, &["no such table: "])
         }
-        Error::SqlInputError { error, msg, .. } => describe_failure(
-            error,
-            msg,
-            &["no such table: ", "no such column: ", "table "],
-        ),
+        Error::SqlInputError { error, msg, .. } => describe_failure(error, msg, &INPUT_ERRORS),
         Error::FromSqlConversionFailure(index, kind, error) => match error.downcast_ref() {
             Some(error) => ColumnError::to_string(error),
             None => format!("a value of column {index} with the type {kind} is malformed"),

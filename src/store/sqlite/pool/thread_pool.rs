@@ -8,7 +8,7 @@ use rusqlite::{Connection, Savepoint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::checkpoint::Checkpoint;
-use super::error::Cause;
+use super::error::{Cause, Result};
 use super::job_queue::{Bounds, JobQueue, JobSender, queue};
 use super::reader::{self, Read};
 use super::thread::start;
@@ -55,8 +55,8 @@ impl ThreadPool {
     pub(super) fn start(
         path: &DatabasePath,
         settings: &DatabaseSettings,
-        set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
-    ) -> Result<Self, SqliteError> {
+        set_up: impl FnOnce(&Connection) -> Result<()>,
+    ) -> Result<Self> {
         let writer = connection::writer(path, settings)?;
         set_up(&writer)?;
         let (reads, waiting) = queue(Bounds {
@@ -86,7 +86,7 @@ impl ThreadPool {
 
     /// Fails if the path names another file than the open one, or none. A system keeps a removed file while it is open:
     /// its changes are lost when the database is closed.
-    pub(super) fn check_file(&self) -> Result<(), SqliteError> {
+    pub(super) fn check_file(&self) -> Result<()> {
         if self.path.file_id() == self.file {
             return Ok(());
         }
@@ -96,10 +96,7 @@ impl ThreadPool {
     }
 
     /// Queues an operation, unless the database is closed or the queue is full.
-    pub(super) fn queue(
-        &self,
-        send: impl FnOnce(&JobSenders) -> Result<(), SqliteError>,
-    ) -> Result<(), SqliteError> {
+    pub(super) fn queue(&self, send: impl FnOnce(&JobSenders) -> Result<()>) -> Result<()> {
         let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
         send(queues.as_ref().ok_or(Cause::Closed)?)
     }
@@ -121,7 +118,7 @@ impl JobSenders {
         priority: Priority,
         run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
         reply: impl FnOnce(Result<T, E>) + Send + 'static,
-    ) -> Result<(), SqliteError>
+    ) -> Result<()>
     where
         T: Send + 'static,
         E: From<SqliteError> + Send + 'static,
@@ -141,7 +138,7 @@ impl JobSenders {
     }
 }
 
-fn acquire(capacity: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, SqliteError> {
+fn acquire(capacity: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
     let permit = Arc::clone(capacity).try_acquire_owned();
     permit.map_err(|_| SqliteError::overloaded())
 }
@@ -152,18 +149,15 @@ fn start_readers(
     path: &DatabasePath,
     settings: &DatabaseSettings,
     queue: &Arc<JobQueue<Read>>,
-) -> Result<Vec<JoinHandle<()>>, SqliteError> {
-    let readers = if *path == DatabasePath::Memory {
-        0
-    } else {
-        settings.readers.max(1).saturating_add(1)
-    };
+) -> Result<Vec<JoinHandle<()>>> {
+    let readers = settings.readers.max(1).saturating_add(1);
+    let is_memory = *path == DatabasePath::Memory;
+    let readers = if is_memory { 0 } else { readers };
     let start_one = |_| {
         let connection = connection::reader(path, settings)?;
         let queue = Arc::clone(queue);
-        start("forum-api reader", move || {
-            reader::work(&connection, &queue)
-        })
+        let work = move || reader::work(&connection, &queue);
+        start("forum-api reader", work)
     };
     (0..readers).map(start_one).collect()
 }
@@ -175,7 +169,7 @@ fn start_writer(
     queue: Receiver<QueuedWrite>,
     mut threads: Vec<JoinHandle<()>>,
     checkpoint: Option<(Checkpoint, JoinHandle<()>)>,
-) -> Result<watch::Sender<()>, SqliteError> {
+) -> Result<watch::Sender<()>> {
     let (running, working) = watch::channel(());
     let (checkpoint, thread) = checkpoint.unzip();
     threads.extend(thread);
