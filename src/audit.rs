@@ -288,9 +288,7 @@ impl AuditEntry {
             count.to_string(),
         ]
     }
-}
 
-impl AuditEntry {
     /// Creates an entry and the number of affected records from their [`insert_parameters`](Self::insert_parameters).
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl ReconnectingConnection {
         };
         let exchange = request.send(&self.script, connection.as_ref().clone());
         let reply = self.with_timeout(self.timeout, exchange).await;
-        reply.inspect_err(|error| self.drop_connection(&connection, request.key, error))
+        reply.inspect_err(|error| self.disconnect(&connection, request.key, error))
     }
 
     /// Connects, or logs that Redis is unreachable and retries in the background.
@@ -91,12 +91,7 @@ impl ReconnectingConnection {
     }
 
     /// Drops a failed connection and reconnects, unless another charge has done so.
-    fn drop_connection(
-        self: &Arc<Self>,
-        failed: &Arc<Connection>,
-        key: &str,
-        error: &BackendError,
-    ) {
+    fn disconnect(self: &Arc<Self>, failed: &Arc<Connection>, key: &str, error: &BackendError) {
         let is_failed = |connection: &mut Arc<_>| Arc::ptr_eq(connection, failed);
         if lock(&self.connection).take_if(is_failed).is_some() {
             self.log_unreachable(error);

@@ -205,11 +205,8 @@ fn parse_hosts(
     let (credentials, hosts) = hosts.split_at(hosts.rfind('@').map_or(0, |at| at + 1));
     let parse = |host: &str| {
         let after_address = host.rsplit(']').next().unwrap_or_default();
-        let port = if after_address.contains(':') {
-            ""
-        } else {
-            default_port
-        };
+        let has_port = after_address.contains(':');
+        let port = if has_port { "" } else { default_port };
         let url = format!("{scheme}://{credentials}{host}{port}{path}");
         url.into_connection_info().map_err(|_| malformed())
     };
@@ -223,12 +220,8 @@ fn certificates(
 ) -> BackendResult<Option<TlsCertificates>> {
     let is_tls = |server: &ConnectionInfo| matches!(server.addr(), ConnectionAddr::TcpTls { .. });
     if !servers.iter().all(is_tls) {
-        return match roots {
-            Some(_) => Err(BackendError::new(
-                "sslrootcert requires TLS: use a URL with the scheme rediss",
-            )),
-            None => Ok(None),
-        };
+        let refused = "sslrootcert requires TLS: use a URL with the scheme rediss";
+        return roots.map_or(Ok(None), |_| Err(BackendError::new(refused)));
     }
     // The client uses the default of the process, and panics if several providers are linked and none is the default.
     let provider = CryptoProvider::clone(&tls::provider());

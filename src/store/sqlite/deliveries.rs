@@ -141,12 +141,8 @@ impl DeliveryStore for SqliteExecutor {
         let due_at = now.saturating_add(delay);
         self.write(move |connection| {
             for one in &claimed {
-                let row = params![
-                    one.delivery.id,
-                    one.lease_id,
-                    due_at,
-                    one.previous_lease_expired
-                ];
+                let expired = one.previous_lease_expired;
+                let row = params![one.delivery.id, one.lease_id, due_at, expired];
                 change(connection, RELEASE, row)?;
             }
             Ok(())

@@ -82,9 +82,7 @@ impl<T> JobSender<T> {
         self.0.wake_one(state);
         true
     }
-}
 
-impl<T> JobSender<T> {
     /// Returns the numbers of all threads and of those that wait for a job. One thread runs only short jobs.
     pub(super) fn threads(&self) -> [usize; 2] {
         [self.0.bounds.running + 1, lock(&self.0.state).idle]
