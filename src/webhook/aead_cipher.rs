@@ -85,12 +85,8 @@ impl SecretCipher for AeadCipher {
             .seal_in_place_separate_tag(unique_nonce, data, &mut text);
         let tag = tag.map_err(|_| "failed to encrypt the secret")?;
         let id = self.id.as_str().as_bytes();
-        Ok(EncryptedSecret::from_ciphertext(&[
-            id,
-            &nonce,
-            &text,
-            tag.as_ref(),
-        ]))
+        let parts: [&[u8]; 4] = [id, &nonce, &text, tag.as_ref()];
+        Ok(EncryptedSecret::from_ciphertext(&parts))
     }
 
     fn decrypt(

@@ -137,10 +137,9 @@ impl WebhookAdmin {
 
     /// Returns the text of an error about the URL of an endpoint, with the [remedy](Self::address_remedy).
     pub fn describe(&self, error: &AddressError) -> String {
+        let remedy = self.address_remedy;
         match error {
-            AddressError::Private(..) if !self.address_remedy.is_empty() => {
-                format!("{error}; {}", self.address_remedy)
-            }
+            AddressError::Private(..) if !remedy.is_empty() => format!("{error}; {remedy}"),
             other => other.to_string(),
         }
     }
@@ -612,13 +611,9 @@ impl WebhookAdmin {
     }
 
     /// Encrypts with `new` all secrets that `new` cannot decrypt.
-    fn reencrypted(
-        &self,
-        endpoints: &[Endpoint],
-        new: &dyn SecretCipher,
-    ) -> AdminResult<Vec<Endpoint>> {
-        let endpoints = endpoints.iter().cloned();
-        let reencrypted = endpoints.map(|endpoint| self.reencrypted_endpoint(endpoint, new));
+    fn reencrypted(&self, all: &[Endpoint], new: &dyn SecretCipher) -> AdminResult<Vec<Endpoint>> {
+        let all = all.iter().cloned();
+        let reencrypted = all.map(|endpoint| self.reencrypted_endpoint(endpoint, new));
         reencrypted.collect()
     }
 

@@ -30,8 +30,9 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 async fn iteration(context: &WorkerContext) -> BackendResult<Duration> {
     let outbox = &context.stores.outbox;
     let events = context.with_step_timeout(outbox.pending(BATCH)).await?;
+    let interval = context.settings.poll_interval;
     if events.is_empty() {
-        return Ok(context.settings.poll_interval);
+        return Ok(interval);
     }
     let filter = EndpointFilter::load(context, &events).await?;
     let fan_outs = events.iter().map(|event| filter.recipients(event));
@@ -45,11 +46,7 @@ async fn iteration(context: &WorkerContext) -> BackendResult<Duration> {
         }
     }
     let is_full = fan_outs.len() >= BATCH as usize;
-    Ok(if is_full {
-        Duration::ZERO
-    } else {
-        context.settings.poll_interval
-    })
+    Ok(if is_full { Duration::ZERO } else { interval })
 }
 
 /// Returns `true` if an endpoint of `owner` may receive the event. The owner must see the event's forum, if the event

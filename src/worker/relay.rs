@@ -31,9 +31,7 @@ async fn iteration(
     if !matches!(copied, Ok(0)) {
         context.events.notify();
     }
-    Ok(if copied? == BATCH as usize {
-        Duration::ZERO
-    } else {
-        context.settings.poll_interval
-    })
+    let is_full = copied? == BATCH as usize;
+    let interval = context.settings.poll_interval;
+    Ok(if is_full { Duration::ZERO } else { interval })
 }

@@ -19,6 +19,8 @@ use crate::error::BoxError;
 use crate::tls;
 use crate::webhook::{EndpointUrl, TransportError};
 
+pub(super) type Result<T, E = TransportError> = std::result::Result<T, E>;
+
 /// Delay between the starts of two connection attempts, as RFC 8305 recommends (section 5).
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
@@ -27,12 +29,9 @@ pub(super) async fn connect(
     target: &EndpointUrl,
     addresses: &[SocketAddr],
     tls: &TlsConnector,
-) -> Result<Connection, TransportError> {
-    let tls = if target.is_secure() {
-        Some((tls.clone(), server_name(target)?))
-    } else {
-        None
-    };
+) -> Result<Connection> {
+    let name = target.is_secure().then(|| server_name(target));
+    let tls = name.transpose()?.map(|name| (tls.clone(), name));
     let (stream, address) = race(addresses, |address| open(address, tls.clone())).await?;
     Connection::handshake(stream, PoolKey::new(target, address)).await
 }
@@ -40,13 +39,10 @@ pub(super) async fn connect(
 /// Races one attempt for each address and drops the others when one succeeds. The next attempt starts when [`ATTEMPT_DELAY`]
 /// has passed since the last start, or at once when an attempt fails. If all fail, the error of the last failure is
 /// returned.
-async fn race<T, A>(
-    addresses: &[SocketAddr],
-    open: impl Fn(SocketAddr) -> A,
-) -> Result<T, TransportError>
+async fn race<T, A>(addresses: &[SocketAddr], open: impl Fn(SocketAddr) -> A) -> Result<T>
 where
     T: Send + 'static,
-    A: Future<Output = Result<T, TransportError>> + Send + 'static,
+    A: Future<Output = Result<T>> + Send + 'static,
 {
     let mut remaining = addresses.iter();
     let mut running = JoinSet::new();
@@ -73,7 +69,7 @@ where
 async fn open(
     address: SocketAddr,
     tls: Option<(TlsConnector, ServerName<'static>)>,
-) -> Result<(IoStream, SocketAddr), TransportError> {
+) -> Result<(IoStream, SocketAddr)> {
     let socket = open_socket(address)
         .await
         .map_err(|error| connect_error(address, &error))?;
@@ -81,7 +77,7 @@ async fn open(
         None => Box::new(socket),
         Some((tls, name)) => {
             let stream = tls.connect(name, socket).await;
-            Box::new(stream.map_err(|error| tls_error(&error))?)
+            Box::new(stream.map_err(|error| TransportError::new(tls::handshake_error(&error)))?)
         }
     };
     Ok((stream, address))
@@ -97,7 +93,7 @@ async fn open_socket(address: SocketAddr) -> io::Result<TcpStream> {
 }
 
 /// Returns the name for which the receiver's certificate must be valid.
-fn server_name(target: &EndpointUrl) -> Result<ServerName<'static>, TransportError> {
+fn server_name(target: &EndpointUrl) -> Result<ServerName<'static>> {
     match target.host() {
         Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(*address))),
         Host::Ipv6(address) => Ok(ServerName::from(IpAddr::from(*address))),
@@ -108,10 +104,6 @@ fn server_name(target: &EndpointUrl) -> Result<ServerName<'static>, TransportErr
 
 fn connect_error(address: SocketAddr, error: &io::Error) -> TransportError {
     TransportError::new(format!("cannot connect to {address}: {}", error.kind()))
-}
-
-fn tls_error(error: &io::Error) -> TransportError {
-    TransportError::new(tls::handshake_error(error))
 }
 
 /// Returns a connector that trusts the system's root certificates and those in `pem`.

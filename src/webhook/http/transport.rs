@@ -12,7 +12,7 @@ use http_body_util::Full;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use super::connect::{connect, tls_connector};
+use super::connect::{Result, connect, tls_connector};
 use super::connection::{
     Connection, ConnectionPool, HttpRequest, PoolKey, ResponseCapture, response_error, was_closed,
 };
@@ -94,7 +94,7 @@ impl HttpTransport {
         &self,
         request: SignedRequest,
         capture: &mut Option<ResponseCapture>,
-    ) -> Result<(), TransportError> {
+    ) -> Result<()> {
         let target = EndpointUrl::parse(&request.url, self.settings.allowed_addresses)
             .map_err(TransportError::not_sent)?;
         let request = self
@@ -119,36 +119,24 @@ impl HttpTransport {
     }
 
     /// Returns the addresses of the target, and a connection to one of them from the pool or a new one.
-    async fn connect_or_reuse(
-        &self,
-        target: &EndpointUrl,
-    ) -> Result<(Vec<SocketAddr>, Connection), TransportError> {
-        let addresses = target.resolve(&*self.resolver).await;
+    async fn connect_or_reuse(&self, url: &EndpointUrl) -> Result<(Vec<SocketAddr>, Connection)> {
+        let addresses = url.resolve(&*self.resolver).await;
         let addresses = addresses.map_err(|error| TransportError::new(error.to_string()))?;
-        let mut keys = addresses
-            .iter()
-            .map(|address| PoolKey::new(target, *address));
+        let mut keys = addresses.iter().map(|address| PoolKey::new(url, *address));
         let connection = match keys.find_map(|key| self.pool.take(&key)) {
             Some(connection) => connection,
-            None => connect(target, &addresses, &self.tls).await?,
+            None => connect(url, &addresses, &self.tls).await?,
         };
         Ok((addresses, connection))
     }
 
-    async fn with_connect_timeout<T>(
-        &self,
-        work: impl Future<Output = Result<T, TransportError>>,
-    ) -> Result<T, TransportError> {
+    async fn with_connect_timeout<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let limit = self.settings.connect_timeout;
         let result = timeout(limit, work).await;
         result.map_err(|_| TransportError::new(format!("cannot connect within {limit:?}")))?
     }
 
-    fn request(
-        &self,
-        target: &EndpointUrl,
-        signed: SignedRequest,
-    ) -> Result<HttpRequest, TransportError> {
+    fn request(&self, target: &EndpointUrl, signed: SignedRequest) -> Result<HttpRequest> {
         let mut request = Request::new(Full::new(signed.body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = target.path().clone();
@@ -166,7 +154,7 @@ impl HttpTransport {
 
 #[async_trait]
 impl Transport for HttpTransport {
-    async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError> {
+    async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse> {
         let limit = self.settings.attempt_timeout;
         let mut capture = None;
         let result = timeout(limit, self.attempt(request, &mut capture)).await;
