@@ -40,11 +40,8 @@ impl Frame<'_> {
         ];
         let mut pages = pages.iter().filter(|(_, url)| !url.is_empty());
         let start = pages.clone().next().map_or("", |(_, url)| url);
-        let name = if self.board_name.is_empty() {
-            current
-        } else {
-            self.board_name
-        };
+        let board = self.board_name;
+        let name = if board.is_empty() { current } else { board };
         html! {
             div.frame {
                 a.board href=(start) title=(name) {

@@ -113,11 +113,7 @@ pub(super) fn requests_chart(
     });
     let columns: Vec<_> = columns.collect();
     let sum = total(intervals);
-    let noun = if sum.requests == 1 {
-        "request"
-    } else {
-        "requests"
-    };
+    let plural = if sum.requests == 1 { "" } else { "s" };
     let [requests, refused, rejected, failed] =
         [sum.requests, sum.refused(), sum.rejected, sum.errors].map(number);
     let totals = intervals.iter().map(|(_, counts)| counts.requests);
@@ -126,7 +122,7 @@ pub(super) fn requests_chart(
         series: REQUEST_SERIES,
         columns: &columns,
         summary: format!(
-            "{requests} {noun}{period} {refused} refused, {rejected} with another 4xx, {failed} failed · {busiest}: {}",
+            "{requests} request{plural}{period} {refused} refused, {rejected} with another 4xx, {failed} failed · {busiest}: {}",
             number(most)
         ),
         from,

@@ -100,11 +100,10 @@ fn row(context: &PageContext, names: &Names<'_>, record: &AuditRecord) -> TableR
     let entry = &record.entry;
     let path = context.url(&format!("/audit/{}", entry.id));
     let time = utc_time(entry.occurred_at);
+    let time =
+        html! { a href=(path) { time.exact datetime=(entry.occurred_at) title=(time) { (time) } } };
     vec![
-        (
-            "Time",
-            html! { a href=(path) { time.exact datetime=(entry.occurred_at) title=(time) { (time) } } },
-        ),
+        ("Time", time),
         ("Action", html! { code { (entry.action) } }),
         ("Target", names.target(context, record)),
         ("By", one_line(&names.actor(entry))),
@@ -124,20 +123,16 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let names = Names::load(context, &records).await?;
     let entry = &record.entry;
     let address = entry.actor.address.map(|address| address.to_string());
+    let from = html! { (origin(entry)) @if let Some(address) = address { " " code { (address) } } };
+    let details = html! { ul.parts { @for part in entry.details.split("; ") { li { (part) } } } };
     let main = properties([
         ("Time", context.time(entry.occurred_at)),
         ("Action", html! { code { (entry.action) } }),
         ("Target", names.target(context, record)),
         ("Target id", html! { code { (entry.target) } }),
         ("By", html! { (names.actor(entry)) }),
-        (
-            "From",
-            html! { (origin(entry)) @if let Some(address) = address { " " code { (address) } } },
-        ),
-        (
-            "Details",
-            html! { ul.parts { @for part in entry.details.split("; ") { li { (part) } } } },
-        ),
+        ("From", from),
+        ("Details", details),
         ("Id", html! { code { (entry.id) } }),
     ]);
     context.show(entry.action.as_str(), main)

@@ -181,16 +181,12 @@ fn shortened(url: &str) -> String {
 pub(super) async fn quarantine_warning(context: &PageContext) -> PanelResult<Markup> {
     let quarantine = context.webhooks().outbox.quarantined(1).await?;
     let is_capped = quarantine.count >= Quarantine::MAX_COUNT;
-    let events = if quarantine.count == 1 {
-        "event"
-    } else {
-        "events"
-    };
+    let plural = if quarantine.count == 1 { "" } else { "s" };
     Ok(html! {
         @if let Some(latest) = quarantine.latest.first() {
             p.quarantine {
                 @if is_capped { "At least " }
-                (quarantine.count) " " (events) " cannot be read and will not be delivered. Latest: "
+                (quarantine.count) " event" (plural) " cannot be read and will not be delivered. Latest: "
                 code { (breakable(&latest.id)) } ": " (latest.reason) "."
             }
         }
@@ -395,11 +391,8 @@ pub(super) async fn show_result(
 
 /// Renders the result of the attempt whose request redirected to the page.
 fn result(context: &PageContext, delivery: &Delivery, last: Option<&AttemptRecord>) -> Markup {
-    let what = if delivery.topic == Topic::PING {
-        "Ping"
-    } else {
-        "Event"
-    };
+    let is_ping = delivery.topic == Topic::PING;
+    let what = if is_ping { "Ping" } else { "Event" };
     let done = context.query.get("done");
     let state = delivery.progress.state;
     let reason = last.and_then(|last| match (last.status, &last.error) {

@@ -116,16 +116,13 @@ impl Deliveries {
         let total = totals.clone().sum::<u64>();
         let most = totals.max().unwrap_or(0);
         let noun = if total == 1 { "delivery" } else { "deliveries" };
+        let [total, most] = [total, most].map(number);
+        let name = period.name;
         let chart = ColumnChart {
             series: SERIES,
             columns: &columns,
-            summary: format!(
-                "{} {noun} in {} · busiest interval: {}",
-                number(total),
-                period.name,
-                number(most)
-            ),
-            from: html! { (period.name) " ago" },
+            summary: format!("{total} {noun} in {name} · busiest interval: {most}"),
+            from: html! { (name) " ago" },
             to: html! { "now" },
         };
         chart.render()
@@ -168,9 +165,9 @@ fn list(
     let since = context.now.saturating_sub(period.length()).to_string();
     let minute: String = since.chars().take("2026-01-31T12:00".len()).collect();
     let endpoint = endpoint.map_or_else(String::new, |id| format!("&endpoint={id}"));
+    let state = state.as_str();
     context.url(&format!(
-        "/deliveries?state={}{endpoint}&from={minute}",
-        state.as_str()
+        "/deliveries?state={state}{endpoint}&from={minute}"
     ))
 }
 

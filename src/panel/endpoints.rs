@@ -122,11 +122,9 @@ fn row(
         "*" => vec!["all topics"],
         topics => topics.split(',').collect(),
     };
+    let link = html! { a href=(path) { (one_line(&endpoint.url)) } };
     vec![
-        (
-            "Endpoint",
-            html! { a href=(path) { (one_line(&endpoint.url)) } },
-        ),
+        ("Endpoint", link),
         ("State", state(context, endpoint)),
         ("Last delivery", last_delivery),
         ("Delivered (24\u{a0}h)", success_rate),

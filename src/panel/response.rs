@@ -126,12 +126,8 @@ impl PanelError {
             let overload = OverloadedError::cause_of(&**source);
             retry_after = overload.map(|overload| overload.retry_after);
         }
-        let log = || {
-            format!(
-                "The server log has the cause, with the request id {}.",
-                id.as_str()
-            )
-        };
+        let id = id.as_str();
+        let log = || format!("The server log has the cause, with the request id {id}.");
         let (status, title, text): (_, _, Cow<'static, str>) = match self {
             Self::NotFound => (
                 StatusCode::NOT_FOUND,

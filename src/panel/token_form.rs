@@ -178,7 +178,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let random = &*panel.environment.random;
     let scopes = panel.environment.scopes();
     match token::issue_token(&*panel.stores.tokens, random, scopes, request, context.now).await {
-        Ok((token, record)) => show_issued(context, &token, &record).await,
+        Ok((token, record)) => show_token(context, &token, &record).await,
         Err(error) => {
             add_error(&mut form, error)?;
             show_invalid(context, &form).await
@@ -215,11 +215,7 @@ async fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
     Ok(context.invalid(ISSUE, REFUSED, issue_form(context, form).await?))
 }
 
-async fn show_issued(
-    context: &PageContext,
-    token: &PlainToken,
-    record: &TokenRecord,
-) -> PageResult {
+async fn show_token(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
     tracing::info!(lookup = %record.lookup, admin = %context.session.user_id, "token issued");
     let api_url = context.panel.settings.api_url.as_str();
     let reference_url = context.panel.settings.reference_url.as_str();

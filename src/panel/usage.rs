@@ -43,21 +43,13 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
         count: count(&now),
         before: requests.before.as_ref().map(count),
     };
+    let (tokens, operations) = ("requests-by-token", "requests-by-operation");
+    let rejected = |counts: &UsageCounts| counts.rejected;
     let figures = [
         figure("Requests", "requests", |counts| counts.requests),
-        figure(
-            "Refusals (401, 403, 429)",
-            "requests-by-token",
-            UsageCounts::refused,
-        ),
-        figure(
-            "Other refusals (other 4xx)",
-            "requests-by-operation",
-            |counts| counts.rejected,
-        ),
-        figure("Errors (5xx)", "requests-by-operation", |counts| {
-            counts.errors
-        }),
+        figure("Refusals (401, 403, 429)", tokens, UsageCounts::refused),
+        figure("Other refusals (other 4xx)", operations, rejected),
+        figure("Errors (5xx)", operations, |counts| counts.errors),
         Figure {
             name: "Failed deliveries",
             section: "deliveries",

@@ -27,11 +27,7 @@ pub(super) fn inline_markdown(text: &str) -> Markup {
 
 /// Renders a text. In its tables each of these codes gets the fragment of [`code_fragment`], at its first occurrence. Removes
 /// the codes found. In its code blocks the base URL is in elements of the class `base`.
-pub(super) fn markdown_with_anchors(
-    text: &str,
-    codes: &mut BTreeSet<&str>,
-    base_url: &str,
-) -> Markup {
+pub(super) fn markdown_with_anchors(text: &str, codes: &mut BTreeSet<&str>, base: &str) -> Markup {
     let mut is_in_table = false;
     let mut is_in_code = false;
     render(events(text, HeadingLevel::H3).map(|event| {
@@ -40,8 +36,8 @@ pub(super) fn markdown_with_anchors(
             Event::InlineHtml(html) => is_in_code = html.starts_with("<div"),
             Event::Text(code) if is_in_code => {
                 let html = maud::html! {
-                    @for (number, part) in code.split(base_url).enumerate() {
-                        @if number > 0 { span.base { (base_url) } }
+                    @for (number, part) in code.split(base).enumerate() {
+                        @if number > 0 { span.base { (base) } }
                         (part)
                     }
                 };

@@ -124,9 +124,8 @@ fn contents(part: &Part) -> Markup {
 }
 
 fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
-    let mut codes: BTreeSet<_> = entries(document.get("/info/x-errors"))
-        .map(|(code, _)| code)
-        .collect();
+    let codes = entries(document.get("/info/x-errors"));
+    let mut codes: BTreeSet<_> = codes.map(|(code, _)| code).collect();
     let mut parts = vec![introduction(document, &mut codes, base_url)];
     for group in &document.groups {
         let title = if group.name.is_empty() {
@@ -159,12 +158,8 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
 fn entry(operation: &Operation<'_>, method: &str) -> Entry {
     let parameters = operation.parameters.iter();
     let names = parameters.filter_map(|one| one.get("name")?.as_str());
-    let mut keywords = vec![
-        operation.path,
-        &operation.id,
-        operation.text("summary"),
-        operation.text("x-scope"),
-    ];
+    let (summary, scope) = (operation.text("summary"), operation.text("x-scope"));
+    let mut keywords = vec![operation.path, &operation.id, summary, scope];
     keywords.extend(names);
     Entry {
         fragment: operation.id.clone(),
@@ -184,17 +179,13 @@ fn plain_entry(fragment: impl Into<String>, title: impl Into<String>) -> Entry {
 }
 
 /// Renders the description of the document, and the authentication after its first section.
-fn introduction<'a>(
-    document: &Document<'a>,
-    codes: &mut BTreeSet<&'a str>,
-    base_url: &str,
-) -> Part {
+fn introduction<'a>(document: &Document<'a>, codes: &mut BTreeSet<&'a str>, base: &str) -> Part {
     let sections = sections(document.text(document.get("/info"), "description"));
     let schemes: Vec<_> = entries(document.get("/components/securitySchemes")).collect();
     let mut entries = Vec::new();
     let mut contents = Vec::new();
     for (title, text) in &sections {
-        let text = markdown_with_anchors(text, codes, base_url);
+        let text = markdown_with_anchors(text, codes, base);
         if title.is_empty() {
             contents.push(html! { div.prose { (text) } });
             continue;
@@ -287,18 +278,12 @@ fn shared<'a>(document: &Document<'a>, codes_left: &BTreeSet<&'a str>) -> Part {
         }
     }
     if !document.common_errors.is_empty() {
-        contents.push((
-            "about-common-errors",
-            "Errors of every operation",
-            common_errors(document),
-        ));
+        let table = common_errors(document);
+        contents.push(("about-common-errors", "Errors of every operation", table));
     }
     if !codes_left.is_empty() {
-        contents.push((
-            "about-error-codes",
-            "Error codes",
-            code_table(document, codes_left),
-        ));
+        let table = code_table(document, codes_left);
+        contents.push(("about-error-codes", "Error codes", table));
     }
     let entries = contents.iter();
     let entries = entries.map(|(id, title, _)| plain_entry(*id, *title));
