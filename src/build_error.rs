@@ -37,12 +37,8 @@ impl BuildError {
     }
 
     /// Returns an error that names `setting`, unless `is_valid` is `true`.
-    pub(crate) fn require(
-        is_valid: bool,
-        setting: &'static str,
-        expected: &str,
-    ) -> Result<(), Self> {
-        if is_valid {
+    pub(crate) fn require(holds: bool, setting: &'static str, expected: &str) -> Result<(), Self> {
+        if holds {
             return Ok(());
         }
         Err(Self::new(setting, expected))

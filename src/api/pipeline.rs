@@ -329,10 +329,8 @@ impl ApiInner {
 
 /// Rejects a request that the HTTP server in front of the API marked as malformed.
 pub(crate) fn reject_malformed(head: &Parts) -> InputResult<()> {
-    match head.extensions.get() {
-        Some(MalformedRequest { header, expected }) => {
-            Err(InputError::expected(*header, *expected))
-        }
+    match head.extensions.get::<MalformedRequest>() {
+        Some(refused) => Err(InputError::expected(refused.header, refused.expected)),
         None => Ok(()),
     }
 }

@@ -70,12 +70,10 @@ impl ForumApi {
     /// Returns the OpenAPI document that the service serves at `/openapi.json` below the base path.
     #[must_use]
     pub fn openapi(&self) -> Value {
-        openapi::render(
-            &self.0.operations,
-            &self.0.services.extra_types,
-            &self.0.settings,
-            &self.0.services.environment,
-        )
+        let api = &self.0;
+        let extra_types = &api.services.extra_types;
+        let environment = &api.services.environment;
+        openapi::render(&api.operations, extra_types, &api.settings, environment)
     }
 
     #[cfg(feature = "test-util")]

@@ -28,7 +28,10 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Arguments of a call, in the order in which the client sent them. A name can be repeated.
 #[derive(Default)]
-pub(super) struct Arguments<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(super) struct Arguments<'a>(Vec<Argument<'a>>);
+
+/// Name and value.
+type Argument<'a> = (Cow<'a, str>, &'a RawValue);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -97,11 +100,7 @@ impl Tool {
     }
 
     /// Appends the path with the values of its variables, and removes them from the arguments.
-    fn write_path(
-        &self,
-        uri: &mut String,
-        arguments: &mut Vec<(Cow<'_, str>, &RawValue)>,
-    ) -> ApiResult<()> {
+    fn write_path(&self, uri: &mut String, arguments: &mut Vec<Argument<'_>>) -> ApiResult<()> {
         let mut variables = self.variables.iter();
         for (index, part) in self.path.split(['{', '}']).enumerate() {
             // The parts are alternately fixed and variable.
@@ -122,11 +121,7 @@ impl Tool {
     }
 
     /// Appends the arguments as query parameters. Omits those that are null, unless the API refuses their names.
-    fn write_query(
-        &self,
-        uri: &mut String,
-        arguments: &[(Cow<'_, str>, &RawValue)],
-    ) -> InputResult<()> {
+    fn write_query(&self, uri: &mut String, arguments: &[Argument<'_>]) -> InputResult<()> {
         let mut separator = '?';
         for (name, value) in arguments {
             let is_repeated = arguments.iter().filter(|(one, _)| one == name).count() > 1;

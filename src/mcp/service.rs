@@ -366,8 +366,8 @@ impl Server {
             .ok_or("Unknown tool: `tools/list` returns the tools")?;
         let arguments = match params.arguments {
             None => Arguments::default(),
-            Some(arguments) => {
-                serde_json::from_str(arguments.get()).map_err(|_| "`arguments` is not an object")?
+            Some(json) => {
+                serde_json::from_str(json.get()).map_err(|_| "`arguments` is not an object")?
             }
         };
         let base_path = &self.api.0.settings.base_path;
@@ -387,12 +387,8 @@ fn response(status: StatusCode, body: Bytes) -> ApiResponse {
 }
 
 /// Converts a response of the API to the result of a call.
-fn tool_response(
-    response: Response<ResponseBody>,
-    id: &RawValue,
-    era: Era,
-) -> Response<ResponseBody> {
-    let (mut head, body) = response.into_parts();
+fn tool_response(reply: Response<ResponseBody>, id: &RawValue, era: Era) -> Response<ResponseBody> {
+    let (mut head, body) = reply.into_parts();
     let is_error = !head.status.is_success();
     let body = message::tool_result(id, body.into_bytes(), is_error, era.result_fields());
     for name in [LINK, LOCATION, WWW_AUTHENTICATE] {
@@ -405,11 +401,9 @@ fn tool_response(
 }
 
 fn parse_error(error: &serde_json::Error, body: &[u8]) -> RpcError {
+    let no_request = "the message is not a request of JSON-RPC 2.0";
     let (code, text) = if error.is_data() {
-        (
-            RpcError::INVALID_REQUEST,
-            "the message is not a request of JSON-RPC 2.0",
-        )
+        (RpcError::INVALID_REQUEST, no_request)
     } else if has_half_pair(body) {
         (RpcError::PARSE_ERROR, message::HALF_PAIR)
     } else {

@@ -106,13 +106,10 @@ mod tests {
         for metric in ALL {
             let labels = metric.labels.iter().map(|label| format!("`{label}`"));
             let labels: Vec<_> = labels.collect();
-            let row = format!(
-                "| `{}` | {} | {} | {} |",
-                metric.name,
-                format!("{:?}", metric.kind).to_lowercase(),
-                labels.join(", "),
-                metric.description
-            );
+            let labels = labels.join(", ");
+            let kind = format!("{:?}", metric.kind).to_lowercase();
+            let (name, description) = (metric.name, metric.description);
+            let row = format!("| `{name}` | {kind} | {labels} | {description} |");
             assert!(guide.contains(&row), "{row}");
         }
     }

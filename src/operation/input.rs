@@ -19,6 +19,9 @@ use super::pagination::{self, AFTER};
 use crate::model::{BodyExtra, CursorScope, List, PageLimit, Timestamp, UserId};
 use crate::scope::Scope;
 
+/// A field of a body, and the scope that `true` in it requires.
+pub(crate) type ScopedField = (&'static str, Scope);
+
 /// Query parameter that holds the number of items.
 const LIMIT: &str = "limit";
 
@@ -147,7 +150,7 @@ pub(crate) struct InputSchema {
     /// Example of the body; `None` for parameters in the query.
     pub(crate) example: Option<Value>,
     /// A field of the body, and the additional scope that it requires.
-    pub(crate) field_scope: Option<(&'static str, Scope)>,
+    pub(crate) field_scope: Option<ScopedField>,
     pub(crate) rejects_unknown_fields: bool,
     /// `true` if a filter of a list has the name of a parameter of every list.
     pub(crate) has_reserved_filter: bool,

@@ -44,7 +44,7 @@ pub(crate) use extra::ExtraTypes;
 pub(crate) use extract::error::{InputError, InputResult};
 pub(crate) use extract::value::InputValue;
 pub use input::{Body, FieldError, FieldScope, Input, Json, Query};
-pub(crate) use input::{Decode, DecodeContext, InputSchema, Source, reject_query};
+pub(crate) use input::{Decode, DecodeContext, InputSchema, ScopedField, Source, reject_query};
 pub use operation::Operation;
 pub(crate) use operation::OperationSchemas;
 pub use output::{NoForum, Output, Resource};

@@ -149,12 +149,8 @@ pub struct TestApi {
 impl TestApi {
     /// Creates an API with the default settings. `host` is an [`Arc`] of the board, or a [`Host`].
     pub fn new(host: impl Into<Host>) -> Self {
-        Self::with(
-            host,
-            Stores::in_memory(),
-            |environment| environment,
-            |api| api,
-        )
+        use std::convert::identity;
+        Self::with(host, Stores::in_memory(), identity, identity)
     }
 
     /// Creates an API with these stores. `environment` changes the environment, which has a manual clock, and `api` sets

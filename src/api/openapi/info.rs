@@ -15,11 +15,12 @@ const AUTHENTICATION: &str = include_str!("authentication.md");
 /// request bodies.
 pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &str) -> String {
     let errors = ErrorCode::of(surface).map(|code| {
-        let status = code.status().as_str().to_owned();
+        let status = code.status();
+        let name = format!("`{}`", code.as_str());
         [
-            status,
-            format!("`{}`", code.as_str()),
-            code.meaning(code.status()).into(),
+            status.as_str().to_owned(),
+            name,
+            code.meaning(status).into(),
         ]
     });
     let budgets = format!(
@@ -29,11 +30,10 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
         settings.ipv4_prefix_len,
         settings.ipv6_prefix_len,
     );
-    let origin = if server.contains("://") {
-        ""
-    } else {
-        "https://forum.example"
-    };
+    let origin = "https://forum.example";
+    let has_origin = server.contains("://");
+    let origin = if has_origin { "" } else { origin };
+    let overloaded = ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE);
     let chapter = match &*this_board(&settings.board) {
         "" => String::new(),
         text => format!("## This board\n\n{text}\n\n"),
@@ -44,10 +44,7 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
         .replace("{errors}", &table(["status", "code", "meaning"], errors))
         .replace("{budgets}", &budgets)
         .replace("{body_limit}", &settings.body_limit.to_string())
-        .replace(
-            "{overloaded}",
-            ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE),
-        )
+        .replace("{overloaded}", overloaded)
         .replace("{this_board}", &chapter)
 }
 

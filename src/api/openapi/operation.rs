@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::components::Components;
 use super::{responses, strip_null};
-use crate::operation::{Operation, OperationSchemas, OperationSpec, Source};
-use crate::scope::{Scope, Scopes};
+use crate::operation::{Operation, OperationSchemas, OperationSpec, ScopedField, Source};
+use crate::scope::Scopes;
 
 const IDEMPOTENCY_KEY: &str = "IdempotencyKey";
 const IF_NONE_MATCH: &str = "IfNoneMatch";
@@ -72,7 +72,7 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
 fn description(
     spec: &OperationSpec,
     needs_token: bool,
-    field_scope: Option<(&'static str, Scope)>,
+    field_scope: Option<ScopedField>,
     scopes: &Scopes,
 ) -> String {
     let OperationSpec {
@@ -92,22 +92,19 @@ fn description(
 }
 
 /// Returns the scope that `true` in a field of the body requires, if the surface has it.
-fn known_scope(
-    field_scope: Option<(&'static str, Scope)>,
-    scopes: &Scopes,
-) -> Option<(&'static str, Scope)> {
+fn known_scope(field_scope: Option<ScopedField>, scopes: &Scopes) -> Option<ScopedField> {
     field_scope.filter(|(_, scope)| scopes.contains(*scope))
 }
 
-fn field_rule(field_scope: Option<(&'static str, Scope)>, scopes: &Scopes) -> String {
+fn field_rule(field_scope: Option<ScopedField>, scopes: &Scopes) -> String {
     match (field_scope, known_scope(field_scope, scopes)) {
         (None, _) => String::new(),
         (_, Some((field, scope))) => format!(
             "`{field}: true` also requires the scope `{scope}`. Without it the response is 403 `missing_scope` and nothing \
              is written."
         ),
-        (Some((field, _)), None) => {
-            format!("`{field}: true` is always refused with 403 `missing_scope`.")
+        (Some((name, _)), None) => {
+            format!("`{name}: true` is always refused with 403 `missing_scope`.")
         }
     }
 }

@@ -40,10 +40,8 @@ pub(super) fn headers_in(parts: &[&Map<String, Value>]) -> Map<String, Value> {
         .iter()
         .filter(|(name, ..)| text.contains(&reference(name)));
     let header = |(name, description, kind, _): &(&str, &str, &str, bool)| {
-        (
-            (*name).to_owned(),
-            json!({ "description": description, "schema": { "type": kind } }),
-        )
+        let header = json!({ "description": description, "schema": { "type": kind } });
+        ((*name).to_owned(), header)
     };
     used.map(header).collect()
 }
@@ -72,14 +70,11 @@ pub(super) fn responses(
     }
     if spec.is_conditional() {
         let headers = success_headers(spec, StatusCode::NOT_MODIFIED, schemas);
-        let name = if headers.contains(&"link") {
-            "PageNotModified"
-        } else {
-            "NotModified"
-        };
+        let is_page = headers.contains(&"link");
+        let page = if is_page { "Page" } else { "" };
         let not_modified =
             || json!({ "description": "Not modified.", "headers": header_refs(&headers) });
-        let reference = components.share_response(name.into(), not_modified);
+        let reference = components.share_response(format!("{page}NotModified"), not_modified);
         responses.insert("304".into(), reference);
     }
     let messages = components.error_messages;

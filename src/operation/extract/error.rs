@@ -53,11 +53,8 @@ impl InputError {
         let is_plain = |letter: char| letter.is_alphanumeric() || "_-.[]$@:/ ".contains(letter);
         let is_short = (1..=64).contains(&self.name.chars().count());
         let is_secret = self.name.contains("_pat_") || self.name.contains("whsec_");
-        if is_short && self.name.chars().all(is_plain) && !is_secret {
-            &self.name
-        } else {
-            "?"
-        }
+        let is_safe = is_short && self.name.chars().all(is_plain) && !is_secret;
+        if is_safe { &self.name } else { "?" }
     }
 }
 
