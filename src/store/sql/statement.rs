@@ -27,10 +27,6 @@ pub(crate) enum Value {
 pub(crate) struct Statement {
     pub(crate) sql: Cow<'static, str>,
     pub(crate) values: Vec<Value>,
-    #[cfg_attr(
-        not(feature = "sqlite"),
-        expect(dead_code, reason = "only SQLite has queues")
-    )]
     pub(crate) is_urgent: bool,
 }
 
