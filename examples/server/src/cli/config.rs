@@ -253,7 +253,8 @@ fn check(option: &Arg, values: Vec<String>) -> Result<Vec<String>, String> {
     Ok(values)
 }
 
-fn flag(value: &str) -> Result<String, String> {
+/// Parses the value of an option without a value on the command line, and returns `true` or `false`.
+pub fn flag(value: &str) -> Result<String, String> {
     match value {
         "true" | "1" | "yes" | "on" => Ok("true".into()),
         "false" | "0" | "no" | "off" => Ok("false".into()),

@@ -88,6 +88,7 @@ enum Command {
 #[derive(Debug)]
 pub struct InvalidConfiguration {
     pub error: BoardError,
+    /// `true` if the error is also printed as JSON.
     pub json: bool,
 }
 
@@ -151,15 +152,15 @@ impl Cli {
     }
 }
 
-/// Returns whether the output is JSON, before the configuration is read.
+/// Returns whether the command line or the environment selects output as JSON. The configuration file is not read yet.
 fn is_json(arguments: &[OsString]) -> bool {
     let mut options = arguments.iter().take_while(|argument| *argument != "--");
     options.any(|option| option == "--json")
-        || env::var("FORUM_JSON").is_ok_and(|json| json == "true")
+        || env::var("FORUM_JSON").is_ok_and(|json| config::flag(&json).as_deref() == Ok("true"))
 }
 
-/// Parses the arguments. Ends the process with status 2 if they are wrong, and prints the reason as JSON, too, if
-/// [`is_json`].
+/// Parses the arguments. Ends the process with status 2 if they are wrong, and also prints the reason as JSON if
+/// [`is_json`] returns `true`.
 fn parse(mut parser: clap::Command, arguments: &[OsString]) -> ArgMatches {
     parser
         .try_get_matches_from_mut(arguments)
