@@ -1,5 +1,6 @@
 //! Settings, and groups and moderators of all forums, which requests share until they change. Reading the groups and
-//! moderators on each request costs a round trip to Postgres, and 30 % of the CPU time of Postgres for a thread (20 forums).
+//! moderators on each request costs a round trip to Postgres, and 30 % of the CPU time of Postgres for a thread (20
+//! forums).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::Continue;
@@ -40,8 +41,11 @@ impl BoardRules {
         let mut forums = BTreeMap::new();
         let mut rules = Self::default();
         let read = |row: &Row<'_>| {
-            rules.version = row.value("version")?;
-            rules.settings = Arc::new(SettingValues::read(row)?);
+            // These columns are the same in all rows.
+            if forums.is_empty() {
+                rules.version = row.value("version")?;
+                rules.settings = Arc::new(SettingValues::read(row)?);
+            }
             let Some(forum) = row.value("forum_id")? else {
                 return Ok(Continue(()));
             };
