@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::content::{self, effective_groups};
-use super::names::{member_id, stored_name};
+use super::names::id_and_username;
 use crate::audit;
 use crate::board::access::groups::Groups;
 use crate::board::access::permissions::{AccessLists, TOP_FORUM};
@@ -103,7 +103,7 @@ impl ForumCommand {
             Self::List(limit) => content::list_forums(board, limit).await,
             Self::Add(args) => args.add(board).await,
             Self::Moderator { id, name } => {
-                let name = stored_name(board, name).await?;
+                let (_, name) = id_and_username(board, name).await?;
                 let done = format!("Made {name:?} a moderator of forum {id}.");
                 let unchanged = format!("{name:?} is already a moderator of forum {id}.");
                 let entry = audit::entry(audit::FORUM_MODERATOR_ADDED, id)?
@@ -275,8 +275,7 @@ pub struct DeleteArgs {
 impl DeleteArgs {
     async fn delete(self, board: &ReferenceBoard) -> BoardResult<Output> {
         if let Some(name) = self.by {
-            let name = stored_name(board, name).await?;
-            let member = member_id(board, name.clone()).await?;
+            let (member, name) = id_and_username(board, name).await?;
             let since = self.since.map(|since| format!("; since {since}"));
             let since = since.unwrap_or_default();
             let entry = audit::entry(audit::POST_DELETED, "")?

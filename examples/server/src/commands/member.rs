@@ -5,7 +5,7 @@ use forum_api::host::{BoardError, BoardResult};
 use serde_json::json;
 
 use super::board::delete_posts;
-use super::names::{member_id, stored_name};
+use super::names::{id_and_username, member_id};
 use crate::audit;
 use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts::passwords;
@@ -167,9 +167,8 @@ async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResul
 
 /// Bans a member and soft-deletes their posts.
 async fn ban_with_posts(board: &ReferenceBoard, name: String) -> BoardResult<Output> {
-    let name = stored_name(board, name).await?;
+    let (member, name) = id_and_username(board, name).await?;
     let banned = change(board, name.clone(), Change::Banned(true)).await?;
-    let member = member_id(board, name.clone()).await?;
     let entry = audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {name}"));
     let deleted = delete_posts(board, member, None, entry).await?;
     let posts = counted(deleted, "post", "posts");
@@ -226,7 +225,7 @@ async fn erase(
 
 /// Changes a member. Returns a text about the change.
 async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResult<String> {
-    let name = stored_name(board, name).await?;
+    let (_, name) = id_and_username(board, name).await?;
     let (action, details, done, unchanged) = match &new {
         Change::PasswordHash(_) => (
             audit::MEMBER_PASSWORD_CHANGED,

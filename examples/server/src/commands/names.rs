@@ -13,15 +13,15 @@ pub async fn member_id(board: &ReferenceBoard, name: String) -> BoardResult<i64>
         .await
 }
 
-/// Returns the id of the member with this name, as the API shows it.
+/// Returns the id of the member with this name as the API represents it.
 pub async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserId> {
     member_id(board, name).await.map(UserId::from)
 }
 
-/// Returns the username of the member with this name, which can be written in other letters.
-pub async fn stored_name(board: &ReferenceBoard, name: String) -> BoardResult<String> {
-    let member = member_named(board, name).await?;
-    username(board, &member).await
+/// Returns the id and the username of the member with this name, whose upper and lower case can differ.
+pub async fn id_and_username(board: &ReferenceBoard, name: String) -> BoardResult<(i64, String)> {
+    let member = member_id(board, name).await?;
+    Ok((member, username(board, &UserId::from(member)).await?))
 }
 
 /// Returns the username of a member, or the id if the account was removed.
