@@ -10,7 +10,7 @@ use crate::board::{ReferenceBoard, accounts};
 
 pub use crate::board::accounts::Login as Account;
 
-/// Returns the account of this member, if it can sign in.
+/// Returns the account of this member; `None` if it does not exist or cannot sign in.
 pub async fn account(board: &ReferenceBoard, user: UserRef) -> BoardResult<Option<Account>> {
     board
         .read(move |connection| Box::pin(accounts::login(connection, user)))

@@ -74,7 +74,7 @@ struct SignInState {
 /// Places of the sign-ins that are checked or wait for a check.
 struct Queue {
     free: Arc<Semaphore>,
-    /// A token for each network, whose places hold strong references to it. Sign-ins without an address count as one
+    /// For each network, a value to which each of its places has a reference. Sign-ins without an address count as one
     /// network.
     networks: Mutex<HashMap<Option<IpAddr>, Weak<()>>>,
 }
@@ -87,11 +87,11 @@ impl Queue {
     fn take(&self, network: Option<IpAddr>) -> Option<Place> {
         let permit = Arc::clone(&self.free).try_acquire_owned().ok()?;
         let mut networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
-        networks.retain(|_, token| token.strong_count() > 0);
-        let token = networks.get(&network).and_then(Weak::upgrade);
-        let token = token.unwrap_or_default();
-        networks.insert(network, Arc::downgrade(&token));
-        (Arc::strong_count(&token) <= MAX_QUEUED_PER_NETWORK).then_some((permit, token))
+        networks.retain(|_, places| places.strong_count() > 0);
+        let place = networks.get(&network).and_then(Weak::upgrade);
+        let place = place.unwrap_or_default();
+        networks.insert(network, Arc::downgrade(&place));
+        (Arc::strong_count(&place) <= MAX_QUEUED_PER_NETWORK).then_some((permit, place))
     }
 }
 
@@ -443,6 +443,8 @@ mod tests {
         assert!(take("198.51.100.1").is_some());
         drop(places);
         assert_eq!(queue.free.available_permits(), MAX_QUEUED);
+        let networks = queue.networks.lock().unwrap();
+        assert!(networks.values().all(|places| places.strong_count() == 0));
     }
 
     /// Signs in as `admin`. Returns the status and `retry-after`.
