@@ -24,10 +24,11 @@ pub struct PostFacts {
     pub written: Timestamp,
 }
 
-type Text = fn(&Texts) -> &'static str;
+/// Selects the text of a refusal.
+type SelectText = fn(&Texts) -> &'static str;
 
 /// A kind of refusal and its text.
-pub type Denial = (fn(String) -> BoardError, Text);
+pub type Denial = (fn(String) -> BoardError, SelectText);
 
 /// Returns the reason why this caller may not change a post that they see. `window` is the time for changes in minutes.
 pub fn check(
@@ -41,7 +42,7 @@ pub fn check(
     let is_edit = change == PostChange::Edit;
     let needs_moderator = post.first && !is_edit;
     let is_late = !is_open(window, post.written, now);
-    let forbidden: [(bool, Text); 5] = [
+    let forbidden: [(bool, SelectText); 5] = [
         (is_edit && !access.reply, |texts| texts.may_not_edit),
         (is_limited && !post.own, |texts| texts.not_author),
         (is_limited && needs_moderator, |texts| {

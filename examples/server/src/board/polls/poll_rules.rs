@@ -63,7 +63,7 @@ pub fn apply_update<'a>(
     settings: &SettingValues,
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
-    // A limit that was lowered does not refuse present values.
+    // A lowered limit does not refuse unchanged values.
     let asked = edit
         .question
         .as_deref()
@@ -73,7 +73,7 @@ pub fn apply_update<'a>(
     let options = edit
         .options
         .as_ref()
-        .filter(|options| !are_present(options, poll))
+        .filter(|options| !are_unchanged(options, poll))
         .map(|options| {
             let choices = options.iter().map(|option| choice(poll, option, texts));
             self::choices(choices, settings, texts)
@@ -91,11 +91,11 @@ pub fn apply_update<'a>(
 }
 
 /// Returns whether these are the options of the poll.
-fn are_present(options: &[PollOptionUpdate], poll: &Poll) -> bool {
+fn are_unchanged(options: &[PollOptionUpdate], poll: &Poll) -> bool {
     let options = options.iter();
     let options = options.map(|option| (option.option_id.as_ref(), option.text.trim()));
-    let present = poll.options.iter();
-    options.eq(present.map(|option| (Some(&option.option_id), option.text.as_str())))
+    let current = poll.options.iter();
+    options.eq(current.map(|option| (Some(&option.option_id), option.text.as_str())))
 }
 
 fn question<'a>(text: &'a str, settings: &SettingValues, texts: &Texts) -> BoardResult<&'a str> {
