@@ -73,9 +73,9 @@ fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<()
     let expected = match spec {
         _ if !is_id(spec.id) => "an id of letters and digits that begins with a letter",
         _ if is_webhook_id(spec.id) => {
-            "an id that does not begin with `on` and a capital like those of webhooks"
+            "an id that does not begin with `on` and a capital letter, as ids of webhooks do"
         }
-        _ if spec.tag.name == "webhooks" => "another tag than that of the webhooks",
+        _ if spec.tag.name == "webhooks" => "a tag other than `webhooks`, which the webhooks have",
         _ if !is_path(spec.path) => "a path such as `/threads/{threadId}/links`",
         _ if reserved.contains(&spec.path) => "a path that the service does not serve itself",
         _ if spec.variables.len() > MAX_VARIABLES => "a path with at most 4 variables",

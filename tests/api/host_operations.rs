@@ -628,7 +628,7 @@ fn build_rejects_an_operation_whose_types_contradict_its_description() {
         ),
         (
             get("/x/links").tag(Tag::new("webhooks", "Own.")).ok(&links, |links, _: &Caller, (), ()| Box::pin(links.count(0)), count),
-            "another tag than that of the webhooks",
+            "a tag other than `webhooks`, which the webhooks have",
         ),
         (
             put("/x/links").ok(&links, |_, _: &Caller, (), ()| Box::pin(async { Ok(()) }), || ()),
