@@ -93,11 +93,11 @@ impl fmt::Display for Repr {
     }
 }
 
-/// Name of the newtype as which ids are deserialized. A deserializer that knows it passes the text of an id that must be
-/// valid, and others the value.
+/// Name of the newtype struct that ids pass to a deserializer. The deserializer of a path calls `visit_str`, which refuses
+/// a malformed id. Others call `visit_newtype_struct`, which replaces it with the empty id.
 pub(crate) const ID: &str = "forum_api::model::Id";
 
-/// Parses an id, and creates the id for a malformed text.
+/// Visitor with the functions that parse an id and return the empty id.
 struct IdVisitor<T>(fn(&str) -> Result<T, ParseError>, fn() -> T);
 
 impl<'de, T> Visitor<'de> for IdVisitor<T> {

@@ -49,19 +49,19 @@ pub(crate) async fn require_visible(
     is_visible.then_some(()).ok_or(ApiError::NotFound)
 }
 
-/// Checks that the member of the path exists, or its forum if the caller's access does not determine this, before an error
-/// that an absent resource does not have.
+/// Checks that the member or the forum of the path exists, so that a 404 precedes an error about the idempotency key. Asks
+/// the board for a forum only if the caller's access may contain ids that no forum has.
 pub(crate) async fn require_exists(
     board: &dyn Board,
     caller: &Caller,
     resource: ResourceRef<'_>,
 ) -> ApiResult<()> {
-    let is_checked = match resource {
+    let is_known = match resource {
         ResourceRef::Member(_) => false,
         ResourceRef::Forum(_) => !caller.access().visible_forums.has_unknown_ids(),
         _ => true,
     };
-    let exists = is_checked || board.exists(caller, resource).await?;
+    let exists = is_known || board.exists(caller, resource).await?;
     exists.then_some(()).ok_or(ApiError::NotFound)
 }
 

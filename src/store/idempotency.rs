@@ -161,7 +161,7 @@ impl IdempotencyRecord {
         }
         match self.progress {
             IdempotencyProgress::Responded(response) => BeginOutcome::Replay(response),
-            // A run that begins later than the lease began before the clock was set back.
+            // A start more than a lease after `now` is from before the clock was set back.
             IdempotencyProgress::InProgress
                 if now < self.started_at.saturating_add(Self::LEASE)
                     && self.started_at < now.saturating_add(Self::LEASE) =>

@@ -77,7 +77,7 @@ pub(crate) enum InputValue<'a> {
     Text(Cow<'a, str>),
     /// Value of a query parameter. The type of its field determines how it is parsed.
     Parameter(Cow<'a, str>),
-    /// Segment of a path, parsed like a parameter. A malformed id is an error.
+    /// Segment of a path. It is parsed like a parameter, but a malformed id is an error.
     Segment(Cow<'a, str>),
     List(Vec<InputValue<'a>>),
     Object(Vec<(Cow<'a, str>, InputValue<'a>)>),

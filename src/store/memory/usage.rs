@@ -19,7 +19,7 @@ pub(crate) struct MemoryUsageStore(Mutex<BTreeMap<Key, UsageCounts>>);
 type Key = (Timestamp, Option<Lookup>, Option<&'static str>);
 
 impl MemoryUsageStore {
-    /// Sums the rows from an hour on `by` a part of their key, in descending order of requests.
+    /// Sums the rows since an hour by the part of their key that `by` returns, in descending order of requests.
     fn most_used<T: Ord>(&self, since: Timestamp, by: impl Fn(&Key) -> T) -> Vec<(T, UsageCounts)> {
         let mut sums = BTreeMap::<_, UsageCounts>::new();
         for (key, counts) in lock(&self.0).iter().filter(|(key, _)| key.0 >= since) {

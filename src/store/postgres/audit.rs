@@ -3,7 +3,7 @@
 use crate::audit::AuditEntry;
 
 /// Returns a statement that runs `change` and writes an entry if it changes at least one row. Its row has the column
-/// `count`. Its parameters are the `others` of `change`, and [`entry_values`] as the last one.
+/// `count`. Its parameters are the `others` parameters of `change`, and then [`entry_values`].
 pub(super) fn audited_statement(change: &str, others: usize) -> String {
     let insert = insert_statement(others, "count(*) FROM changed HAVING count(*) > 0");
     format!(
@@ -18,7 +18,7 @@ SELECT count(*) FROM changed"
 }
 
 /// Returns a statement that adds an entry. If an entry with the same id is stored, the statement adds the number of
-/// records to its count instead. The parameters are `others` other parameters, and [`entry_values`] as the last one.
+/// records to its count instead. Its parameters are `others` other parameters, and then [`entry_values`].
 /// `count` is the SQL expression for the number of records, followed by the clauses of its query, if any.
 pub(super) fn insert_statement(others: usize, count: &str) -> String {
     let values = format!("(${}::TEXT[])", others + 1);

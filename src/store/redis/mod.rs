@@ -68,8 +68,8 @@
 //!
 //! - Use Redis 7 or later, or Valkey. The tests run on Redis 7 and on Valkey 9.
 //! - Persistence is not required: set `save ""` and `appendonly no`.
-//! - A key takes about 150 bytes. Set `maxmemory` with `maxmemory-policy noeviction`: charges fail while Redis is full, and
-//!   each node charges its own budgets. A node restores an evicted key only as far as it charged the key itself.
+//! - A key takes about 150 bytes. Set `maxmemory` with `maxmemory-policy noeviction`: charges fail while Redis is full,
+//!   and each node charges its own budgets. A node restores an evicted key only as far as it charged the key itself.
 //! - The Redis user requires `~forum_api:*` and `+evalsha +script|load +time +get +set +select +client|setinfo`,
 //!   with Sentinel also `+role`, and in a cluster also `+cluster|slots +ping +asking`. The user of the sentinels requires
 //!   `+role +sentinel|masters`.
