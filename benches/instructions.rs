@@ -36,12 +36,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.tsv");
 
 /// Environment variables of a process whose instructions are counted.
-const COUNTED: [&str; 4] = [
-    "BENCH_REQUEST",
-    "BENCH_COUNT",
-    "BENCH_DATABASE",
-    "BENCH_TOKEN",
-];
+const COUNTED: [&str; 4] = ["BENCH_REQUEST", "BENCH_COUNT", "BENCH_DATABASE", "BENCH_TOKEN"];
 
 /// Numbers of requests of two processes.
 const COUNTS: [u64; 2] = [100, 400];
@@ -102,14 +97,8 @@ async fn fill(path: &str) -> String {
     let begin = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
     let example = begin.await.unwrap().unwrap();
     let owner = UserId::from(example.member);
-    let amount = ContentSize {
-        members: 100,
-        threads: 100,
-        posts: 4_000,
-    };
-    generate::run(&board, amount, 1, audit_entry(), |_| ())
-        .await
-        .unwrap();
+    let amount = ContentSize { members: 100, threads: 100, posts: 4_000 };
+    generate::run(&board, amount, 1, audit_entry(), |_| ()).await.unwrap();
     let token = issue(&*board.database.stores().tokens, &owner).await;
     // Writes everything to the file, which is copied.
     database.close().await;
@@ -151,10 +140,7 @@ struct Service {
 
 impl Service {
     async fn new(request: &str, database: &str, token: String) -> Self {
-        tracing_subscriber::fmt()
-            .with_ansi(false)
-            .with_writer(io::sink)
-            .init();
+        tracing_subscriber::fmt().with_ansi(false).with_writer(io::sink).init();
         let database = open(database, false).await;
         let board = match request {
             REPLY => board(database, FastClock::default()),
@@ -168,12 +154,7 @@ impl Service {
         let api = ForumApi::builder(Arc::new(board), stores);
         let api = api.settings(settings).build().unwrap();
         let mcp = McpServer::new(&api).unwrap();
-        let mut service = Self {
-            api,
-            mcp,
-            token,
-            thread: String::new(),
-        };
+        let mut service = Self { api, mcp, token, thread: String::new() };
         let response = service.get("/forums/2/threads?limit=100", true).await;
         let list: Value = serde_json::from_slice(&response).unwrap();
         let mut threads = list["items"].as_array().unwrap().iter();
@@ -186,10 +167,7 @@ impl Service {
     async fn send(&self, request: &str) {
         let thread = &self.thread;
         match request {
-            POSTS => {
-                self.get(&format!("/threads/{thread}/posts?limit=20"), true)
-                    .await
-            }
+            POSTS => self.get(&format!("/threads/{thread}/posts?limit=20"), true).await,
             POSTS_TOOL => {
                 let arguments = json!({ "threadId": thread, "limit": 20 });
                 let params = json!({ "name": "listPosts", "arguments": arguments });
@@ -201,13 +179,11 @@ impl Service {
             "threads of a forum, guest" => self.get("/forums/2/threads", false).await,
             "one thread, token" => self.get(&format!("/threads/{thread}"), true).await,
             "search, one word, token" => {
-                self.get(&format!("/search?q={}", words::word(100)), true)
-                    .await
+                self.get(&format!("/search?q={}", words::word(100)), true).await
             }
             REPLY => {
                 let reply = json!({ "body": "The *second* loaf is better than the first one." });
-                self.post(&format!("/api/v1/threads/{thread}/posts"), &reply)
-                    .await
+                self.post(&format!("/api/v1/threads/{thread}/posts"), &reply).await
             }
             _ => panic!("{request}"),
         };
@@ -281,15 +257,10 @@ fn record(counted: &[(&str, u64)]) -> String {
 fn compare(counted: &[(&str, u64)], record: &str) -> bool {
     let fields = record.lines().filter_map(|line| line.split_once('\t'));
     let record: BTreeMap<_, _> = fields.collect();
-    let tolerance = if record["compilers"] == compilers() {
-        TOLERANCE
-    } else {
-        TOLERANCE_OF_OTHER_COMPILER
-    };
-    let counted: BTreeMap<_, _> = counted
-        .iter()
-        .map(|(request, count)| (*request, *count as f64))
-        .collect();
+    let tolerance =
+        if record["compilers"] == compilers() { TOLERANCE } else { TOLERANCE_OF_OTHER_COMPILER };
+    let counted: BTreeMap<_, _> =
+        counted.iter().map(|(request, count)| (*request, *count as f64)).collect();
     let recorded =
         REQUESTS.map(|request| (request, record[request].parse::<f64>().unwrap(), tolerance));
     let tool = (POSTS_TOOL, counted[POSTS], TOLERANCE_OF_TOOL);

@@ -37,11 +37,7 @@ const TICKS: f64 = 100.0;
 #[tokio::main]
 async fn main() {
     let redis = RedisServer::new();
-    let urls = BackendUrls {
-        postgres: postgres::url(),
-        redis: redis.url(),
-        replicas: Vec::new(),
-    };
+    let urls = BackendUrls { postgres: postgres::url(), redis: redis.url(), replicas: Vec::new() };
     let cluster = Cluster::new(&urls, 2, 0, &["--token-budget", "4000000000"]).await;
     let content = Arc::new(Content::generate(&cluster).await);
     let [one, two] = [
@@ -64,14 +60,7 @@ async fn main() {
 }
 
 fn write(what: &str, unit: &str, baseline: &str, figure: f64) {
-    Row {
-        what,
-        unit,
-        baseline,
-        goal: Goal::None,
-        cause: "",
-    }
-    .write(&Samples::from_iter([figure]));
+    Row { what, unit, baseline, goal: Goal::None, cause: "" }.write(&Samples::from_iter([figure]));
 }
 
 /// Ids of a board's content, and the tokens of its members.

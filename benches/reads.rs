@@ -23,12 +23,8 @@ use serde_json::Value;
 
 /// Words with their ranks. Of a million posts, none contains the absent word; a few dozen, 50,000 and 950,000 contain
 /// the others.
-const WORDS: [(&str, u64); 4] = [
-    ("absent", u64::MAX),
-    ("rare", 100_000),
-    ("common", 100),
-    ("most common", 1),
-];
+const WORDS: [(&str, u64); 4] =
+    [("absent", u64::MAX), ("rare", 100_000), ("common", 100), ("most common", 1)];
 
 /// Orders of results, with their goals in milliseconds on SQLite and on Postgres.
 const SORTS: [(&str, f64, f64); 2] = [("newest", 3.0, 10.0), ("relevance", 20.0, 40.0)];
@@ -151,9 +147,7 @@ impl Board {
         }
         server.run_ok("member add mary --groups members");
         server.run_ok("member add sam --groups members,staff");
-        server.run_ok(&format!(
-            "generate --yes --threads {threads} --posts {posts}"
-        ));
+        server.run_ok(&format!("generate --yes --threads {threads} --posts {posts}"));
         let node = api_address(&server.startup);
         Self {
             client: ApiClient::new(&Nodes::new(&[node]), Random::new(0)),

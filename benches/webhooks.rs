@@ -72,10 +72,9 @@ async fn receipt(topic: &Topic) {
     }
     worker.stop().await;
     let backend = backend_name();
-    for (percentile, baseline, limit, figures) in [
-        ("p50", "svix-server: 4 ms", 3.0, &p50),
-        ("p99", "svix-server: 23 ms", 15.0, &p99),
-    ] {
+    for (percentile, baseline, limit, figures) in
+        [("p50", "svix-server: 4 ms", 3.0, &p50), ("p99", "svix-server: 23 ms", 15.0, &p99)]
+    {
         Row {
             what: &format!("event to receipt at 50 events/s, {backend}, {percentile}"),
             unit: "ms",

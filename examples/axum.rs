@@ -3,12 +3,7 @@
 //!
 //! `cargo run --example axum`, then `curl -i http://127.0.0.1:8080/api/v1/x/statistics`.
 
-#![warn(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used
-)]
+#![warn(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -62,10 +57,7 @@ impl Resource for Statistics {}
 
 impl EmptyBoard {
     async fn get_statistics(&self) -> BoardResult<NoForum<Statistics>> {
-        Ok(NoForum(Statistics {
-            member_count: 0,
-            post_count: 0,
-        }))
+        Ok(NoForum(Statistics { member_count: 0, post_count: 0 }))
     }
 }
 
@@ -77,10 +69,7 @@ fn get_statistics(board: &Arc<EmptyBoard>) -> Operation {
         .ok(
             board,
             |board, _: &Caller, (), ()| Box::pin(board.get_statistics()),
-            || Statistics {
-                member_count: 25,
-                post_count: 300,
-            },
+            || Statistics { member_count: 25, post_count: 300 },
         )
 }
 
@@ -91,9 +80,7 @@ fn cors(origin: HeaderValue) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(origin)
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
-        .allow_headers(names(
-            "authorization content-type idempotency-key if-none-match",
-        ))
+        .allow_headers(names("authorization content-type idempotency-key if-none-match"))
         .expose_headers(names(
             "etag idempotency-replayed link location retry-after www-authenticate \
              x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id",
@@ -104,10 +91,7 @@ fn cors(origin: HeaderValue) -> CorsLayer {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(EmptyBoard);
     let statistics = get_statistics(&board);
-    let api = ForumApi::builder(board, Stores::in_memory())
-        .operation(statistics)
-        .axum()
-        .build()?;
+    let api = ForumApi::builder(board, Stores::in_memory()).operation(statistics).axum().build()?;
     let app = Router::new()
         .route("/", get(|| async { "A board's own page" }))
         .nest_service("/api/v1", api)

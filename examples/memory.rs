@@ -7,12 +7,7 @@
 
 #![cfg_attr(
     not(test),
-    warn(
-        clippy::expect_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        clippy::unwrap_used
-    )
+    warn(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)
 )]
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -127,11 +122,7 @@ struct VisibleThread<'a> {
 
 /// A viewer who sees all forums, and in each forum only the content that every reader sees. Counts and events contain
 /// only content that this viewer sees.
-const READER: Viewer = Viewer {
-    author: None,
-    role: Role::Staff,
-    request: None,
-};
+const READER: Viewer = Viewer { author: None, role: Role::Staff, request: None };
 
 impl Viewer {
     fn is_author(&self, author: &Option<Author>) -> bool {
@@ -207,12 +198,7 @@ impl Data {
         let is_moderator = section.is_moderator(viewer);
         let first_post = self.posts.get(&thread.first_post_id);
         let first_post = first_post.filter(|post| viewer.can_see(post, is_moderator));
-        Ok(VisibleThread {
-            thread,
-            section,
-            first_post: found(first_post)?,
-            is_moderator,
-        })
+        Ok(VisibleThread { thread, section, first_post: found(first_post)?, is_moderator })
     }
 
     fn posts_of<'a>(&'a self, thread: &'a ThreadId) -> impl Iterator<Item = &'a Post> {
@@ -232,10 +218,8 @@ impl Data {
 
     fn forum(&self, viewer: &Viewer, section: &Section) -> Forum {
         let id = &section.forum.forum_id;
-        let posts: Vec<_> = self
-            .public_posts()
-            .filter(|(place, _)| place.thread.forum_id == *id)
-            .collect();
+        let posts: Vec<_> =
+            self.public_posts().filter(|(place, _)| place.thread.forum_id == *id).collect();
         let mut ancestors = self.lineage(section).skip(1);
         let parent = ancestors.find(|ancestor| ancestor.is_visible(viewer));
         let mut forum = section.forum.clone();
@@ -308,9 +292,7 @@ impl Data {
         poll.closed = poll.closes_at.is_some_and(|end| end <= self.now);
         poll.own_vote = voter.and_then(|voter| votes.get(&voter.user_id).cloned());
         for option in &mut poll.options {
-            let chosen = votes
-                .values()
-                .filter(|vote| vote.contains(&option.option_id));
+            let chosen = votes.values().filter(|vote| vote.contains(&option.option_id));
             option.votes = Some(chosen.count() as u64);
         }
         Ok(InForum::new(thread.forum_id.clone(), poll))
@@ -432,8 +414,7 @@ impl Data {
         });
         let earliest = posts.map(|post| {
             let is_same = post.thread_id == *thread;
-            post.created_at
-                .saturating_add(Duration::from_millis(is_same.into()))
+            post.created_at.saturating_add(Duration::from_millis(is_same.into()))
         });
         earliest.fold(self.now, Timestamp::max)
     }
@@ -475,9 +456,7 @@ impl Data {
         new: NewPoll,
     ) -> BoardResult<PollId> {
         let options = new.options.into_iter();
-        let options = options
-            .map(|text| PollOption::new(self.new_id(), text))
-            .collect();
+        let options = options.map(|text| PollOption::new(self.new_id(), text)).collect();
         let mut poll = Poll::new(self.new_id(), thread_id.clone(), new.question, options);
         poll.author = writer.author.clone();
         poll.max_choices = new.max_choices.try_into().unwrap_or_default();
@@ -565,9 +544,7 @@ impl Data {
         let (Ok(thread), Ok(resource)) = (self.thread(&READER, thread), resource) else {
             return Ok(());
         };
-        self.emit(actor, &thread, |meta, context| {
-            event(meta, &resource.value, context)
-        })
+        self.emit(actor, &thread, |meta, context| event(meta, &resource.value, context))
     }
 
     /// Writes the events of a new post, or of a post that was approved.
@@ -586,10 +563,7 @@ impl Data {
 impl MemoryBoard {
     /// Creates a board without members and forums. With `leaves_places` a deleted reply leaves a place.
     fn new(clock: Arc<dyn Clock>, leaves_places: bool) -> Self {
-        let data = Mutex::new(Data {
-            leaves_places,
-            ..Data::default()
-        });
+        let data = Mutex::new(Data { leaves_places, ..Data::default() });
         Self { clock, data }
     }
 
@@ -621,13 +595,8 @@ impl MemoryBoard {
         let mut data = self.data();
         let author = Author::new(data.new_id(), name);
         let user_id = author.user_id.clone();
-        let account = Account {
-            author,
-            joined_at: data.now,
-            role,
-            banned: false,
-            ignored: HashSet::new(),
-        };
+        let account =
+            Account { author, joined_at: data.now, role, banned: false, ignored: HashSet::new() };
         data.accounts.insert(user_id.clone(), account);
         user_id
     }
@@ -648,12 +617,7 @@ impl MemoryBoard {
         forum.position = position;
         forum.parent_id = parent;
         let forum_id = forum.forum_id.clone();
-        let section = Section {
-            forum,
-            readers,
-            writers,
-            moderators: HashSet::new(),
-        };
+        let section = Section { forum, readers, writers, moderators: HashSet::new() };
         data.sections.insert(forum_id.clone(), section);
         forum_id
     }
@@ -977,9 +941,8 @@ impl Board for MemoryBoard {
         check_text("body", &new.body)?;
         let mut recipients = BTreeMap::new();
         for user in &new.to {
-            let account = data
-                .account(user)
-                .ok_or_else(|| NotFound("No such recipient.".into()))?;
+            let account =
+                data.account(user).ok_or_else(|| NotFound("No such recipient.".into()))?;
             let is_ignored = account.ignored.contains(member.user_id());
             ensure(!is_ignored, Forbidden, "A recipient ignores you.")?;
             recipients.insert(account.author.user_id.clone(), account.author.clone());
@@ -1171,12 +1134,9 @@ impl Board for MemoryBoard {
                 SearchSort::Oldest => [id, 0, last_id],
             }
         };
-        let posts = data
-            .public_posts()
-            .filter(|(_, post)| post.post_id <= PostId::from(last_id));
-        let mut hits: Vec<_> = posts
-            .filter_map(|(thread, post)| data.hit(&viewer, &thread, post, &list))
-            .collect();
+        let posts = data.public_posts().filter(|(_, post)| post.post_id <= PostId::from(last_id));
+        let mut hits: Vec<_> =
+            posts.filter_map(|(thread, post)| data.hit(&viewer, &thread, post, &list)).collect();
         if list.filter.show == SearchShow::Threads {
             let mut threads = HashSet::new();
             hits.sort_by_key(key);
@@ -1254,9 +1214,8 @@ fn words(text: &str) -> String {
         }
     }
     let text = spaced.to_lowercase();
-    let words = text
-        .split(|letter: char| !letter.is_alphanumeric())
-        .filter(|word| !word.is_empty());
+    let words =
+        text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(|word| format!(" {word} ")).collect()
 }
 
@@ -1483,9 +1442,7 @@ pub(crate) mod tests {
 
     forum_api::conformance::board_tests!(Factory::default(), block_on);
 
-    pub(crate) const PLACES: Factory = Factory {
-        leaves_places: true,
-    };
+    pub(crate) const PLACES: Factory = Factory { leaves_places: true };
 
     mod with_places {
         use super::*;

@@ -2,12 +2,7 @@
 //!
 //! `cargo run --example minimal [ADDRESS]`, then `curl http://127.0.0.1:8080/api/v1/forums`.
 
-#![warn(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used
-)]
+#![warn(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,9 +31,7 @@ pub struct Toy {
 impl Authorizer for Toy {
     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         let public = (1..).zip(&self.forums).filter(|(_, (_, public))| *public);
-        Ok(Access::new(VisibleForums::from_ids(
-            public.map(|(id, _)| ForumId::from(id)),
-        )))
+        Ok(Access::new(VisibleForums::from_ids(public.map(|(id, _)| ForumId::from(id)))))
     }
 
     async fn member_access(

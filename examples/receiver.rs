@@ -3,12 +3,7 @@
 //! `WEBHOOK_SECRETS=whsec_… cargo run --example receiver [ADDRESS]`, by default on 127.0.0.1:9090. While a secret
 //! is rotated, pass the old and the new one, separated by a comma.
 
-#![warn(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used
-)]
+#![warn(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -70,10 +65,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let secrets = std::env::var("WEBHOOK_SECRETS")
         .map_err(|_| "set WEBHOOK_SECRETS to the endpoint's secret")?;
     let secrets = secrets.split(',').map(WebhookSecret::parse);
-    let receiver = Arc::new(Receiver {
-        secrets: secrets.collect::<Result<_, _>>()?,
-        seen: Mutex::default(),
-    });
+    let receiver =
+        Arc::new(Receiver { secrets: secrets.collect::<Result<_, _>>()?, seen: Mutex::default() });
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:9090")).await?;
     println!("http://{}/", listener.local_addr()?);

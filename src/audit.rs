@@ -143,29 +143,17 @@ impl AuditActor {
     pub const SYSTEM: Self = Self::of(AuditOrigin::System);
 
     const fn of(origin: AuditOrigin) -> Self {
-        Self {
-            user_id: None,
-            system_user: None,
-            origin,
-            address: None,
-        }
+        Self { user_id: None, system_user: None, origin, address: None }
     }
 
     /// Creates the actor for an administrator who uses the control panel, or a page of the host.
     pub fn panel(user_id: UserId, address: Option<IpAddr>) -> Self {
-        Self {
-            user_id: Some(user_id),
-            address,
-            ..Self::of(AuditOrigin::Panel)
-        }
+        Self { user_id: Some(user_id), address, ..Self::of(AuditOrigin::Panel) }
     }
 
     /// Creates the actor for a user of the operating system who runs a command.
     pub fn command_line(system_user: Option<String>) -> Self {
-        Self {
-            system_user,
-            ..Self::of(AuditOrigin::CommandLine)
-        }
+        Self { system_user, ..Self::of(AuditOrigin::CommandLine) }
     }
 
     /// Creates an entry with a new id and no details.
@@ -264,14 +252,7 @@ impl AuditEntry {
     /// Returns the parameters `$1` to `$10` of [`INSERT_SQL`](Self::INSERT_SQL) as text. `count` is the number of
     /// records that the change affected.
     pub fn insert_parameters(&self, count: u64) -> [String; 10] {
-        let Self {
-            id,
-            occurred_at,
-            actor,
-            action,
-            target,
-            details,
-        } = self.clone().into_stored();
+        let Self { id, occurred_at, actor, action, target, details } = self.clone().into_stored();
         fn text(value: Option<impl ToString>) -> String {
             value.map(|value| value.to_string()).unwrap_or_default()
         }
@@ -317,9 +298,7 @@ impl AuditEntry {
             details,
             count,
         ] = parameters;
-        let millis = occurred_at
-            .parse()
-            .map_err(|_| ParseError::new("a time in milliseconds"))?;
+        let millis = occurred_at.parse().map_err(|_| ParseError::new("a time in milliseconds"))?;
         let entry = Self {
             id: AuditEntryId::parse(&id)?,
             occurred_at: Timestamp::from_millis(millis),
@@ -369,14 +348,7 @@ mod tests {
         for action in AuditAction::STANDARD {
             assert_eq!(AuditAction::parse(action.as_str()).as_ref(), Ok(action));
         }
-        for name in [
-            "",
-            "member",
-            "member.",
-            ".banned",
-            "member..banned",
-            "Member.banned",
-        ] {
+        for name in ["", "member", "member.", ".banned", "member..banned", "Member.banned"] {
             assert!(AuditAction::parse(name).is_err(), "{name:?}");
         }
     }
@@ -385,21 +357,11 @@ mod tests {
     fn texts_are_stored_without_control_characters_and_in_limited_length() {
         let actor = AuditActor::command_line(Some("ro\not".into()));
         let (now, action) = (Timestamp::from_millis(17), AuditAction::TOKEN_REVOKED);
-        let entry = actor
-            .entry(&OsRandom, now, action, "a\u{1b}[31mb\0")
-            .unwrap();
+        let entry = actor.entry(&OsRandom, now, action, "a\u{1b}[31mb\0").unwrap();
         let entry = entry.with_details("ä".repeat(2000));
         let [id, texts @ .., details, count] = entry.insert_parameters(7);
         assert_eq!((id.len(), &*count), (26, "7"));
-        let expected = [
-            "17",
-            "",
-            "ro ot",
-            "command_line",
-            "",
-            "token.revoked",
-            "a [31mb ",
-        ];
+        let expected = ["17", "", "ro ot", "command_line", "", "token.revoked", "a [31mb "];
         assert_eq!(texts, expected);
         assert_eq!(details.chars().count(), 1000);
     }

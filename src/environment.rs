@@ -139,8 +139,7 @@ impl Environment {
         description: &'static str,
         example: &D,
     ) -> Self {
-        self.own_events
-            .push(EventKind::own(topic, description, example));
+        self.own_events.push(EventKind::own(topic, description, example));
         self
     }
 
@@ -209,8 +208,7 @@ impl Environment {
     /// ```
     #[must_use]
     pub fn omit_operations<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
-        self.omitted_operations
-            .extend(ids.into_iter().map(Into::into));
+        self.omitted_operations.extend(ids.into_iter().map(Into::into));
         self
     }
 

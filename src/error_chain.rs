@@ -130,10 +130,7 @@ mod tests {
                 BackendError::new(Context(Repeating("disk full".into()).into())),
                 "failed to load the thread: query failed: disk full",
             ),
-            (
-                BackendError::new(Transparent(BackendError::new("disk full"))),
-                "disk full",
-            ),
+            (BackendError::new(Transparent(BackendError::new("disk full"))), "disk full"),
             (
                 BackendError::new("\"ü\u{1b}[2J\r\n\u{85}\u{202e}INFO\" is too long"),
                 "\"ü\\u{1b}[2J\\r\\n\\u{85}\\u{202e}INFO\" is too long",
@@ -216,25 +213,10 @@ mod tests {
     #[tokio::test]
     async fn a_chain_shows_no_values_of_postgres() {
         for (code, routine, message, expected) in [
-            (
-                "23505",
-                "_bt_check_unique",
-                "violates \"key\"",
-                "violates \"key\" (23505)",
-            ),
-            (
-                "53100",
-                "mdextend",
-                "No space left",
-                "No space left (53100)",
-            ),
+            ("23505", "_bt_check_unique", "violates \"key\"", "violates \"key\" (23505)"),
+            ("53100", "mdextend", "No space left", "No space left (53100)"),
             ("42P01", "parserOpenTable", "no \"t\"", "no \"t\" (42P01)"),
-            (
-                "28P01",
-                "auth_failed",
-                "for user \"u\"",
-                "for user \"u\" (28P01)",
-            ),
+            ("28P01", "auth_failed", "for user \"u\"", "for user \"u\" (28P01)"),
             (
                 "22P02",
                 "pg_strtoint64_safe",

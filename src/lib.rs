@@ -121,12 +121,7 @@
 // The handling of a request must never panic. Tests may panic.
 #![cfg_attr(
     not(test),
-    warn(
-        clippy::expect_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        clippy::unwrap_used
-    )
+    warn(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)
 )]
 
 /// Implements a trait for `Arc<T>` and `Box<T>`: each method calls the same method of the inner value. The list must

@@ -79,9 +79,7 @@ impl RateLimitKey {
     /// attempts are limited.
     pub fn password_attempts(purpose: &str, subject: &[u8]) -> Self {
         let purpose = Sha256::digest(purpose);
-        let hash = Sha256::new_with_prefix(purpose)
-            .chain_update(subject)
-            .finalize();
+        let hash = Sha256::new_with_prefix(purpose).chain_update(subject).finalize();
         let first = hash.iter().take(16);
         Self::PasswordAttempts(first.fold(0, |number, byte| number << 8 | u128::from(*byte)))
     }
@@ -140,10 +138,8 @@ impl Budget {
         now: Timestamp,
     ) -> (Option<WindowState>, RateLimitDecision) {
         let running = state.filter(|state| self.is_running(state, now));
-        let WindowState { ends_at, used } = running.unwrap_or(WindowState {
-            ends_at: now.saturating_add(self.window),
-            used: 0,
-        });
+        let WindowState { ends_at, used } =
+            running.unwrap_or(WindowState { ends_at: now.saturating_add(self.window), used: 0 });
         let remaining = self.units.saturating_sub(used);
         let allowed = cost <= remaining;
         let charged = if allowed { cost } else { 0 };

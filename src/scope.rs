@@ -37,10 +37,8 @@ impl Scope {
     pub const POSTS_WRITE: Self =
         Self::from_static("posts:write", "Reply to threads; edit and delete posts.");
     /// Read the owner's account and members' profiles.
-    pub const MEMBERS_READ: Self = Self::from_static(
-        "members:read",
-        "Read the owner's account and members' profiles.",
-    );
+    pub const MEMBERS_READ: Self =
+        Self::from_static("members:read", "Read the owner's account and members' profiles.");
     /// Read private messages; opening one marks it as read and can send a receipt.
     pub const MESSAGES_READ: Self = Self::from_static(
         "messages:read",
@@ -53,10 +51,8 @@ impl Scope {
     /// Rate members.
     pub const REPUTATION_WRITE: Self = Self::from_static("reputation:write", "Rate members.");
     /// List subscriptions to threads and forums.
-    pub const SUBSCRIPTIONS_READ: Self = Self::from_static(
-        "subscriptions:read",
-        "List subscriptions to threads and forums.",
-    );
+    pub const SUBSCRIPTIONS_READ: Self =
+        Self::from_static("subscriptions:read", "List subscriptions to threads and forums.");
     /// Add and remove subscriptions to threads and forums.
     pub const SUBSCRIPTIONS_WRITE: Self = Self::from_static(
         "subscriptions:write",
@@ -209,10 +205,7 @@ impl Scopes {
     pub(crate) fn set<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> ScopeSet {
         let index = |name: &String| self.0.iter().position(|scope| scope.name == name);
         let bits = names.into_iter().filter_map(index);
-        ScopeSet {
-            known: self.clone(),
-            bits: bits.fold(0, |set, index| set | 1 << index),
-        }
+        ScopeSet { known: self.clone(), bits: bits.fold(0, |set, index| set | 1 << index) }
     }
 }
 

@@ -188,9 +188,8 @@ impl Crate {
             let inner = format!("{current}::{name}");
             let inner = inner.trim_start_matches("::").to_owned();
             if name == "super" {
-                current = current
-                    .rsplit_once("::")
-                    .map_or(String::new(), |(above, _)| above.into());
+                current =
+                    current.rsplit_once("::").map_or(String::new(), |(above, _)| above.into());
             } else if self.0.contains_key(&inner) {
                 current = inner;
             } else {
@@ -247,9 +246,7 @@ fn check_imports(root: &str, list: &[&'static str]) {
         let others = modules.remove(module);
         let others = others.unwrap_or_else(|| panic!("{module} has no file"));
         println!("{module}: {others:?}");
-        let later = others
-            .iter()
-            .filter(|other| list[place + 1..].contains(other));
+        let later = others.iter().filter(|other| list[place + 1..].contains(other));
         reversed.extend(later.map(|other| (module, *other)));
     }
     assert_eq!(reversed, [], "imports of a later module");

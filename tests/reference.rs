@@ -132,22 +132,12 @@ async fn patterns_are_words() {
 
 #[tokio::test]
 async fn a_document_with_missing_or_malformed_parts_is_rendered() {
-    for document in [
-        json!(null),
-        json!([]),
-        json!({}),
-        json!({ "paths": [1], "tags": "x" }),
-    ] {
+    for document in [json!(null), json!([]), json!({}), json!({ "paths": [1], "tags": "x" })] {
         assert!(render(&document).await.contains("<h1>API reference</h1>"));
     }
     let document = document(Surface::Compact);
     for keyword in KEYWORDS.split(' ') {
-        for value in [
-            Value::Null,
-            json!("text"),
-            json!([{}]),
-            json!({ "get": {} }),
-        ] {
+        for value in [Value::Null, json!("text"), json!([{}]), json!({ "get": {} })] {
             let mut damaged = document.clone();
             assert!(replace(&mut damaged, keyword, &value), "{keyword}");
             render(&damaged).await;
@@ -166,9 +156,8 @@ fn replace(value: &mut Value, name: &str, with: &Value) -> bool {
             replace(member, name, with) || found
         }),
         Value::Array(items) => {
-            let replaced = items
-                .iter_mut()
-                .filter_map(|item| replace(item, name, with).then_some(()));
+            let replaced =
+                items.iter_mut().filter_map(|item| replace(item, name, with).then_some(()));
             replaced.count() > 0
         }
         _ => false,

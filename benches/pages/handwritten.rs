@@ -22,11 +22,8 @@ const TOKEN: &str = "SELECT owner, scopes FROM forum_api_tokens WHERE lookup = :
 /// Returns the configuration of the handwritten servers, with as many connections as the example server has.
 pub fn config(database: String) -> Config {
     let is_postgres = database.starts_with("postgres");
-    let connections = if is_postgres {
-        CONNECTIONS
-    } else {
-        available_parallelism().unwrap().get()
-    };
+    let connections =
+        if is_postgres { CONNECTIONS } else { available_parallelism().unwrap().get() };
     let load_token: &str = &actor::LOAD_TOKEN[usize::from(is_postgres)];
     let statements: [(&str, &'static str); 5] = [
         ("token", TOKEN),
@@ -71,10 +68,7 @@ pub fn start(config: Config) -> String {
         None => Backend::Postgres(postgres::connect(&config.database, CONNECTIONS).unwrap()),
     };
     let statements = Box::leak(Box::new(config.statements));
-    let site = router(Site {
-        backend,
-        statements,
-    });
+    let site = router(Site { backend, statements });
     let any: SocketAddr = ([127, 0, 0, 1], 0).into();
     let listener = runtime.block_on(TcpListener::bind(any)).unwrap();
     let address = listener.local_addr().unwrap();

@@ -63,17 +63,10 @@ fn main() {
     let plenty = u32::MAX.to_string();
     let server = Server::start(ServerDirectory::new(), &["--token-budget", &plenty]);
     let posts = number("POSTS", 1_000_000);
-    server.run_ok(&format!(
-        "generate --yes --threads {} --posts {posts}",
-        posts / 50
-    ));
+    server.run_ok(&format!("generate --yes --threads {} --posts {posts}", posts / 50));
     let config = handwritten::config(server.directory.database_url());
     let sqlx = SqlxServer::start(&config);
-    let origins = [
-        server.url(""),
-        handwritten::start(config),
-        sqlx.origin.clone(),
-    ];
+    let origins = [server.url(""), handwritten::start(config), sqlx.origin.clone()];
     let threads = threads(&server);
     for (part, suffix, goals) in [
         ("posts", format!("/posts?limit={LIMIT}"), (0.9, 1.0)),
@@ -96,30 +89,14 @@ fn measure(what: &str, load: &Load, origins: &[String; 3], goal: f64) {
     let round = |_| origins.map(|origin| load.requests_per_second(origin));
     let rounds: Vec<[f64; 3]> = (0..ROUNDS).map(round).collect();
     for (side, baseline, goal, cause) in [
-        (
-            1,
-            "handwritten handler that also looks up token and owner",
-            goal,
-            CAUSE,
-        ),
-        (
-            2,
-            "axum and sqlx with one query each for token, owner and data",
-            1.0,
-            "",
-        ),
+        (1, "handwritten handler that also looks up token and owner", goal, CAUSE),
+        (2, "axum and sqlx with one query each for token, owner and data", 1.0, ""),
     ] {
         let rate: Samples = rounds.iter().map(|round| round[side]).collect();
         rate.report(&format!("{baseline}, requests/s"));
         let ratios = rounds.iter().map(|round| round[0] / round[side]).collect();
-        Row {
-            what,
-            unit: "requests/s, ratio",
-            baseline,
-            goal: Goal::AtLeast(goal),
-            cause,
-        }
-        .write(&ratios);
+        Row { what, unit: "requests/s, ratio", baseline, goal: Goal::AtLeast(goal), cause }
+            .write(&ratios);
     }
 }
 
@@ -129,9 +106,7 @@ fn threads(server: &Server) -> Vec<String> {
     let mut threads = Vec::new();
     let mut after = String::new();
     while threads.len() < THREADS {
-        let page = server
-            .get(&token, &format!("/forums/2/threads?limit=100{after}"))
-            .json();
+        let page = server.get(&token, &format!("/forums/2/threads?limit=100{after}")).json();
         let items = page["items"].as_array().unwrap().iter();
         let full = items.filter(|thread| thread["replyCount"].as_u64().unwrap() >= LIMIT);
         threads.extend(full.map(|thread| thread["threadId"].as_str().unwrap().to_owned()));
@@ -185,9 +160,7 @@ impl Load {
         let failures = ["Non-2xx", "Socket errors"];
         let failed = failures.iter().any(|failure| output.contains(failure));
         assert!(done.status.success() && !failed, "{output}");
-        let rate = output
-            .lines()
-            .find_map(|line| line.strip_prefix("Requests/sec:"));
+        let rate = output.lines().find_map(|line| line.strip_prefix("Requests/sec:"));
         rate.unwrap().trim().parse().unwrap()
     }
 }

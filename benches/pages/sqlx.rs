@@ -16,11 +16,8 @@ pub struct SqlxServer {
 impl SqlxServer {
     /// Builds the server and starts it.
     pub fn start(config: &Config) -> Self {
-        let mut child = Command::new(build())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            Command::new(build()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         serde_json::to_writer(child.stdin.take().unwrap(), config).unwrap();
         let mut origin = String::new();
         let out = child.stdout.take().unwrap();
@@ -42,11 +39,8 @@ fn build() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sqlx");
     let target = env::var_os("CARGO_TARGET_DIR").map(|path| Path::new(&path).join("sqlx"));
     let target = target.unwrap_or_else(|| folder.join("target"));
-    let (profile, directory) = if cfg!(debug_assertions) {
-        ("dev", "debug")
-    } else {
-        ("release", "release")
-    };
+    let (profile, directory) =
+        if cfg!(debug_assertions) { ("dev", "debug") } else { ("release", "release") };
     let built = Command::new(env!("CARGO"))
         .args(["build", "--profile", profile, "--manifest-path"])
         .arg(folder.join("Cargo.toml"))

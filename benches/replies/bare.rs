@@ -98,11 +98,7 @@ impl Sample {
         let threads = self.threads.len();
         per_second(move |writer, number| {
             let (committed, is_committed) = oneshot::channel();
-            send(Write {
-                member: members[writer],
-                thread: number % threads,
-                committed,
-            });
+            send(Write { member: members[writer], thread: number % threads, committed });
             async { is_committed.await.unwrap() }
         })
         .await

@@ -62,9 +62,7 @@ async fn main() {
 /// Returns the replies per second, and the rows that each reply wrote.
 async fn side(through_api: bool) -> (f64, Vec<(String, f64)>) {
     let fixture = BenchFixture::new().await;
-    fixture
-        .endpoint("http://127.0.0.1:9/", &Topic::POST_CREATED)
-        .await;
+    fixture.endpoint("http://127.0.0.1:9/", &Topic::POST_CREATED).await;
     let writers = Writers::new(&fixture).await;
     let before = Rows::count(&fixture.directory);
     let per_second = if through_api {

@@ -27,9 +27,7 @@ pub async fn per_second(url: &str, sample: Sample) -> f64 {
         let client = pool.get().await.unwrap();
         connections.spawn(work(client, waiting.clone(), sample.clone()));
     }
-    let per_second = sample
-        .per_second(move |write| queue.send(write).unwrap())
-        .await;
+    let per_second = sample.per_second(move |write| queue.send(write).unwrap()).await;
     connections.join_all().await;
     per_second
 }
@@ -62,15 +60,8 @@ async fn insert(
     let last: i64 = tx.query_one(lock, &[&into.id]).await?.get(0);
     let number = last + 1;
     let at = sample.at + number;
-    let contents: [&(dyn ToSql + Sync); 7] = [
-        &into.id,
-        &number,
-        &write.member,
-        &at,
-        &sample.body,
-        &sample.html,
-        &sample.words,
-    ];
+    let contents: [&(dyn ToSql + Sync); 7] =
+        [&into.id, &number, &write.member, &at, &sample.body, &sample.html, &sample.words];
     let id: i64 = tx.query_one(post, &contents).await?.get(0);
     let event_id = format!("evt_{id:022}");
     let forum_id = into.forum.to_string();

@@ -26,9 +26,7 @@ pub struct Rows(Vec<(String, f64)>);
 impl Rows {
     pub fn count(directory: &ServerDirectory) -> Self {
         let tables = directory.query(by_backend(SQLITE_TABLES, POSTGRES_TABLES));
-        let counts = tables
-            .iter()
-            .map(|table| format!("SELECT count(*) FROM {table}"));
+        let counts = tables.iter().map(|table| format!("SELECT count(*) FROM {table}"));
         let queries = counts.chain(SUMS.map(Into::into));
         let result = |query: String| {
             let text = format!("SELECT CAST(({query}) AS TEXT)");

@@ -27,9 +27,7 @@ pub async fn per_second(directory: &ServerDirectory, sample: Sample) -> f64 {
     let (queue, waiting) = channel();
     let contents = sample.clone();
     let writer = thread::spawn(move || work(&connection, &waiting, contents));
-    let per_second = sample
-        .per_second(move |write| queue.send(write).unwrap())
-        .await;
+    let per_second = sample.per_second(move |write| queue.send(write).unwrap()).await;
     writer.join().unwrap();
     per_second
 }
@@ -56,18 +54,9 @@ fn insert(sample: &mut Sample, connection: &Connection, write: &Write) -> rusqli
     sample.at += 1;
     let number = thread.last_number;
     let at = sample.at;
-    let contents = params![
-        thread.id,
-        number,
-        write.member,
-        at,
-        sample.body,
-        sample.html,
-        sample.words
-    ];
-    let post: i64 = connection
-        .prepare_cached(POST)?
-        .query_row(contents, |row| row.get(0))?;
+    let contents =
+        params![thread.id, number, write.member, at, sample.body, sample.html, sample.words];
+    let post: i64 = connection.prepare_cached(POST)?.query_row(contents, |row| row.get(0))?;
     let event = format!("evt_{post:022}");
     let forum = thread.forum.to_string();
     for (sql, values) in [

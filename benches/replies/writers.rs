@@ -125,10 +125,8 @@ async fn forums(fixture: &BenchFixture) -> Vec<i64> {
             Box::pin(async move {
                 let mut forums = Vec::new();
                 for number in 0..FORUMS {
-                    let new = ForumInsert {
-                        title: format!("Forum {number}"),
-                        ..ForumInsert::default()
-                    };
+                    let new =
+                        ForumInsert { title: format!("Forum {number}"), ..ForumInsert::default() };
                     forums.push(forums::add(tx, new).await?);
                 }
                 Ok(forums)

@@ -50,21 +50,12 @@ impl BenchFixture {
             .write(move |tx, events| Box::pin(accounts::add(tx, "owner", groups, events.now)))
             .await
             .unwrap();
-        Self {
-            owner: owner.into(),
-            webhooks: database.webhooks(),
-            board,
-            database,
-            directory,
-        }
+        Self { owner: owner.into(), webhooks: database.webhooks(), board, database, directory }
     }
 
     /// Adds an endpoint that subscribes to this topic.
     pub async fn endpoint(&self, url: &str, topic: &Topic) {
-        let topics = TopicSet {
-            all: false,
-            named: [topic.clone()].into(),
-        };
+        let topics = TopicSet { all: false, named: [topic.clone()].into() };
         let new = NewEndpoint {
             url: url.into(),
             topics,

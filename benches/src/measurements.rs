@@ -129,12 +129,7 @@ pub struct Row<'a> {
 impl Row<'_> {
     /// Prints the row. Appends it to the file of `RESULTS`, with tabs between the fields.
     pub fn write(&self, figures: &Samples) {
-        let Self {
-            what,
-            unit,
-            baseline,
-            ..
-        } = self;
+        let Self { what, unit, baseline, .. } = self;
         let (goal, result) = self.result(figures.median());
         let [least, median, most] = figures.written();
         println!(
@@ -143,9 +138,7 @@ impl Row<'_> {
         if let Some(path) = env::var_os("RESULTS") {
             let mut appending = File::options();
             let mut file = appending.create(true).append(true).open(path).unwrap();
-            let fields = [
-                what, unit, baseline, &*goal, &least, &median, &most, &result,
-            ];
+            let fields = [what, unit, baseline, &*goal, &least, &median, &most, &result];
             writeln!(file, "{}", fields.join("\t")).unwrap();
         }
     }

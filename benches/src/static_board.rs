@@ -41,10 +41,7 @@ pub fn body(page: &Page<Post>) -> Vec<u8> {
         items: &'a [Post],
         next: Option<&'a str>,
     }
-    let body = Body {
-        items: &page.items,
-        next: None,
-    };
+    let body = Body { items: &page.items, next: None };
     serde_json::to_vec(&body).unwrap()
 }
 
@@ -59,10 +56,7 @@ fn page() -> Page<Post> {
     post.author = Some(Author::new(UserId::from(3), "alice"));
     post.body = Some("Short.".into());
     post.body_html = Some("<p>Short.</p>\n".into());
-    Page {
-        items: vec![post],
-        next: None,
-    }
+    Page { items: vec![post], next: None }
 }
 
 #[async_trait]
@@ -88,10 +82,7 @@ impl Board for StaticBoard {
         _: ThreadId,
         _: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
-        Ok(InForum {
-            forum_id: ForumId::from(1),
-            value: self.page.clone(),
-        })
+        Ok(InForum { forum_id: ForumId::from(1), value: self.page.clone() })
     }
 }
 

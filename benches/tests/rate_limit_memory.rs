@@ -12,10 +12,7 @@ use forum_benches::measurements::{Goal, Row, Samples};
 /// Maximum memory of 1,000,000 budgets in megabytes.
 const MAX_MEGABYTES: f64 = 64.0;
 
-const WINDOW: Budget = Budget {
-    units: 120,
-    window: Duration::from_secs(300),
-};
+const WINDOW: Budget = Budget { units: 120, window: Duration::from_secs(300) };
 
 async fn charge(
     budgets: &MemoryRateLimitStore,

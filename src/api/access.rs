@@ -48,9 +48,8 @@ pub(super) async fn find_token(
     let Some((lookup, digest)) = parse_header(headers)? else {
         return Ok(None);
     };
-    let found = load(&lookup, services)
-        .await
-        .inspect_err(|_| recorder::record_store_error(STORE))?;
+    let found =
+        load(&lookup, services).await.inspect_err(|_| recorder::record_store_error(STORE))?;
     if found.record.digest != digest {
         tracing::Span::current().record("token", lookup.as_str());
         return Err(AuthFailure::Unknown.into());

@@ -167,8 +167,7 @@ impl ForumApiBuilder {
         };
         environment.validate()?;
         let mut operations = endpoints::served_operations(&self.host.board, &environment);
-        self.operations
-            .retain(|operation| operation.spec.surfaces.contains(&environment.surface));
+        self.operations.retain(|operation| operation.spec.surfaces.contains(&environment.surface));
         operations.append(&mut self.operations);
         let scopes = environment.scopes();
         let expected = "at most one type for each body, with `#[serde(deny_unknown_fields)]`";

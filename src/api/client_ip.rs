@@ -61,14 +61,10 @@ pub fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr
 /// Parses an address with or without brackets and a port.
 fn parse_address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
-    let bracketed = text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'));
+    let bracketed = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     let bare = bracketed.unwrap_or(text).parse::<IpAddr>();
     let with_port = || text.parse::<SocketAddr>().map(|socket| socket.ip());
-    bare.or_else(|_| with_port())
-        .ok()
-        .map(|address| address.to_canonical())
+    bare.or_else(|_| with_port()).ok().map(|address| address.to_canonical())
 }
 
 impl ApiSettings {
@@ -99,10 +95,7 @@ mod tests {
 
     fn settings() -> ApiSettings {
         let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()];
-        ApiSettings {
-            trusted_proxies,
-            ..ApiSettings::default()
-        }
+        ApiSettings { trusted_proxies, ..ApiSettings::default() }
     }
 
     /// Returns the address prefix of a client. `forwarded` contains the header lines, separated by bars.
@@ -125,11 +118,7 @@ mod tests {
             ("2001:db8:1:2:3::4", "", "2001:db8:1:2::"),
             ("192.0.2.1", "203.0.113.1", "::ffff:192.0.2.0"),
             ("10.0.0.1", "203.0.113.1", "::ffff:203.0.113.0"),
-            (
-                "10.0.0.1",
-                "192.0.2.9, 203.0.113.1, 10.9.9.9",
-                "::ffff:203.0.113.0",
-            ),
+            ("10.0.0.1", "192.0.2.9, 203.0.113.1, 10.9.9.9", "::ffff:203.0.113.0"),
             ("10.0.0.1", "192.0.2.9|203.0.113.1", "::ffff:203.0.113.0"),
             ("10.0.0.1", "é, 203.0.113.1", "::ffff:203.0.113.0"),
             ("10.0.0.1", "203.0.113.1, é, 10.1.1.1", "::ffff:10.1.1.0"),
@@ -146,11 +135,7 @@ mod tests {
             ("fd00::1", "::ffff:203.0.113.1", "::ffff:203.0.113.0"),
             ("10.0.0.1", "", "::ffff:10.0.0.0"),
             ("10.0.0.1", "garbage", "::ffff:10.0.0.0"),
-            (
-                "10.0.0.1",
-                "203.0.113.1, garbage, 10.1.1.1",
-                "::ffff:10.1.1.0",
-            ),
+            ("10.0.0.1", "203.0.113.1, garbage, 10.1.1.1", "::ffff:10.1.1.0"),
             ("10.0.0.1", "10.2.2.2, 10.1.1.1", "::ffff:10.2.2.0"),
         ] {
             let expected: Ipv6Addr = expected.parse().unwrap();
@@ -163,10 +148,7 @@ mod tests {
     fn an_address_prefix_keeps_the_configured_number_of_bits() {
         let address = Ipv6Addr::from(u128::MAX);
         for (ipv6_prefix_len, expected) in [(0, 0), (1, 1 << 127), (128, u128::MAX)] {
-            let settings = ApiSettings {
-                ipv6_prefix_len,
-                ..settings()
-            };
+            let settings = ApiSettings { ipv6_prefix_len, ..settings() };
             assert_eq!(settings.address_prefix(address.into()), expected);
         }
     }

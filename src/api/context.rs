@@ -209,10 +209,7 @@ impl RequestIdGenerator {
         if let Err(error) = random.fill(&mut seed) {
             tracing::error!(%error, "random source failed; request ids are predictable");
         }
-        Self {
-            seed: u64::from_le_bytes(seed),
-            counter: AtomicU64::new(0),
-        }
+        Self { seed: u64::from_le_bytes(seed), counter: AtomicU64::new(0) }
     }
 
     /// Returns a new id: 48 bits of the time, so that ids sort by time, and 80 bits of a hashed counter.

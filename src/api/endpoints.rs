@@ -249,9 +249,8 @@ mod tests {
         let operations = board_operations(&no_board());
         let specs = operations.iter().map(|operation| &operation.spec);
         let mut specs: Vec<_> = specs.map(|spec| (spec.scope.as_str(), spec.id)).collect();
-        let mut rows: Vec<_> = Scope::operations()
-            .map(|(id, scope)| (scope.as_str(), id))
-            .collect();
+        let mut rows: Vec<_> =
+            Scope::operations().map(|(id, scope)| (scope.as_str(), id)).collect();
         specs.sort_unstable();
         rows.sort_unstable();
         assert_eq!(specs, rows);

@@ -76,9 +76,7 @@ impl PendingRequest<'_> {
         let code = response.code;
         let is_new = response.status == StatusCode::CREATED && !response.replayed;
         let created = is_new.then(|| response.body.clone());
-        let charge = context
-            .charge
-            .unwrap_or_else(|| api.untouched_budget(context));
+        let charge = context.charge.unwrap_or_else(|| api.untouched_budget(context));
         let response = response::into_http(response, context, &api.settings.base_path, charge);
         let status = response.status();
         let elapsed = now.saturating_duration_since(context.received_at);
@@ -139,8 +137,7 @@ impl ApiInner {
         let token = self.authenticate(context, needs_token).await?;
 
         // 3. Rate limiting
-        self.charge_caller(context, token.as_ref(), spec.cost)
-            .await?;
+        self.charge_caller(context, token.as_ref(), spec.cost).await?;
 
         // 4. to 10.
         let target = (operation, path, PAGE_BYTES);
@@ -193,16 +190,12 @@ impl ApiInner {
         token: Option<&LoadedToken>,
         cost: u32,
     ) -> ApiResult<()> {
-        let key = token.map_or(context.guest_key, |token| {
-            RateLimitKey::Token(token.record.lookup)
-        });
+        let key = token.map_or(context.guest_key, |token| RateLimitKey::Token(token.record.lookup));
         let charge = self.charge(context, key, cost).await?;
         if charge.allowed {
             return Ok(());
         }
-        let wait = charge
-            .resets_at
-            .saturating_duration_since(charge.charged_at);
+        let wait = charge.resets_at.saturating_duration_since(charge.charged_at);
         Err(ApiError::RateLimited(wait))
     }
 
@@ -254,10 +247,7 @@ impl ApiInner {
         context.is_conditional = true;
         self.charge(context, context.guest_key, 0).await?;
         reject_query(context.head)?;
-        Ok(ApiResponse {
-            body: self.document.clone(),
-            ..ApiResponse::default()
-        })
+        Ok(ApiResponse { body: self.document.clone(), ..ApiResponse::default() })
     }
 
     /// Returns the client's address; `None` if the server does not know the peer.

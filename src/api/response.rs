@@ -94,10 +94,7 @@ struct Headers {
 impl Headers {
     /// Allocates capacity for the headers of most responses.
     fn new() -> Self {
-        Self {
-            map: HeaderMap::with_capacity(12),
-            text: BytesMut::with_capacity(128),
-        }
+        Self { map: HeaderMap::with_capacity(12), text: BytesMut::with_capacity(128) }
     }
 
     fn add_common(&mut self, status: StatusCode, cache_policy: CachePolicy) {

@@ -92,10 +92,7 @@ impl Drop for TakenUsage<'_> {
 
 impl Default for UsageCounters {
     fn default() -> Self {
-        Self {
-            counts: Mutex::default(),
-            swept_at: AtomicI64::new(i64::MIN),
-        }
+        Self { counts: Mutex::default(), swept_at: AtomicI64::new(i64::MIN) }
     }
 }
 
@@ -126,10 +123,7 @@ impl UsageCounters {
             operation,
             counts,
         });
-        TakenUsage {
-            counters: self,
-            usage: usage.collect(),
-        }
+        TakenUsage { counters: self, usage: usage.collect() }
     }
 
     /// Returns `true` if no sweep was recorded for this hour, and records a sweep.
@@ -164,15 +158,7 @@ mod tests {
     }
 
     fn usage(hour: i64, number: u8, counts: [u64; 7]) -> TokenUsage {
-        let [
-            requests,
-            units,
-            rate_limited,
-            unauthenticated,
-            forbidden,
-            rejected,
-            errors,
-        ] = counts;
+        let [requests, units, rate_limited, unauthenticated, forbidden, rejected, errors] = counts;
         TokenUsage {
             hour: at(hour * 60),
             token: token(number),
@@ -205,10 +191,7 @@ mod tests {
         ] {
             counters.record(&request);
         }
-        counters.record(&RequestUsage {
-            status: None,
-            ..request(61, 0, 200, 4)
-        });
+        counters.record(&RequestUsage { status: None, ..request(61, 0, 200, 4) });
         let expected = [
             usage(0, 0, [2, 3, 0, 1, 0, 0, 0]),
             usage(0, 1, [5, 8, 1, 0, 1, 2, 0]),

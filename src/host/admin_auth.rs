@@ -126,12 +126,7 @@ impl Session {
         is_admin: bool,
         secret: impl Into<Vec<u8>>,
     ) -> Self {
-        Self {
-            user_id,
-            username: username.into(),
-            is_admin,
-            secret: Zeroizing::new(secret.into()),
-        }
+        Self { user_id, username: username.into(), is_admin, secret: Zeroizing::new(secret.into()) }
     }
 
     /// Returns the member's id.

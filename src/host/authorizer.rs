@@ -220,12 +220,7 @@ pub struct Access {
 impl Access {
     /// Creates the access of a caller who can see `visible_forums`, on a board that is online, without an extension.
     pub fn new(visible_forums: VisibleForums) -> Self {
-        Self {
-            visible_forums,
-            deny_offline: false,
-            offline_for: None,
-            extension: None,
-        }
+        Self { visible_forums, deny_offline: false, offline_for: None, extension: None }
     }
 
     /// Sets whether every endpoint returns 503 `board_offline` to the caller. The OpenAPI document is still served.

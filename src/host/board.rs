@@ -84,10 +84,7 @@ pub enum ResourceRef<'a> {
 /// }
 /// ```
 #[async_trait]
-#[allow(
-    unused_variables,
-    reason = "the default methods do not use their parameters"
-)]
+#[allow(unused_variables, reason = "the default methods do not use their parameters")]
 #[doc(alias = "backend")]
 pub trait Board: Send + Sync + 'static {
     /// Returns the forum that contains `resource`.

@@ -70,12 +70,7 @@ impl Caller {
         request: RequestInfo,
         presented: PresentedToken,
     ) -> Self {
-        Self::Member(MemberCaller {
-            user_id,
-            access,
-            request,
-            presented: Some(presented),
-        })
+        Self::Member(MemberCaller { user_id, access, request, presented: Some(presented) })
     }
 }
 
@@ -105,12 +100,7 @@ pub(crate) struct PresentedToken {
 impl MemberCaller {
     /// Creates the caller of a web form, which has no token, so that the form can run the same command as the API.
     pub fn new(user_id: UserId, access: Access, request: RequestInfo) -> Self {
-        Self {
-            user_id,
-            access,
-            request,
-            presented: None,
-        }
+        Self { user_id, access, request, presented: None }
     }
 
     /// Returns the member's id.

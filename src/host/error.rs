@@ -118,10 +118,7 @@ impl BoardError {
     /// Returns a [`BoardError::RateLimited`]. `retry_after` is the time until the client can retry; `None` if it is
     /// unknown.
     pub fn rate_limited(message: impl Into<String>, retry_after: Option<Duration>) -> Self {
-        Self::RateLimited {
-            message: message.into(),
-            retry_after,
-        }
+        Self::RateLimited { message: message.into(), retry_after }
     }
 
     /// Returns a [`BoardError::InvalidParameter`] for a query parameter.

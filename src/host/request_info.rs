@@ -68,10 +68,7 @@ impl RequestInfo {
 
     /// Creates a `RequestInfo` for work without a request, such as an attempt of a delivery.
     pub fn background(started_at: Timestamp) -> Self {
-        Self {
-            is_background: true,
-            ..Self::new(started_at)
-        }
+        Self { is_background: true, ..Self::new(started_at) }
     }
 
     /// Sets the id of the request in the host's own log.

@@ -30,20 +30,13 @@ pub(crate) struct Content {
 
 impl Content {
     pub(crate) fn new(content_type: &'static str, body: impl Into<Bytes>) -> Self {
-        Self {
-            content_type,
-            tag: None,
-            body: body.into(),
-        }
+        Self { content_type, tag: None, body: body.into() }
     }
 
     /// Creates content with an entity tag, for conditional requests.
     pub(crate) fn tagged(content_type: &'static str, body: impl Into<Bytes>) -> Self {
         let content = Self::new(content_type, body);
-        Self {
-            tag: Some(EntityTag::of(&content.body)),
-            ..content
-        }
+        Self { tag: Some(EntityTag::of(&content.body)), ..content }
     }
 }
 

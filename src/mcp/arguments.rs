@@ -17,11 +17,7 @@ use crate::operation::extract::error::InputErrorKind;
 use crate::operation::{ApiError, ApiResult, InputError, InputResult, InputValue};
 
 /// Characters to encode in a path segment or a query.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 const IDEMPOTENCY_KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -161,10 +157,7 @@ fn scalar<'a>(name: &str, value: &'a RawValue) -> InputResult<Cow<'a, str>> {
         Some(b'"') => serde_json::from_str(text)
             .map(|Text(text)| text)
             .map_err(|_| InputError::expected(name, Expected::WHOLE_SURROGATE_PAIRS)),
-        Some(b'[' | b'{') => Err(InputError::expected(
-            name,
-            "a text, a number, true or false",
-        )),
+        Some(b'[' | b'{') => Err(InputError::expected(name, "a text, a number, true or false")),
         Some(b'-' | b'0'..=b'9') if text.contains(['.', 'e', 'E']) => {
             let number = InputValue::from_json(text.as_bytes()).ok();
             let whole = number.and_then(|number| number.whole_number());
@@ -176,9 +169,7 @@ fn scalar<'a>(name: &str, value: &'a RawValue) -> InputResult<Cow<'a, str>> {
 
 /// Returns a body with the arguments as its fields.
 fn body(arguments: &[(Cow<'_, str>, &RawValue)]) -> Bytes {
-    let len = arguments
-        .iter()
-        .map(|(name, value)| name.len() + value.get().len() + 4);
+    let len = arguments.iter().map(|(name, value)| name.len() + value.get().len() + 4);
     let mut body = String::with_capacity(len.sum::<usize>() + 2);
     body.push('{');
     for (index, (name, value)) in arguments.iter().enumerate() {

@@ -85,11 +85,7 @@ impl RpcError {
     pub(super) const UNSUPPORTED_VERSION: i32 = -32022;
 
     pub(super) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            data: None,
-        }
+        Self { code, message: message.into(), data: None }
     }
 
     /// Returns the response with this error. The id is null if the request has none.
@@ -128,11 +124,8 @@ pub(super) fn tool_result(id: &RawValue, body: Bytes, is_error: bool, more: &str
         Part::Plain(body.clone()),
     ]);
     let end = format!(r#","isError":{is_error}{more}}}}}"#);
-    let text = [
-        Part::Plain(begin.into()),
-        Part::Quoted(body),
-        Part::Plain(Bytes::from_static(br#""}]"#)),
-    ];
+    let text =
+        [Part::Plain(begin.into()), Part::Quoted(body), Part::Plain(Bytes::from_static(br#""}]"#))];
     let parts = text.into_iter().chain(structured.into_iter().flatten());
     QuotedBody::new(parts.chain([Part::Plain(end.into())]))
 }

@@ -67,25 +67,17 @@ pub(super) fn check_version(
     params: &Params<'_>,
 ) -> Result<Era, RpcError> {
     let in_header = header(headers, VERSION_HEADER);
-    let Meta {
-        protocol_version,
-        client_capabilities,
-    } = &params.meta;
+    let Meta { protocol_version, client_capabilities } = &params.meta;
     let in_meta = protocol_version.as_deref();
     // Some clients also send the version that they request in the header.
     if method == "initialize" && in_meta.is_none() {
         return Ok(Era::Initialized);
     }
-    if in_header
-        .zip(in_meta)
-        .is_some_and(|(one, other)| one != other)
-    {
+    if in_header.zip(in_meta).is_some_and(|(one, other)| one != other) {
         return Err(mismatch(VERSION_HEADER));
     }
-    if let Some(version) = [in_meta, in_header]
-        .into_iter()
-        .flatten()
-        .find(|version| !is_known(version))
+    if let Some(version) =
+        [in_meta, in_header].into_iter().flatten().find(|version| !is_known(version))
     {
         return Err(unsupported(version));
     }
@@ -96,14 +88,10 @@ pub(super) fn check_version(
         let fields = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
         return Err(RpcError::new(RpcError::INVALID_PARAMS, fields));
     }
-    let name = (method == "tools/call")
-        .then_some(params.name.as_deref())
-        .flatten();
-    for (header_name, expected) in [
-        (VERSION_HEADER, in_meta),
-        (METHOD_HEADER, Some(method)),
-        (NAME_HEADER, name),
-    ] {
+    let name = (method == "tools/call").then_some(params.name.as_deref()).flatten();
+    for (header_name, expected) in
+        [(VERSION_HEADER, in_meta), (METHOD_HEADER, Some(method)), (NAME_HEADER, name)]
+    {
         if expected.is_some() && header(headers, header_name) != expected {
             return Err(mismatch(header_name));
         }
@@ -164,13 +152,7 @@ pub(super) fn discover(instructions: &str) -> Map<String, Value> {
         ("instructions", instructions.into()),
         ("ttlMs", TOOLS_TTL.into()),
         ("cacheScope", "public".into()),
-        (
-            "_meta",
-            json!({ "io.modelcontextprotocol/serverInfo": server_info() }),
-        ),
+        ("_meta", json!({ "io.modelcontextprotocol/serverInfo": server_info() })),
     ];
-    fields
-        .map(|(name, value)| (name.to_owned(), value))
-        .into_iter()
-        .collect()
+    fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }

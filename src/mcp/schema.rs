@@ -95,9 +95,7 @@ impl Document<'_> {
         self.localize(&mut schema, omitted, &mut definitions);
         let mut uses = HashMap::new();
         count_uses(&schema, &mut uses);
-        definitions
-            .values()
-            .for_each(|definition| count_uses(definition, &mut uses));
+        definitions.values().for_each(|definition| count_uses(definition, &mut uses));
         inline(&mut schema, &uses, &mut definitions);
         for name in definitions.keys().cloned().collect::<Vec<_>>() {
             if let Some(mut definition) = definitions.remove(&name) {
@@ -166,9 +164,7 @@ fn remove_nulls(schema: &mut Value) {
     match schema {
         Value::Array(schemas) => schemas.iter_mut().for_each(remove_nulls),
         Value::Object(keywords) => {
-            let fields = keywords
-                .get_mut("properties")
-                .and_then(Value::as_object_mut);
+            let fields = keywords.get_mut("properties").and_then(Value::as_object_mut);
             for field in fields.into_iter().flat_map(Map::values_mut) {
                 *field = strip_null(field.take());
             }
@@ -202,9 +198,7 @@ fn inline(schema: &mut Value, uses: &HashMap<String, usize>, definitions: &mut M
         }
         Value::Object(keywords) => {
             let name = definition_name(keywords).filter(|name| uses.get(*name) == Some(&1));
-            let definition = name
-                .map(str::to_owned)
-                .and_then(|name| definitions.remove(&name));
+            let definition = name.map(str::to_owned).and_then(|name| definitions.remove(&name));
             if let Some(Value::Object(definition)) = definition {
                 keywords.remove("$ref");
                 for (keyword, value) in definition {

@@ -379,11 +379,7 @@ impl Server {
 }
 
 fn response(status: StatusCode, body: Bytes) -> ApiResponse {
-    ApiResponse {
-        status,
-        body,
-        ..ApiResponse::default()
-    }
+    ApiResponse { status, body, ..ApiResponse::default() }
 }
 
 /// Converts a response of the API to the result of a call.

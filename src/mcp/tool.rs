@@ -41,9 +41,7 @@ impl Tool {
         let item = paths.and_then(|paths| paths.get(spec.path));
         let object = item.and_then(|item| item.get(spec.method.as_str().to_lowercase()));
         let object = object.unwrap_or(&Value::Null);
-        let key = spec
-            .accepts_idempotency_key()
-            .then_some((IDEMPOTENCY_KEY, idempotency_key()));
+        let key = spec.accepts_idempotency_key().then_some((IDEMPOTENCY_KEY, idempotency_key()));
         let input = document.input(object, key).ok_or_else(|| {
             let expected = format!(
                 "path variables and body fields with different names, other than `{IDEMPOTENCY_KEY}`, in {}",

@@ -1,9 +1,6 @@
 //! Records metrics. Every function does nothing without the feature `metrics`.
 
-#![cfg_attr(
-    not(feature = "metrics"),
-    allow(unused_variables, reason = "nothing is recorded then")
-)]
+#![cfg_attr(not(feature = "metrics"), allow(unused_variables, reason = "nothing is recorded then"))]
 
 #[cfg(feature = "metrics")]
 use std::cell::RefCell;
@@ -101,11 +98,7 @@ pub(crate) fn record_request(
 pub(crate) fn record_charge(budget: &'static str, units: u32, allowed: bool) {
     #[cfg(feature = "metrics")]
     {
-        let (metric, count) = if allowed {
-            (table::UNITS, units)
-        } else {
-            (table::REFUSALS, 1)
-        };
+        let (metric, count) = if allowed { (table::UNITS, units) } else { (table::REFUSALS, 1) };
         let labels = match budget {
             "token" => &TOKEN_BUDGET,
             _ => &GUEST_BUDGET,
@@ -166,9 +159,7 @@ fn labels<const N: usize>(
 ) -> Vec<Label> {
     let names = metric.labels.iter().copied();
     let labels = names.zip(values);
-    labels
-        .map(|(name, value)| Label::new(name, value))
-        .collect()
+    labels.map(|(name, value)| Label::new(name, value)).collect()
 }
 
 /// Returns the method if an endpoint has it, or [`OTHER`]: a client chooses the text of other methods.

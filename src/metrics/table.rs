@@ -79,12 +79,7 @@ metrics! {
 /// store with the value 0, so that an alert on its increase also detects the first error.
 pub fn describe() {
     for metric in ALL {
-        let Metric {
-            name,
-            unit,
-            description,
-            ..
-        } = *metric;
+        let Metric { name, unit, description, .. } = *metric;
         match metric.kind {
             MetricKind::Counter => describe_counter!(name, unit, description),
             MetricKind::Gauge => describe_gauge!(name, unit, description),

@@ -21,11 +21,7 @@ pub struct Author {
 impl Author {
     /// Creates an author without a picture.
     pub fn new(user_id: UserId, username: impl Into<String>) -> Self {
-        Self {
-            user_id,
-            username: username.into(),
-            avatar_url: None,
-        }
+        Self { user_id, username: username.into(), avatar_url: None }
     }
 
     pub(crate) fn example() -> Self {

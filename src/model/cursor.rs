@@ -59,10 +59,7 @@ pub struct CursorPage<T> {
 impl<T> CursorPage<T> {
     /// Creates a page with these items and a cursor, as an example of a response.
     pub fn example(items: impl Into<Vec<T>>) -> Self {
-        Self {
-            items: items.into(),
-            next: Some(Cursor::new(EXAMPLE.into())),
-        }
+        Self { items: items.into(), next: Some(Cursor::new(EXAMPLE.into())) }
     }
 }
 

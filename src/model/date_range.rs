@@ -54,8 +54,7 @@ impl DateRange {
             None => parse_between(text),
         };
         let text = text.into();
-        kind.map(|kind| Self { text, kind })
-            .ok_or(ParseError::new(Expected::DATE_RANGE.as_str()))
+        kind.map(|kind| Self { text, kind }).ok_or(ParseError::new(Expected::DATE_RANGE.as_str()))
     }
 
     /// Returns the text that was parsed.

@@ -129,11 +129,8 @@ pub struct ErrorBody {
 
 impl ErrorBody {
     pub(crate) fn new(code: ErrorCode, message: String, request_id: &str) -> Self {
-        let error = ErrorObject {
-            code: code.to_string(),
-            message,
-            request_id: request_id.to_owned(),
-        };
+        let error =
+            ErrorObject { code: code.to_string(), message, request_id: request_id.to_owned() };
         Self { error }
     }
 }

@@ -62,9 +62,7 @@ const fn is_id_text(mut text: &[u8]) -> bool {
 /// Rejects texts that are not 1 to 64 characters of `[A-Za-z0-9_-]`.
 pub(crate) fn check_id(text: &str) -> Result<(), ParseError> {
     let is_valid = (1..=64).contains(&text.len()) && is_id_text(text.as_bytes());
-    is_valid.then_some(()).ok_or(ParseError::new(
-        "1 to 64 characters of A-Z, a-z, 0-9, _ and -",
-    ))
+    is_valid.then_some(()).ok_or(ParseError::new("1 to 64 characters of A-Z, a-z, 0-9, _ and -"))
 }
 
 /// Returns `true` if `text` is the canonical form of `number`: "007" and "+7" are not equal to "7", so that a resource
@@ -304,10 +302,7 @@ impl UserRef {
         let mut ids = Vec::new();
         let mut names = Vec::new();
         let mut seen = HashSet::new();
-        for reference in references
-            .iter()
-            .filter(|reference| seen.insert(*reference))
-        {
+        for reference in references.iter().filter(|reference| seen.insert(*reference)) {
             match reference {
                 Self::Id(id) => ids.push(id),
                 Self::Name(name) => names.push(name.as_str()),
@@ -380,12 +375,9 @@ mod tests {
 
     #[test]
     fn a_username_has_no_forbidden_character() {
-        for (text, is_valid) in [
-            ("@älice", true),
-            ("@", false),
-            ("@a\0", false),
-            ("@\u{feff}a", false),
-        ] {
+        for (text, is_valid) in
+            [("@älice", true), ("@", false), ("@a\0", false), ("@\u{feff}a", false)]
+        {
             assert_eq!(UserRef::parse(text).is_ok(), is_valid, "{text:?}");
         }
     }

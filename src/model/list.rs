@@ -100,8 +100,6 @@ impl<F> List<F> {
         let is_later = |item: &T| after.is_none_or(|after| key(item) > after);
         let mut items: Vec<T> = items.into_iter().filter(is_later).collect();
         items.sort_by_cached_key(&key);
-        Ok(Page::from_overfetch(items, self.limit, |last| {
-            key(last).into()
-        }))
+        Ok(Page::from_overfetch(items, self.limit, |last| key(last).into()))
     }
 }

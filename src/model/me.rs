@@ -18,10 +18,7 @@ pub struct OwnAccount {
 impl OwnAccount {
     /// Creates the account of a member of a board without messages.
     pub fn new(owner: Member) -> Self {
-        Self {
-            owner,
-            unread_messages: None,
-        }
+        Self { owner, unread_messages: None }
     }
 }
 
@@ -61,11 +58,7 @@ impl Me {
         Self {
             owner: Member::example(),
             scopes: vec!["forums:read".into(), "members:read".into()],
-            token: TokenInfo {
-                label: "laptop".into(),
-                created_at,
-                expires_at: None,
-            },
+            token: TokenInfo { label: "laptop".into(), created_at, expires_at: None },
             unread_messages: None,
         }
     }

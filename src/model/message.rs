@@ -106,11 +106,7 @@ impl Message {
         body: impl Into<String>,
         body_html: impl Into<String>,
     ) -> Self {
-        Self {
-            summary,
-            body: body.into(),
-            body_html: body_html.into(),
-        }
+        Self { summary, body: body.into(), body_html: body_html.into() }
     }
 
     /// The copy of a recipient who opens it.

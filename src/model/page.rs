@@ -106,10 +106,7 @@ impl<T> Page<T> {
 
     /// Converts the items.
     pub fn map<U>(self, convert: impl FnMut(T) -> U) -> Page<U> {
-        Page {
-            items: self.items.into_iter().map(convert).collect(),
-            next: self.next,
-        }
+        Page { items: self.items.into_iter().map(convert).collect(), next: self.next }
     }
 }
 

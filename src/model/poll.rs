@@ -21,11 +21,7 @@ pub struct PollOption {
 impl PollOption {
     /// Creates an option whose votes are hidden.
     pub fn new(option_id: OptionId, text: impl Into<String>) -> Self {
-        Self {
-            option_id,
-            text: text.into(),
-            votes: None,
-        }
+        Self { option_id, text: text.into(), votes: None }
     }
 }
 
@@ -140,11 +136,7 @@ impl Poll {
 
     /// The poll after the update of [`PollUpdate::example`].
     pub(crate) fn updated_example() -> Self {
-        Self {
-            closes_at: Some(EXAMPLE_CLOSING_TIME),
-            version: 2,
-            ..Self::example()
-        }
+        Self { closes_at: Some(EXAMPLE_CLOSING_TIME), version: 2, ..Self::example() }
     }
 }
 

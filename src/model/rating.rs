@@ -87,10 +87,6 @@ pub struct NewRating {
 
 impl NewRating {
     pub(crate) fn example() -> Self {
-        Self {
-            points: 1,
-            comment: "Well said.".into(),
-            post_id: Some(PostId::from(56)),
-        }
+        Self { points: 1, comment: "Well said.".into(), post_id: Some(PostId::from(56)) }
     }
 }

@@ -144,10 +144,7 @@ mod tests {
             ("tea\"cup", "tea; cup"),
             ("tea - -- \"\" cup", "tea; cup"),
             ("-gru\u{308}n ١", "-gru\u{308}n; ١"),
-            (
-                "“green leaf” „tea cup“ -”a b\" don’t",
-                "green leaf; tea cup; -a b; don’t",
-            ),
+            ("“green leaf” „tea cup“ -”a b\" don’t", "green leaf; tea cup; -a b; don’t"),
             ("＂上海　茶＂　－東京", "上海　茶; -東京"),
         ] {
             assert_eq!(parsed(text).as_deref(), Some(terms), "{text}");

@@ -159,10 +159,7 @@ impl From<NewSubscriptionBody> for NewSubscription {
 
 impl From<NewSubscription> for NewSubscriptionBody {
     fn from(new: NewSubscription) -> Self {
-        Self {
-            target: new.target.kind(),
-            target_id: new.target.id(),
-        }
+        Self { target: new.target.kind(), target_id: new.target.id() }
     }
 }
 

@@ -129,14 +129,8 @@ mod tests {
 
     #[test]
     fn a_single_line_text_has_no_control_characters_or_bidirectional_overrides() {
-        for text in [
-            "",
-            " a  b ",
-            "Grüße, 東京 ☎",
-            "שלום\u{200f} abc",
-            "e\u{301}",
-            "👩\u{200d}💻",
-        ] {
+        for text in ["", " a  b ", "Grüße, 東京 ☎", "שלום\u{200f} abc", "e\u{301}", "👩\u{200d}💻"]
+        {
             assert!(is_single_line(text), "{text:?}");
         }
         for refused in [
@@ -150,14 +144,8 @@ mod tests {
 
     #[test]
     fn a_text_without_a_visible_character_is_blank() {
-        for blank in [
-            "\u{ad}",
-            "\u{115f}\u{1160}",
-            "\u{2800}",
-            "\u{3164}",
-            "\u{feff}",
-            "\u{e0041}",
-        ] {
+        for blank in ["\u{ad}", "\u{115f}\u{1160}", "\u{2800}", "\u{3164}", "\u{feff}", "\u{e0041}"]
+        {
             assert!(is_blank(blank), "{blank:?}");
         }
         for visible in ["a", "\u{301}", "\u{1f600}", "।"] {
@@ -185,10 +173,7 @@ mod tests {
             ("a", "<p>a</p>\n"),
             ("\n a \r\nb\n", "<p> a <br>\nb</p>\n"),
             ("a\n \n\nb", "<p>a</p>\n<p>b</p>\n"),
-            (
-                "<a href='&\"'>",
-                "<p>&lt;a href=&#39;&amp;&quot;&#39;&gt;</p>\n",
-            ),
+            ("<a href='&\"'>", "<p>&lt;a href=&#39;&amp;&quot;&#39;&gt;</p>\n"),
         ] {
             assert_eq!(text_to_html(text), html, "{text:?}");
         }

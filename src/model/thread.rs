@@ -37,11 +37,7 @@ pub struct LastPost {
 impl LastPost {
     /// Creates a last post without an author.
     pub fn new(post_id: PostId, created_at: Timestamp) -> Self {
-        Self {
-            post_id,
-            author: None,
-            created_at,
-        }
+        Self { post_id, author: None, created_at }
     }
 }
 
@@ -135,10 +131,7 @@ impl Thread {
         let author = Some(Author::example());
         Self {
             author: author.clone(),
-            last_post: Some(LastPost {
-                author,
-                ..LastPost::new(first_post_id, time)
-            }),
+            last_post: Some(LastPost { author, ..LastPost::new(first_post_id, time) }),
             poll_id: Some(PollId::from(1)),
             can_reply: true,
             ..thread

@@ -219,10 +219,7 @@ mod tests {
             ("1970-01-01T01:00:00.5+01:00", "1970-01-01T00:00:00.500Z"),
             ("1969-12-31t20:00:00-04:00", "1970-01-01T00:00:00.000Z"),
             ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
-            (
-                "2026-01-01T00:00:00.123456789123Z",
-                "2026-01-01T00:00:00.123Z",
-            ),
+            ("2026-01-01T00:00:00.123456789123Z", "2026-01-01T00:00:00.123Z"),
             ("2026-01-01T00:00:00.05+23:59", "2025-12-31T00:01:00.050Z"),
         ] {
             assert_eq!(Timestamp::parse(text).unwrap().to_string(), written);
@@ -245,11 +242,7 @@ mod tests {
     fn a_system_time_is_converted_with_its_sign() {
         for millis in [0, 1_767_225_600_007, -1_500] {
             let distance = Duration::from_millis(i64::unsigned_abs(millis));
-            let time = if millis < 0 {
-                UNIX_EPOCH - distance
-            } else {
-                UNIX_EPOCH + distance
-            };
+            let time = if millis < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance };
             assert_eq!(Timestamp::from(time), Timestamp::from_millis(millis));
         }
     }

@@ -142,17 +142,7 @@ impl Call<'_> {
         self,
         handler: Arc<TypedHandler<F>>,
     ) -> ApiResult<ApiResponse> {
-        let Self {
-            services,
-            head,
-            id,
-            reading_body,
-            spec,
-            path,
-            page_bytes,
-            caller,
-            body,
-        } = self;
+        let Self { services, head, id, reading_body, spec, path, page_bytes, caller, body } = self;
         let path = F::Path::decode(&path, &spec.variables).ok_or(ApiError::NotFound)?;
         let decode = DecodeContext {
             head,
@@ -182,13 +172,7 @@ impl Call<'_> {
         let request = token
             .zip(key)
             .map(|(token, key)| idempotency::fingerprint(token.lookup, key, head, &bytes));
-        let execution = Execution {
-            handler,
-            spec: Arc::clone(spec),
-            caller,
-            request,
-            id,
-        };
+        let execution = Execution { handler, spec: Arc::clone(spec), caller, request, id };
         if !spec.has_side_effects {
             return execution.run(services, path, input).await;
         }
@@ -205,11 +189,7 @@ impl Call<'_> {
 
 /// Parses the idempotency key of a request; `None` if it has none, or the operation does not accept one.
 fn parse_key(head: &Parts, spec: &OperationSpec) -> InputResult<Option<String>> {
-    if spec.accepts_idempotency_key() {
-        idempotency::parse_key(&head.headers)
-    } else {
-        Ok(None)
-    }
+    if spec.accepts_idempotency_key() { idempotency::parse_key(&head.headers) } else { Ok(None) }
 }
 
 /// Reads the body of a request whose parameters are in the body.
@@ -285,11 +265,8 @@ impl<F: Signature> Execution<F> {
             status: handler.status,
             names_member: matches!(path.resource(), ResourceRef::Member(_)),
         };
-        let result = handler
-            .function
-            .call(&handler.service, caller, path, input)
-            .await
-            .map_err(|error| match error {
+        let result = handler.function.call(&handler.service, caller, path, input).await.map_err(
+            |error| match error {
                 // The board used `?` to convert an id of the body.
                 BoardError::PathNotFound
                     if self.spec.variables.is_empty() && F::Input::SOURCE == Source::Body =>
@@ -297,7 +274,8 @@ impl<F: Signature> Execution<F> {
                     ApiError::BodyNotFound
                 }
                 error => error.into(),
-            })?;
+            },
+        )?;
         let (wire, response) = result.render(&context)?;
         let status = response.status;
         let body = match status {

@@ -83,9 +83,7 @@ impl ExtraTypes {
         };
         match body.take(EXTRA)? {
             None | Some(InputValue::Null) => Ok(None),
-            Some(value) => (extra.decode)(value)
-                .map(Some)
-                .map_err(|error| error.in_field(EXTRA)),
+            Some(value) => (extra.decode)(value).map(Some).map_err(|error| error.in_field(EXTRA)),
         }
     }
 

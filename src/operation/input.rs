@@ -108,11 +108,7 @@ impl<T> FieldScope<T> {
     /// Creates the rule. `field` is the name in the JSON body, for the document. `is_set` returns `true` if the body
     /// requires the scope.
     pub const fn new(field: &'static str, scope: Scope, is_set: fn(&T) -> bool) -> Self {
-        Self {
-            field,
-            scope,
-            is_set,
-        }
+        Self { field, scope, is_set }
     }
 }
 
@@ -315,14 +311,10 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
             query = InputValue::Null;
         }
         let mut list = Self::new(deserialize(query)?);
-        list.limit = limit
-            .map_err(|error| error.in_field(LIMIT))?
-            .unwrap_or_default();
+        list.limit = limit.map_err(|error| error.in_field(LIMIT))?.unwrap_or_default();
         list.max_bytes = context.page_bytes;
         list.cursor_scope = context.cursor_scope(&list.filter)?;
-        list.after = after
-            .map(|cursor| list.cursor_scope.decode(&cursor))
-            .transpose()?;
+        list.after = after.map(|cursor| list.cursor_scope.decode(&cursor)).transpose()?;
         Ok(list)
     }
 
@@ -342,19 +334,14 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
         let mut has_reserved_filter = false;
         let properties = schema.ensure_object().entry("properties");
         if let Some(properties) = properties.or_insert_with(|| json!({})).as_object_mut() {
-            has_reserved_filter = [LIMIT, AFTER]
-                .iter()
-                .any(|name| properties.contains_key(*name));
+            has_reserved_filter = [LIMIT, AFTER].iter().any(|name| properties.contains_key(*name));
             let filters = properties.values_mut().filter_map(Value::as_object_mut);
             // Fields that are not part of the cursor have this keyword.
             filters.for_each(|filter| drop(filter.remove("writeOnly")));
             properties.insert(LIMIT.into(), limit.into());
         }
         pagination::add_parameter(&mut schema, generator);
-        InputSchema {
-            has_reserved_filter,
-            ..InputSchema::of_query(schema)
-        }
+        InputSchema { has_reserved_filter, ..InputSchema::of_query(schema) }
     }
 }
 

@@ -20,10 +20,7 @@ pub(crate) mod extract;
 mod idempotency;
 mod input;
 mod null_fields;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named after its main item"
-)]
+#[expect(clippy::module_inception, reason = "the file is named after its main item")]
 mod operation;
 mod output;
 mod pagination;

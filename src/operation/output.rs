@@ -130,10 +130,7 @@ pub(crate) struct RenderContext<'a> {
 impl RenderContext<'_> {
     /// Returns a body that the caller can see, with the rest of the response.
     pub(crate) fn respond<W>(&self, body: W) -> (W, ApiResponse) {
-        let response = ApiResponse {
-            status: self.status,
-            ..ApiResponse::default()
-        };
+        let response = ApiResponse { status: self.status, ..ApiResponse::default() };
         (body, response)
     }
 
@@ -153,11 +150,7 @@ impl RenderContext<'_> {
         };
         let location = resource.location();
         let (body, response) = self.respond(resource);
-        let response = ApiResponse {
-            location,
-            shown,
-            ..response
-        };
+        let response = ApiResponse { location, shown, ..response };
         (body, response)
     }
 

@@ -143,10 +143,7 @@ impl PathParams for PostPath {
     }
 
     fn decode(segments: &PathSegments<'_>, _: &[&'static str]) -> Option<Self> {
-        Some(Self {
-            thread_id: segments.parse(0)?,
-            post_id: segments.parse(1)?,
-        })
+        Some(Self { thread_id: segments.parse(0)?, post_id: segments.parse(1)? })
     }
 
     fn variables(generator: &mut SchemaGenerator, _: &[&'static str]) -> Vec<(String, Schema)> {

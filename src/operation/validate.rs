@@ -122,22 +122,17 @@ fn is_path(path: &str) -> bool {
         let variable = rest.and_then(|rest| rest.strip_suffix('}'));
         is_name(variable.unwrap_or(segment))
     };
-    path.strip_prefix('/')
-        .is_some_and(|path| path.split('/').all(is_segment))
+    path.strip_prefix('/').is_some_and(|path| path.split('/').all(is_segment))
 }
 
 /// Returns `true` if a request can match both templates.
 fn overlap(one: &str, other: &str) -> bool {
-    all_segments(one, other, |one, other| {
-        is_variable(one) || is_variable(other)
-    })
+    all_segments(one, other, |one, other| is_variable(one) || is_variable(other))
 }
 
 /// Returns `true` if the templates differ at most in the names of their variables.
 fn is_same_shape(one: &str, other: &str) -> bool {
-    all_segments(one, other, |one, other| {
-        is_variable(one) && is_variable(other)
-    })
+    all_segments(one, other, |one, other| is_variable(one) && is_variable(other))
 }
 
 /// Returns `true` if the templates have the same number of segments, and each pair is equal or matches `predicate`.

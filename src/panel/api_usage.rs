@@ -38,9 +38,7 @@ impl Requests {
         let before = since.saturating_sub(period.length());
         let is_kept = period.length().saturating_mul(2) <= TokenUsage::RETENTION;
         let usage = &context.stores().usage;
-        let hours = usage
-            .token_usage_by_hour(if is_kept { before } else { since }, None)
-            .await?;
+        let hours = usage.token_usage_by_hour(if is_kept { before } else { since }, None).await?;
         let (earlier, hours): (Vec<_>, Vec<_>) =
             hours.into_iter().partition(|(hour, _)| *hour < since);
         let hours = hours.into_iter();

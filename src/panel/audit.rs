@@ -149,9 +149,7 @@ impl<'a> Names<'a> {
         let of_tokens = entries().filter(|entry| entry.action.as_str().starts_with("token."));
         let lookups = of_tokens.filter_map(|entry| Lookup::parse(&entry.target).ok());
         let lookups: BTreeSet<_> = lookups.collect();
-        let tokens = lookups
-            .iter()
-            .map(|lookup| context.stores().tokens.find(lookup));
+        let tokens = lookups.iter().map(|lookup| context.stores().tokens.find(lookup));
         for token in join_all(tokens).await {
             if let Some(token) = token? {
                 let label = tokens::label(&token).unwrap_or(tokens::NO_LABEL);

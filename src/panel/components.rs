@@ -25,9 +25,8 @@ pub(super) fn bare_document(settings: &PanelSettings, title: &str, text: &str) -
 /// Renders a document. `title` precedes the name of the panel and of the board in the title of the browser's tab.
 pub(super) fn document(settings: &PanelSettings, title: &str, body: Markup) -> Markup {
     let [style, script] = [STYLE_SHEET, SCRIPT].map(|path| format!("{}{path}", settings.base_path));
-    let names = [title, "Control panel", &settings.board_name]
-        .into_iter()
-        .filter(|name| !name.is_empty());
+    let names =
+        [title, "Control panel", &settings.board_name].into_iter().filter(|name| !name.is_empty());
     let title = names.collect::<Vec<_>>().join(" · ");
     let icon = settings.icon_url();
     html::document(&title, &style, &script, &icon, html! { body { (body) } })

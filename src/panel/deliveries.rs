@@ -129,12 +129,9 @@ fn filter_fields<'a>(context: &'a PageContext, filter: &DeliveryFilter) -> ListF
 }
 
 fn filter_form(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[Endpoint]) -> Markup {
-    let states = DeliveryState::ALL
-        .iter()
-        .map(|state| (state.as_str().into(), state.as_str().into()));
-    let endpoints = endpoints
-        .iter()
-        .map(|one| (one.id.to_string(), shortened(&one.url)));
+    let states =
+        DeliveryState::ALL.iter().map(|state| (state.as_str().into(), state.as_str().into()));
+    let endpoints = endpoints.iter().map(|one| (one.id.to_string(), shortened(&one.url)));
     let topics = context.webhook_admin().known_topics().chain([Topic::PING]);
     let topics = topics.map(|topic| (topic.to_string(), topic.to_string()));
     let responses = ResponseFilter::ALL.iter().map(|response| {
@@ -308,9 +305,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let webhooks = context.webhooks();
     let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
     let stored = webhooks.outbox.find(&delivery.event_id).await?;
-    let request_id = stored
-        .as_ref()
-        .and_then(|event| event.request_id.as_deref());
+    let request_id = stored.as_ref().and_then(|event| event.request_id.as_deref());
     let next = next_attempt(context, &delivery, endpoint.as_ref());
     let url = endpoint.map_or_else(|| delivery.endpoint_id.to_string(), |endpoint| endpoint.url);
     let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint_id));

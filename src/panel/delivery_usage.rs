@@ -166,9 +166,7 @@ fn list(
     let minute: String = since.chars().take("2026-01-31T12:00".len()).collect();
     let endpoint = endpoint.map_or_else(String::new, |id| format!("&endpoint={id}"));
     let state = state.as_str();
-    context.url(&format!(
-        "/deliveries?state={state}{endpoint}&from={minute}"
-    ))
+    context.url(&format!("/deliveries?state={state}{endpoint}&from={minute}"))
 }
 
 fn in_state<'a>(counts: impl Iterator<Item = &'a DeliveryCount>, state: DeliveryState) -> u64 {
@@ -199,12 +197,7 @@ mod tests {
     use super::*;
 
     fn count(hours_ago: u64, state: DeliveryState, endpoint: i64, count: u64) -> DeliveryCount {
-        DeliveryCount {
-            hours_ago,
-            endpoint_id: EndpointId::from(endpoint),
-            state,
-            count,
-        }
+        DeliveryCount { hours_ago, endpoint_id: EndpointId::from(endpoint), state, count }
     }
 
     #[test]

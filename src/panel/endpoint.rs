@@ -294,10 +294,8 @@ pub(super) async fn activate(context: &PageContext, form: Form) -> PageResult {
         let path = format!("/webhooks/{}", endpoint.id);
         return context.conflict("The form is outdated. Open the endpoint again.", &path);
     };
-    let activated = context
-        .webhook_admin()
-        .activate_rotation(&endpoint.id, activates_at, &context.actor)
-        .await;
+    let activated =
+        context.webhook_admin().activate_rotation(&endpoint.id, activates_at, &context.actor).await;
     redirect_or_conflict(context, activated, "activated")
 }
 

@@ -200,17 +200,12 @@ async fn add_form(context: &PageContext, form: &Form) -> PanelResult<Markup> {
 
 /// Renders checkboxes for `*`, for each topic of the board, and for other topics that are checked.
 pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
-    let all = (
-        "*".to_owned(),
-        "All topics except message.sent, including future ones",
-    );
+    let all = ("*".to_owned(), "All topics except message.sent, including future ones");
     let known = context.webhook_admin().described_topics();
     let is_known = |name: &str| known.iter().any(|(topic, _)| topic.as_str() == name);
     let is_other = |topic: &&str| *topic != "*" && !is_known(topic);
     let others = form.all("topics").filter(is_other).map(str::to_owned);
-    let others: Vec<_> = others
-        .map(|topic| (topic, "No longer sent by the board"))
-        .collect();
+    let others: Vec<_> = others.map(|topic| (topic, "No longer sent by the board")).collect();
     let named = known.iter().map(|(topic, text)| (topic.to_string(), *text));
     let named = named.chain(others);
     let text = ("topics", "Topics", "The topics sent to this endpoint.");
@@ -225,9 +220,7 @@ pub(super) fn checked_topics(form: &mut Form) -> Option<TopicSet> {
         return None;
     }
     let topics = names.join(",").parse();
-    topics
-        .map_err(|error: UnknownTopicError| form.add_error("topics", error))
-        .ok()
+    topics.map_err(|error: UnknownTopicError| form.add_error("topics", error)).ok()
 }
 
 /// Returns the URL of the form. Adds an error to an empty field.
@@ -242,9 +235,7 @@ pub(super) fn entered_url(form: &mut Form) -> String {
 /// `POST /webhooks`
 pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
     let work = |form| try_add(context, form);
-    context
-        .run_once(form, ALREADY_SUBMITTED, "/webhooks", work)
-        .await
+    context.run_once(form, ALREADY_SUBMITTED, "/webhooks", work).await
 }
 
 async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
@@ -269,13 +260,8 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     else {
         return show_invalid(context, &form).await;
     };
-    let new = NewEndpoint {
-        url,
-        topics,
-        owner_name: Some(context.name(&owner).await?),
-        owner,
-        secret,
-    };
+    let new =
+        NewEndpoint { url, topics, owner_name: Some(context.name(&owner).await?), owner, secret };
     match context.webhook_admin().add(new, &context.actor).await {
         Ok(added) => return show_added(context, &added).await,
         Err(WebhookAdminError::Address(error)) => {

@@ -21,11 +21,7 @@ impl<'a> ListFilter<'a> {
         names: &[&'static str],
     ) -> Self {
         let value = |name| context.query.get(name).trim().to_owned();
-        Self {
-            context,
-            path,
-            fields: names.iter().map(|name| (*name, value(name))).collect(),
-        }
+        Self { context, path, fields: names.iter().map(|name| (*name, value(name))).collect() }
     }
 
     pub(super) fn get(&self, name: &str) -> &str {

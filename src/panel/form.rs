@@ -26,18 +26,12 @@ impl Form {
             Some((form_decode(name)?.into_owned(), value.into_owned()))
         };
         let fields = form_pairs(text).map(decode).collect::<Option<_>>()?;
-        Some(Self {
-            fields,
-            ..Self::default()
-        })
+        Some(Self { fields, ..Self::default() })
     }
 
     /// Creates a form with one field of several values, for checkboxes.
     pub(super) fn with_values(name: &str, values: impl Iterator<Item = String>) -> Self {
-        Self {
-            fields: values.map(|value| (name.to_owned(), value)).collect(),
-            ..Self::default()
-        }
+        Self { fields: values.map(|value| (name.to_owned(), value)).collect(), ..Self::default() }
     }
 
     /// Adds a field.
@@ -50,8 +44,7 @@ impl Form {
     pub(super) fn set<'a>(&mut self, name: &str, values: impl IntoIterator<Item = &'a str>) {
         self.fields.retain(|(field, _)| field != name);
         let values = values.into_iter();
-        self.fields
-            .extend(values.map(|value| (name.to_owned(), value.to_owned())));
+        self.fields.extend(values.map(|value| (name.to_owned(), value.to_owned())));
     }
 
     /// Returns the first value of a field; empty if the field is missing.
@@ -102,24 +95,13 @@ impl TextField {
     }
 
     pub(super) const fn text(name: &'static str, label: &'static str, hint: &'static str) -> Self {
-        Self {
-            name,
-            label,
-            hint,
-            kind: "text",
-            autocomplete: "off",
-            inputmode: "text",
-            list: None,
-        }
+        Self { name, label, hint, kind: "text", autocomplete: "off", inputmode: "text", list: None }
     }
 
     /// Creates the field of an owner's username. [`PageContext::owner_field`](super::page_context::PageContext::owner_field)
     /// renders it.
     pub(super) const fn owner(hint: &'static str) -> Self {
-        Self {
-            list: Some("usernames"),
-            ..Self::text("owner", "Owner", hint)
-        }
+        Self { list: Some("usernames"), ..Self::text("owner", "Owner", hint) }
     }
 
     /// Sets the kind of on-screen keyboard.
@@ -129,11 +111,7 @@ impl TextField {
 
     /// Makes the input a password field, whose value is never part of a page.
     pub(super) const fn password(self, autocomplete: &'static str) -> Self {
-        Self {
-            kind: "password",
-            autocomplete,
-            ..self
-        }
+        Self { kind: "password", autocomplete, ..self }
     }
 
     pub(super) fn render(&self, form: &Form) -> Markup {

@@ -23,24 +23,9 @@ pub(super) struct Period {
 impl Period {
     /// The periods. The first is the default.
     pub(super) const ALL: [Self; 3] = [
-        Self {
-            value: "24h",
-            name: "24 hours",
-            interval: HOUR,
-            intervals: 24,
-        },
-        Self {
-            value: "7d",
-            name: "7 days",
-            interval: HOUR.saturating_mul(6),
-            intervals: 28,
-        },
-        Self {
-            value: "30d",
-            name: "30 days",
-            interval: DAY,
-            intervals: 30,
-        },
+        Self { value: "24h", name: "24 hours", interval: HOUR, intervals: 24 },
+        Self { value: "7d", name: "7 days", interval: HOUR.saturating_mul(6), intervals: 28 },
+        Self { value: "30d", name: "30 days", interval: DAY, intervals: 30 },
     ];
 
     /// Returns the period with this value, or the default.
@@ -102,13 +87,8 @@ mod tests {
     fn hours_are_summed_by_interval_up_to_now() {
         let hour = |number: i64| Timestamp::from_millis(number * 60 * 60 * 1000);
         let now = hour(49).saturating_add(Duration::from_millis(17));
-        let stored = [
-            (hour(-24 * 30), 1),
-            (hour(23), 2),
-            (hour(26), 4),
-            (hour(47), 8),
-            (hour(49), 16),
-        ];
+        let stored =
+            [(hour(-24 * 30), 1), (hour(23), 2), (hour(26), 4), (hour(47), 8), (hour(49), 16)];
         let days = intervals(stored.into_iter(), now, DAY, 30);
         assert_eq!((days.len(), days.first()), (30, Some(&(hour(-24 * 27), 0))));
         assert!(days.ends_with(&[(hour(0), 2), (hour(24), 12), (hour(48), 16)]));

@@ -8,12 +8,9 @@ use super::password_throttle::PasswordThrottle;
 use super::response::PanelResult;
 use crate::error_chain::ErrorChain;
 
-pub(super) const PASSWORD: TextField = TextField::text(
-    "password",
-    "Your password",
-    "Re-enter your password to confirm.",
-)
-.password("current-password");
+pub(super) const PASSWORD: TextField =
+    TextField::text("password", "Your password", "Re-enter your password to confirm.")
+        .password("current-password");
 
 /// Adds an error to the password field if the password is empty or incorrect. If too many attempts failed, returns the
 /// time until the next attempt is permitted. An empty password does not count as an attempt.

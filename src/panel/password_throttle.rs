@@ -12,10 +12,7 @@ use crate::store::RateLimitStore;
 const MAX_ATTEMPTS_PER_WINDOW: u8 = 5;
 
 /// Budget of one slot. A wrong password occupies a slot for five minutes.
-const SLOT: Budget = Budget {
-    units: 1,
-    window: Duration::from_secs(5 * 60),
-};
+const SLOT: Budget = Budget { units: 1, window: Duration::from_secs(5 * 60) };
 
 /// Password attempts of administrators, counted in the rate limit store, which the nodes share.
 ///
@@ -43,9 +40,7 @@ impl PasswordThrottle<'_> {
                 }
             }
         }
-        Ok(Err(charge
-            .resets_at
-            .saturating_duration_since(charge.charged_at)))
+        Ok(Err(charge.resets_at.saturating_duration_since(charge.charged_at)))
     }
 
     /// Frees the slot of an attempt with the right password.

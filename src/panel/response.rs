@@ -39,11 +39,7 @@ impl PageResponse {
     fn new(status: StatusCode, cache: &'static str, content: Option<Content>) -> Self {
         let mut headers = security_headers();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
-        Self {
-            status,
-            headers,
-            content,
-        }
+        Self { status, headers, content }
     }
 
     pub(super) fn page(status: StatusCode, page: Markup) -> Self {
@@ -77,11 +73,7 @@ impl PageResponse {
     }
 
     pub(super) fn into_response(self, head: &Parts) -> Response<ResponseBody> {
-        let Self {
-            status,
-            headers,
-            content,
-        } = self;
+        let Self { status, headers, content } = self;
         http_util::respond(&head.method, &head.headers, status, headers, content)
     }
 }

@@ -102,16 +102,8 @@ mod tests {
         let find = |method, path| find(&method, path).map(|(route, id)| (route.path, id));
         for (method, path, expected) in [
             (Method::GET, "/tokens", Some(("/tokens", ""))),
-            (
-                Method::HEAD,
-                "/webhooks/whe_1",
-                Some(("/webhooks/{id}", "whe_1")),
-            ),
-            (
-                Method::POST,
-                "/tokens/x/revoke",
-                Some(("/tokens/{id}/revoke", "x")),
-            ),
+            (Method::HEAD, "/webhooks/whe_1", Some(("/webhooks/{id}", "whe_1"))),
+            (Method::POST, "/tokens/x/revoke", Some(("/tokens/{id}/revoke", "x"))),
             (Method::POST, "/tokens", None),
             (Method::GET, "/tokens/new", Some(("/tokens/new", ""))),
             (Method::GET, "/tokens/x", Some(("/tokens/{id}", "x"))),

@@ -42,9 +42,8 @@ impl_service!(Panel, |service, request| {
         restore_uri(&mut head, &*panel.original_uri);
         let method = recorder::method_label(&head.method);
         let below = panel.path_below_base(&head);
-        let route = below
-            .and_then(|below| router::find(&head.method, below))
-            .map(|(route, _)| route.path);
+        let route =
+            below.and_then(|below| router::find(&head.method, below)).map(|(route, _)| route.path);
         let id = panel.request_ids.next(panel.environment.clock.now());
         let span = tracing::info_span!("panel", request_id = id.as_str(), %method, route);
         Ok(panel.handle(&head, body, id, route).instrument(span).await)

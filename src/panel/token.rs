@@ -159,9 +159,7 @@ async fn usage(context: &PageContext, token: &TokenRecord) -> PanelResult<Markup
     let now = context.now;
     let store = &context.stores().usage;
     let since = first_interval(now, DAY, DAYS);
-    let stored = store
-        .token_usage_by_hour(since, Some(&token.lookup))
-        .await?;
+    let stored = store.token_usage_by_hour(since, Some(&token.lookup)).await?;
     if stored.is_empty() {
         let next = html! { "New requests appear here within a minute." };
         return Ok(html! {

@@ -27,11 +27,8 @@ const LABEL: TextField = TextField::text(
     "A name for this token, for example the application that uses it. Optional.",
 );
 
-const SCOPES: (&str, &str, &str) = (
-    "scopes",
-    "Scopes",
-    "Scopes restrict the token; they never extend its owner's permissions.",
-);
+const SCOPES: (&str, &str, &str) =
+    ("scopes", "Scopes", "Scopes restrict the token; they never extend its owner's permissions.");
 
 const EXPIRY: TextField = TextField::text(
     "expires_in_days",
@@ -44,23 +41,15 @@ const EXPIRY: TextField = TextField::text(
 const SCOPE_PRESET: &str = "scope_preset";
 
 /// Values and texts of the buttons that set the scopes.
-const SCOPE_PRESETS: [(&str, &str); 3] = [
-    ("read", "Read only"),
-    ("agent", "Read only, for an agent"),
-    ("all", "All scopes"),
-];
+const SCOPE_PRESETS: [(&str, &str); 3] =
+    [("read", "Read only"), ("agent", "Read only, for an agent"), ("all", "All scopes")];
 
 /// Name of the buttons that set the expiry.
 const EXPIRY_PRESET: &str = "expiry_preset";
 
 /// Values and texts of the buttons that set the expiry. Values are numbers of days; other texts mean no expiry.
-const EXPIRY_PRESETS: [(&str, &str); 5] = [
-    ("7", "7 days"),
-    ("30", "30 days"),
-    ("90", "90 days"),
-    ("365", "1 year"),
-    ("never", "Never"),
-];
+const EXPIRY_PRESETS: [(&str, &str); 5] =
+    [("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "1 year"), ("never", "Never")];
 
 /// `GET /tokens/new`
 pub(super) async fn show(context: &PageContext) -> PageResult {
@@ -83,9 +72,7 @@ async fn first_form(context: &PageContext) -> PanelResult<Form> {
 
 async fn issue_form(context: &PageContext, form: &Form) -> PanelResult<Markup> {
     let known = context.panel.environment.scopes();
-    let scopes = known
-        .iter()
-        .map(|scope| (scope.to_string(), scope.description()));
+    let scopes = known.iter().map(|scope| (scope.to_string(), scope.description()));
     let scope_presets = presets(context, SCOPE_PRESET, &SCOPE_PRESETS, "scopes");
     let expiry_presets = presets(context, EXPIRY_PRESET, &EXPIRY_PRESETS, "expires_in_days");
     Ok(html! {
@@ -125,9 +112,7 @@ pub(super) async fn submit(context: &PageContext, mut form: Form) -> PageResult 
         return context.show(ISSUE, issue_form(context, &form).await?);
     }
     let work = |form| try_issue(context, form);
-    context
-        .run_once(form, ALREADY_SUBMITTED, "/tokens", work)
-        .await
+    context.run_once(form, ALREADY_SUBMITTED, "/tokens", work).await
 }
 
 /// Sets the field of the preset whose button was pressed. Returns `false` if it was another button.

@@ -34,9 +34,7 @@ const STATES: [(&str, &str, TokenStateFilter); 5] = [
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let store = &context.stores().tokens;
     let mut fields = ListFilter::new(context, "/tokens", &["search", "owner", "state"]);
-    let state = STATES
-        .iter()
-        .find(|(value, ..)| *value == fields.get("state"));
+    let state = STATES.iter().find(|(value, ..)| *value == fields.get("state"));
     fields.set("state", state.map_or("", |(value, ..)| value).into());
     let states = state.map_or(NotRevoked, |(.., states)| *states);
     let mut tokens = match parse_filter(context, &fields, states).await? {
@@ -48,9 +46,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let last = tokens.last().filter(|_| more);
     let owners = tokens.iter().map(|token| &token.owner);
     let names = context.names(owners).await?;
-    let states = STATES
-        .iter()
-        .map(|(value, text, _)| (value.to_string(), text.to_string()));
+    let states = STATES.iter().map(|(value, text, _)| (value.to_string(), text.to_string()));
     let controls = html! {
         (fields.text_field("search", "Search", &[]))
         (fields.text_field("owner", "Owner", &[]))
@@ -108,10 +104,7 @@ async fn no_tokens(context: &PageContext, fields: &ListFilter<'_>) -> PanelResul
     if let Some(no_matches) = fields.no_matches("No tokens match these filters.") {
         return Ok(no_matches);
     }
-    let filter = TokenFilter {
-        limit: 1,
-        ..TokenFilter::default()
-    };
+    let filter = TokenFilter { limit: 1, ..TokenFilter::default() };
     let any = context.stores().tokens.list(&filter, context.now).await?;
     if !any.is_empty() {
         let path = context.url("/tokens?state=revoked");
@@ -173,10 +166,7 @@ pub(super) fn page_path(token: &TokenRecord) -> String {
 /// Returns the scopes of a token that the API has, or `all scopes`.
 fn scopes<'a>(context: &PageContext, token: &'a TokenRecord) -> Vec<&'a str> {
     let known = context.panel.environment.scopes();
-    if known
-        .iter()
-        .all(|scope| token.scopes.iter().any(|one| one == scope.as_str()))
-    {
+    if known.iter().all(|scope| token.scopes.iter().any(|one| one == scope.as_str())) {
         return vec!["all scopes"];
     }
     known_scopes(context, token)

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 /// The methods of a path item, in the order in which the page lists them.
-const METHODS: [&str; 8] = [
-    "get", "head", "post", "put", "patch", "delete", "options", "trace",
-];
+const METHODS: [&str; 8] = ["get", "head", "post", "put", "patch", "delete", "options", "trace"];
 
 /// Maximum length of a chain of `$ref`. A chain can be circular.
 const MAX_REFERENCES: usize = 16;
@@ -92,9 +90,7 @@ impl<'a> Document<'a> {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
                 return value;
             };
-            value = reference
-                .strip_prefix('#')
-                .map_or(&Value::Null, |pointer| self.get(pointer));
+            value = reference.strip_prefix('#').map_or(&Value::Null, |pointer| self.get(pointer));
         }
         &Value::Null
     }
@@ -121,8 +117,7 @@ impl<'a> Document<'a> {
     pub(super) fn content(&self, value: &'a Value) -> Option<&'a Value> {
         let content = value.get("content")?.as_object()?;
         let json = content.get("application/json");
-        json.or_else(|| content.values().next())
-            .map(|content| self.resolve(content))
+        json.or_else(|| content.values().next()).map(|content| self.resolve(content))
     }
 
     /// Returns the token use of an operation. If the operation has no `security`, the `security` of the document
@@ -184,19 +179,14 @@ impl<'a> Document<'a> {
         let own: Vec<_> = list(operation).collect();
         let inherited = list(item).filter(|one| !own.iter().any(|other| key(other) == key(one)));
         let all = inherited.chain(own.iter().copied());
-        all.filter(|parameter| !key(parameter).0.is_empty())
-            .collect()
+        all.filter(|parameter| !key(parameter).0.is_empty()).collect()
     }
 
     fn responses(&self, operation: &'a Value) -> Vec<Response<'a>> {
         let responses = entries(operation.get("responses").unwrap_or(&Value::Null));
         let responses = responses.map(|(status, value)| {
             let value = self.resolve(value);
-            Response {
-                status,
-                value,
-                codes: self.codes(value),
-            }
+            Response { status, value, codes: self.codes(value) }
         });
         responses.collect()
     }
@@ -224,11 +214,8 @@ impl<'a> Document<'a> {
     }
 
     fn group(&self, operations: Vec<Operation<'a>>) -> Vec<Group<'a>> {
-        let new_group = |name| Group {
-            name,
-            description: self.tag_description(name),
-            operations: Vec::new(),
-        };
+        let new_group =
+            |name| Group { name, description: self.tag_description(name), operations: Vec::new() };
         let tags = items(self.get("/tags")).map(|tag| text(tag, "name"));
         let mut groups: Vec<_> = tags.map(new_group).collect();
         for operation in operations {

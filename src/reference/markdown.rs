@@ -143,10 +143,7 @@ mod tests {
     fn html_and_unsafe_links_are_text() {
         for (text, expected) in [
             ("a <b>&", "<p>a &lt;b&gt;&amp;</p>\n"),
-            (
-                "<script>alert(1)</script>",
-                "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n",
-            ),
+            ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
             ("[x](javascript:alert(1))", "<p>x</p>\n"),
             ("[x](JavaScript:alert)", "<p>x</p>\n"),
             ("<javascript:alert(1)>", "<p>javascript:alert(1)</p>\n"),

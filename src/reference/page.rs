@@ -45,11 +45,7 @@ pub(super) struct Links<'a> {
 pub(super) fn page(root: &Value, links: &Links<'_>) -> Markup {
     let document = Document::new(root);
     let stated = document.text(document.get("/info"), "title");
-    let title = if stated.is_empty() {
-        "API reference"
-    } else {
-        stated
-    };
+    let title = if stated.is_empty() { "API reference" } else { stated };
     let version = document.text(document.get("/info"), "version");
     let base_url = base_url(&document, links.api_base_path);
     let document_url = format!("{}/openapi.json", links.api_base_path);
@@ -128,11 +124,7 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
     let mut codes: BTreeSet<_> = codes.map(|(code, _)| code).collect();
     let mut parts = vec![introduction(document, &mut codes, base_url)];
     for group in &document.groups {
-        let title = if group.name.is_empty() {
-            "Operations".into()
-        } else {
-            words(group.name)
-        };
+        let title = if group.name.is_empty() { "Operations".into() } else { words(group.name) };
         let id = format!("group-{}", slug(&title));
         let content = html! {
             section.group id=(id) {
@@ -142,12 +134,7 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
             @for one in &group.operations { (operation(document, one, base_url)) }
         };
         let entries = group.operations.iter().map(|one| entry(one, one.method));
-        parts.push(Part {
-            title,
-            entries: entries.collect(),
-            is_folded: false,
-            content,
-        });
+        parts.push(Part { title, entries: entries.collect(), is_folded: false, content });
     }
     parts.extend(webhooks(document));
     parts.push(shared(document, &codes));
@@ -265,9 +252,8 @@ fn webhooks(document: &Document<'_>) -> Option<Part> {
 /// contain.
 fn shared<'a>(document: &Document<'a>, codes_left: &BTreeSet<&'a str>) -> Part {
     let headers: Vec<_> = entries(document.get("/components/headers")).collect();
-    let (common, others): (Vec<_>, Vec<_>) = headers
-        .into_iter()
-        .partition(|(name, _)| document.common_headers.contains(name));
+    let (common, others): (Vec<_>, Vec<_>) =
+        headers.into_iter().partition(|(name, _)| document.common_headers.contains(name));
     let mut contents = Vec::new();
     for (id, title, headers) in [
         ("about-common-headers", "Headers of every response", common),
@@ -366,13 +352,6 @@ fn schemas(document: &Document<'_>) -> Option<Part> {
             }
         }
     };
-    let entries = schemas
-        .iter()
-        .map(|(name, _)| plain_entry(schema_fragment(name), *name));
-    Some(Part {
-        title: "Schemas".into(),
-        entries: entries.collect(),
-        is_folded: true,
-        content,
-    })
+    let entries = schemas.iter().map(|(name, _)| plain_entry(schema_fragment(name), *name));
+    Some(Part { title: "Schemas".into(), entries: entries.collect(), is_folded: true, content })
 }

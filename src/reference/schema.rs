@@ -360,9 +360,7 @@ fn parts<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
     let first = options(document, schema).first().copied();
     let schema = document.resolve(first.unwrap_or(schema));
     let all = items(schema.get("allOf").unwrap_or(&Value::Null));
-    std::iter::once(schema)
-        .chain(all.map(|part| document.resolve(part)))
-        .collect()
+    std::iter::once(schema).chain(all.map(|part| document.resolve(part))).collect()
 }
 
 fn collect_fields<'a>(
@@ -376,19 +374,13 @@ fn collect_fields<'a>(
     let names = |part: &&'a Value| items(part.get("required").unwrap_or(&Value::Null));
     let required = parts.iter().flat_map(names).filter_map(Value::as_str);
     let required: BTreeSet<_> = required.collect();
-    let properties = parts
-        .iter()
-        .filter_map(|part| part.get("properties")?.as_object());
+    let properties = parts.iter().filter_map(|part| part.get("properties")?.as_object());
     for properties in properties {
         for (name, property) in sorted_members(document, schema, properties) {
             let path = format!("{prefix}{name}");
             let is_required = required.contains(name.as_str());
             let item = item_schema(document, property);
-            fields.push(Field {
-                path: path.clone(),
-                schema: property,
-                is_required,
-            });
+            fields.push(Field { path: path.clone(), schema: property, is_required });
             if let Some(levels) = nested_levels.checked_sub(1) {
                 let (nested, separator) = match item {
                     Value::Null => (property, "."),

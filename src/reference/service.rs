@@ -133,9 +133,7 @@ impl Asset {
     }
 }
 
-impl_service!(ReferencePage, |page, request| {
-    Box::pin(ready(Ok(page.0.respond(&request))))
-});
+impl_service!(ReferencePage, |page, request| { Box::pin(ready(Ok(page.0.respond(&request)))) });
 
 impl Site {
     fn respond<B>(&self, request: &Request<B>) -> Response<ResponseBody> {

@@ -52,14 +52,7 @@ pub struct AuditFilter {
 
 impl Default for AuditFilter {
     fn default() -> Self {
-        Self {
-            id: None,
-            actor: None,
-            action: None,
-            target: None,
-            after: None,
-            limit: 100,
-        }
+        Self { id: None, actor: None, action: None, target: None, after: None, limit: 100 }
     }
 }
 

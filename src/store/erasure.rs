@@ -48,11 +48,7 @@ impl ErasedMember {
 
     /// Creates a member with the username that the audit log contains. The member's content stays, without author.
     pub fn new(id: UserId, username: &str) -> Self {
-        Self {
-            id,
-            name: username.to_ascii_lowercase(),
-            with_content: false,
-        }
+        Self { id, name: username.to_ascii_lowercase(), with_content: false }
     }
 
     /// Removes also the events about content of the member, except those of its deletion, which lose its texts.
@@ -146,9 +142,7 @@ impl ErasedMember {
             {
                 *value = Value::Null;
             }
-            Value::Object(fields) => fields
-                .values_mut()
-                .for_each(|value| self.remove_from(value)),
+            Value::Object(fields) => fields.values_mut().for_each(|value| self.remove_from(value)),
             Value::Array(items) => items.iter_mut().for_each(|value| self.remove_from(value)),
             _ => {}
         }
@@ -222,22 +216,14 @@ mod tests {
         let without_member = post(created, other, "null", "T");
         for (body, expected_to_stay, expected_to_go) in [
             (post(created, other, own, "T"), Some(without_member), None),
-            (
-                post(created, own, other, "T"),
-                Some(post(created, "null", other, "T")),
-                None,
-            ),
+            (post(created, own, other, "T"), Some(post(created, "null", other, "T")), None),
             (
                 post(deleted, own, other, "T"),
                 Some(post(deleted, "null", other, "T")),
                 Some(post(deleted, "null", other, "")),
             ),
             (rating(own, other), None, None),
-            (
-                rating(other, own),
-                Some(rating(other, "null")),
-                Some(rating(other, "null")),
-            ),
+            (rating(other, own), Some(rating(other, "null")), Some(rating(other, "null"))),
         ] {
             assert_eq!(stays.erased(&body), expected_to_stay, "{body}");
             assert_eq!(goes.erased(&body), expected_to_go, "{body}");

@@ -43,11 +43,7 @@ impl IdempotencyNamespace {
 impl IdempotentRequest {
     /// Returns the reservation of a first run that started at `started_at`.
     pub fn reservation(&self, started_at: Timestamp) -> Reservation {
-        Reservation {
-            namespace: self.namespace,
-            key: self.key.clone(),
-            started_at,
-        }
+        Reservation { namespace: self.namespace, key: self.key.clone(), started_at }
     }
 }
 

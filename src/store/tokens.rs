@@ -28,13 +28,7 @@ pub struct TokenFilter {
 
 impl Default for TokenFilter {
     fn default() -> Self {
-        Self {
-            owner: None,
-            states: TokenStateFilter::Any,
-            search: None,
-            after: None,
-            limit: 100,
-        }
+        Self { owner: None, states: TokenStateFilter::Any, search: None, after: None, limit: 100 }
     }
 }
 

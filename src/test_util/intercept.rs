@@ -114,10 +114,7 @@ impl StoreInterceptor {
     }
 
     fn wrap<T: ?Sized>(&self, inner: &Arc<T>) -> Arc<Intercepted<T>> {
-        Arc::new(Intercepted {
-            inner: Arc::clone(inner),
-            interceptor: self.clone(),
-        })
+        Arc::new(Intercepted { inner: Arc::clone(inner), interceptor: self.clone() })
     }
 
     /// Sets the function that selects the [`Intervention`] for each call. It receives the name of the method and the

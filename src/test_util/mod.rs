@@ -103,10 +103,7 @@ pub fn endpoint() -> Endpoint {
     Endpoint {
         id: EndpointId::from(1),
         url: "https://receiver.example".into(),
-        topics: TopicSet {
-            all: true,
-            named: BTreeSet::new(),
-        },
+        topics: TopicSet { all: true, named: BTreeSet::new() },
         owner: UserId::from(1),
         enabled: true,
         created_at: Timestamp::default(),
@@ -212,9 +209,7 @@ impl TestApi {
     #[expect(clippy::expect_used, reason = "invalid arguments fail the test")]
     pub fn issue_token(&self, user: &str, scopes: &[Scope], expiry: Expiry) -> PlainToken {
         let owner = UserId::parse(user).expect("a member's id");
-        let request = TokenRequest::new(&owner, scopes)
-            .label("test")
-            .expiry(expiry);
+        let request = TokenRequest::new(&owner, scopes).label("test").expiry(expiry);
         let tokens = &*self.stores.tokens;
         let random = &*self.random;
         let now = self.clock.now();
@@ -225,10 +220,7 @@ impl TestApi {
     /// Returns a client that sends this text as its bearer token, even if it is not a valid token; `None` sends no
     /// token.
     pub fn client(&self, token: Option<String>) -> TestClient<'_> {
-        TestClient {
-            api: self,
-            authorization: token.map(|token| format!("Bearer {token}")),
-        }
+        TestClient { api: self, authorization: token.map(|token| format!("Bearer {token}")) }
     }
 
     /// Sends a request unchanged.
@@ -243,10 +235,7 @@ impl TestApi {
 }
 
 /// Returns the value of a future that is ready when it is first polled, such as a future of a store in memory.
-#[expect(
-    clippy::panic,
-    reason = "the token store is documented to be in memory"
-)]
+#[expect(clippy::panic, reason = "the token store is documented to be in memory")]
 fn block_on_ready<T>(future: impl Future<Output = T>) -> T {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match std::pin::pin!(future).poll(&mut context) {
@@ -327,8 +316,7 @@ impl TestRequest<'_> {
     }
 
     pub(crate) fn json(self, body: &Value) -> Self {
-        self.header("content-type", "application/json")
-            .body(body.to_string())
+        self.header("content-type", "application/json").body(body.to_string())
     }
 }
 

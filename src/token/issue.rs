@@ -39,14 +39,7 @@ pub struct TokenRequest<'a> {
 impl<'a> TokenRequest<'a> {
     /// Creates a request for a token with an empty label and without an expiry.
     pub fn new(owner: &'a UserId, scopes: &'a [Scope]) -> Self {
-        Self {
-            owner,
-            owner_name: None,
-            scopes,
-            label: "",
-            expiry: Expiry::NEVER,
-            issuer: &SYSTEM,
-        }
+        Self { owner, owner_name: None, scopes, label: "", expiry: Expiry::NEVER, issuer: &SYSTEM }
     }
 
     /// Sets the username of the owner, for the audit log. Default: the id is recorded.

@@ -195,9 +195,7 @@ fn split(text: &str) -> Result<(Lookup, &str), ParseError> {
         && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let parts = text.split_at_checked(TOKEN_LEN - CHECKSUM_LEN);
     let (before, expected) = parts.filter(|_| is_complete).ok_or(PARSE_ERROR)?;
-    (checksum(before) == expected.as_bytes())
-        .then_some((lookup, secret))
-        .ok_or(PARSE_ERROR)
+    (checksum(before) == expected.as_bytes()).then_some((lookup, secret)).ok_or(PARSE_ERROR)
 }
 
 /// Returns the CRC-32 (IEEE) of the preceding text in base 62. Secret scanners recognise a token by this checksum.

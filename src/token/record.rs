@@ -74,8 +74,7 @@ impl TokenRecord {
     /// Returns `true` if a use at `now` must be recorded: if no use was recorded before, or the last recorded use is at
     /// least [`LAST_USED_RESOLUTION`](Self::LAST_USED_RESOLUTION) ago.
     pub(crate) fn should_record_use(&self, now: Timestamp) -> bool {
-        self.last_used_at
-            .is_none_or(|last| now >= last.saturating_add(Self::LAST_USED_RESOLUTION))
+        self.last_used_at.is_none_or(|last| now >= last.saturating_add(Self::LAST_USED_RESOLUTION))
     }
 }
 

@@ -80,9 +80,7 @@ impl SecretCipher for AeadCipher {
         let mut text = Zeroizing::new(secret.expose_secret().as_bytes().to_vec());
         let unique_nonce = Nonce::assume_unique_for_key(nonce);
         let data = self.associated_data(endpoint);
-        let tag = self
-            .key
-            .seal_in_place_separate_tag(unique_nonce, data, &mut text);
+        let tag = self.key.seal_in_place_separate_tag(unique_nonce, data, &mut text);
         let tag = tag.map_err(|_| "failed to encrypt the secret")?;
         let id = self.id.as_str().as_bytes();
         let parts: [&[u8]; 4] = [id, &nonce, &text, tag.as_ref()];

@@ -75,11 +75,7 @@ pub enum AttemptOutcome {
 impl DeliveryProgress {
     /// Returns the progress of a delivery that is queued at `now`.
     pub const fn queued(now: Timestamp) -> Self {
-        Self {
-            state: DeliveryState::Queued,
-            attempts: 0,
-            due_at: Some(now),
-        }
+        Self { state: DeliveryState::Queued, attempts: 0, due_at: Some(now) }
     }
 
     /// Returns the progress after an attempt that ended at `now`. `random`, in [0, 1), is the jitter of the next delay. A
@@ -105,16 +101,9 @@ impl DeliveryProgress {
             Responded(200..=299) => (DeliveryState::Delivered, None),
             Responded(410) => (DeliveryState::Gone, None),
             _ if attempts >= MAX_ATTEMPTS => (DeliveryState::Dead, None),
-            _ => (
-                DeliveryState::Retrying,
-                Some(backoff.delay(attempts, random)),
-            ),
+            _ => (DeliveryState::Retrying, Some(backoff.delay(attempts, random))),
         };
-        Self {
-            state,
-            attempts,
-            due_at: delay.map(|delay| now.saturating_add(delay)),
-        }
+        Self { state, attempts, due_at: delay.map(|delay| now.saturating_add(delay)) }
     }
 }
 
@@ -129,10 +118,7 @@ pub struct Backoff {
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self {
-            initial: Duration::from_secs(30),
-            max: Duration::from_secs(60 * 60),
-        }
+        Self { initial: Duration::from_secs(30), max: Duration::from_secs(60 * 60) }
     }
 }
 

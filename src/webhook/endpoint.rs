@@ -71,10 +71,7 @@ impl Endpoint {
         let activates_at = now.saturating_add(Self::ROTATION_PERIOD);
         Self {
             secret: self.secret_at(now).clone(),
-            pending_secret: Some(PendingSecret {
-                secret,
-                activates_at,
-            }),
+            pending_secret: Some(PendingSecret { secret, activates_at }),
             ..self
         }
     }
@@ -84,10 +81,6 @@ impl Endpoint {
     pub fn activated(self, now: Timestamp) -> Option<Self> {
         let pending = self.pending_secret;
         let pending = pending.filter(|pending| now < pending.activates_at)?;
-        Some(Self {
-            secret: pending.secret,
-            pending_secret: None,
-            ..self
-        })
+        Some(Self { secret: pending.secret, pending_secret: None, ..self })
     }
 }

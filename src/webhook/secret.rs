@@ -135,9 +135,7 @@ impl SecretCipher for PlaintextCipher {
     }
 
     fn encrypt(&self, secret: &WebhookSecret, _: &EndpointId) -> Result<EncryptedSecret, BoxError> {
-        Ok(EncryptedSecret::new(
-            secret.expose_secret().as_bytes().to_vec(),
-        ))
+        Ok(EncryptedSecret::new(secret.expose_secret().as_bytes().to_vec()))
     }
 
     fn decrypt(
@@ -148,9 +146,7 @@ impl SecretCipher for PlaintextCipher {
         if encrypted.ciphertext().is_some() {
             return Err("the secret is encrypted, but no key was given".into());
         }
-        Ok(WebhookSecret::parse(std::str::from_utf8(
-            encrypted.as_bytes(),
-        )?)?)
+        Ok(WebhookSecret::parse(std::str::from_utf8(encrypted.as_bytes())?)?)
     }
 }
 

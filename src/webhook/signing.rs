@@ -110,9 +110,8 @@ pub fn verify<'a>(
 ) -> Result<Verified<'a>, VerifyError> {
     let topic = read(headers, EVENT, |text| Topic::parse(text).ok())?;
     let delivery_id = read(headers, DELIVERY, |text| DeliveryId::parse(text).ok())?;
-    let (timestamp, sent_at) = read(headers, TIMESTAMP, |text| {
-        Some((text, parse_unix_time(text)?))
-    })?;
+    let (timestamp, sent_at) =
+        read(headers, TIMESTAMP, |text| Some((text, parse_unix_time(text)?)))?;
     let signature = read(headers, SIGNATURE, Some)?;
     if !is_signed_by_any(secrets, timestamp, body, signature) {
         return Err(VerifyError::SignatureMismatch);
@@ -123,11 +122,7 @@ pub fn verify<'a>(
     if sent_at.saturating_duration_since(now) > TOLERANCE {
         return Err(VerifyError::TooNew);
     }
-    Ok(Verified {
-        topic,
-        delivery_id,
-        body,
-    })
+    Ok(Verified { topic, delivery_id, body })
 }
 
 /// Parses the header `name`, which must occur exactly once.
@@ -138,9 +133,7 @@ fn read<'a, T>(
 ) -> Result<T, VerifyError> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().filter(|_| values.next().is_none());
-    value
-        .and_then(|value| parse(value.to_str().ok()?))
-        .ok_or(VerifyError::InvalidHeader(name))
+    value.and_then(|value| parse(value.to_str().ok()?)).ok_or(VerifyError::InvalidHeader(name))
 }
 
 /// Parses a Unix time in seconds. Accepts only digits.
@@ -154,12 +147,8 @@ fn parse_unix_time(text: &str) -> Option<Timestamp> {
 fn is_signed_by_any(secrets: &[WebhookSecret], time: &str, body: &[u8], signature: &str) -> bool {
     let matches = |secret| {
         let expected = sign(secret, time, body);
-        expected.map_or(Choice::from(0), |expected| {
-            expected.as_bytes().ct_eq(signature.as_bytes())
-        })
+        expected.map_or(Choice::from(0), |expected| expected.as_bytes().ct_eq(signature.as_bytes()))
     };
     let results = secrets.iter().map(matches);
-    results
-        .fold(Choice::from(0), |any, result| any | result)
-        .into()
+    results.fold(Choice::from(0), |any, result| any | result).into()
 }

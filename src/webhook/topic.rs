@@ -168,10 +168,7 @@ impl FromStr for TopicSet {
     fn from_str(text: &str) -> Result<Self, UnknownTopicError> {
         let mut topics = Self::default();
         for name in text.split(',').map(str::trim) {
-            match Topic::parse(name)
-                .ok()
-                .filter(|topic| *topic != Topic::PING)
-            {
+            match Topic::parse(name).ok().filter(|topic| *topic != Topic::PING) {
                 Some(topic) => drop(topics.named.insert(topic)),
                 None if name == ALL => topics.all = true,
                 None => return Err(UnknownTopicError::new(name)),

@@ -89,11 +89,7 @@ impl ReceiverResponse {
     pub(crate) fn storable(self) -> Self {
         let headers = storable(&self.headers, Self::MAX_HEADERS_LEN);
         let excerpt = storable(&self.excerpt, Self::MAX_LEN - headers.len());
-        Self {
-            headers,
-            excerpt,
-            ..self
-        }
+        Self { headers, excerpt, ..self }
     }
 }
 
@@ -140,18 +136,12 @@ pub struct TransportError {
 impl TransportError {
     /// Creates the error of an attempt that may have sent the request.
     pub fn new(reason: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-            sent: true,
-        }
+        Self { reason: reason.into(), sent: true }
     }
 
     /// Creates the error of an attempt that sent no part of the request.
     pub fn not_sent(reason: impl fmt::Display) -> Self {
-        Self {
-            reason: reason.to_string(),
-            sent: false,
-        }
+        Self { reason: reason.to_string(), sent: false }
     }
 }
 

@@ -156,9 +156,7 @@ impl WebhookAdmin {
         let kinds = self.environment.event_kinds().into_iter();
         let named = kinds.filter(|kind| kind.topic != Topic::PING);
         let sentence = |text: &'static str| text.split_once(". ").map_or(text, |(first, _)| first);
-        named
-            .map(|kind| (kind.topic, sentence(kind.description).trim_end_matches('.')))
-            .collect()
+        named.map(|kind| (kind.topic, sentence(kind.description).trim_end_matches('.'))).collect()
     }
 
     /// Checks that the secrets in the store are encrypted with the key of the environment. Records the key if the store
@@ -180,10 +178,7 @@ impl WebhookAdmin {
             }
             let reencrypted = self.reencrypted(&endpoints.list().await?, secrets)?;
             let key = secrets.key_id();
-            if endpoints
-                .replace_key(None, &key, &reencrypted, None)
-                .await?
-            {
+            if endpoints.replace_key(None, &key, &reencrypted, None).await? {
                 return Ok(());
             }
         }
@@ -237,10 +232,7 @@ impl WebhookAdmin {
             let audit = self
                 .audit_entry(actor, AuditAction::KEY_REPLACED, &key)?
                 .with_details(format_args!("endpoints {number}"));
-            if endpoints
-                .replace_key(stored.as_ref(), &key, &reencrypted, Some(&audit))
-                .await?
-            {
+            if endpoints.replace_key(stored.as_ref(), &key, &reencrypted, Some(&audit)).await? {
                 return Ok(number);
             }
         }
@@ -328,8 +320,7 @@ impl WebhookAdmin {
     pub async fn activate(&self, id: &EndpointId, actor: &AuditActor) -> AdminResult<Endpoint> {
         let now = self.environment.clock.now();
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ACTIVATED, id)?;
-        self.modify(id, &audit, |endpoint| activated(endpoint, now))
-            .await
+        self.modify(id, &audit, |endpoint| activated(endpoint, now)).await
     }
 
     /// Activates the pending secret if its [`activates_at`](crate::webhook::PendingSecret::activates_at) is this time.
@@ -376,11 +367,8 @@ impl WebhookAdmin {
                 ..endpoint
             })
         };
-        let action = if enabled {
-            AuditAction::ENDPOINT_ENABLED
-        } else {
-            AuditAction::ENDPOINT_DISABLED
-        };
+        let action =
+            if enabled { AuditAction::ENDPOINT_ENABLED } else { AuditAction::ENDPOINT_DISABLED };
         let audit = self.audit_entry(actor, action, id)?;
         self.modify(id, &audit, set).await
     }
@@ -399,23 +387,15 @@ impl WebhookAdmin {
         update: EndpointUpdate,
         actor: &AuditActor,
     ) -> AdminResult<Endpoint> {
-        let EndpointUpdate {
-            url,
-            topics,
-            owner,
-            owner_name,
-        } = update;
-        let topics = topics
-            .map(|topics| topics.validated(&self.environment.topics()))
-            .transpose()?;
+        let EndpointUpdate { url, topics, owner, owner_name } = update;
+        let topics =
+            topics.map(|topics| topics.validated(&self.environment.topics())).transpose()?;
         self.find(id).await?;
         let url = match url {
             Some(url) => Some(self.checked_url(url).await?),
             None => None,
         };
-        let url_detail = url
-            .as_ref()
-            .map(|url| format!("url {}", without_query(url)));
+        let url_detail = url.as_ref().map(|url| format!("url {}", without_query(url)));
         let topics_detail = topics.as_ref().map(|topics| format!("topics {topics}"));
         let owner_name = owner_name.as_deref();
         let owner_detail = |owner| format!("owner {}", owner_text(owner_name, owner));
@@ -510,9 +490,7 @@ impl WebhookAdmin {
             Err(error) => return Err(error),
         };
         let removed = self.webhooks.endpoints.remove(id, &audit).await?;
-        removed
-            .then_some(())
-            .ok_or(WebhookAdminError::EndpointNotFound)
+        removed.then_some(()).ok_or(WebhookAdminError::EndpointNotFound)
     }
 
     /// Queues all dead deliveries of an endpoint again, in batches. Returns their number.
@@ -642,11 +620,7 @@ impl WebhookAdmin {
             }),
             None => None,
         };
-        Ok(Endpoint {
-            secret,
-            pending_secret,
-            ..endpoint
-        })
+        Ok(Endpoint { secret, pending_secret, ..endpoint })
     }
 
     async fn find(&self, id: &EndpointId) -> AdminResult<Endpoint> {

@@ -123,9 +123,7 @@ async fn settle(context: Arc<WorkerContext>, batch: Vec<Submission<Settlement, b
 async fn settle_single(context: Arc<WorkerContext>, (one, sender): Submission<Settlement, bool>) {
     let deliveries = &context.stores.deliveries;
     let one = std::slice::from_ref(&one);
-    let settled = context
-        .retry_with_backoff(|| deliveries.settle(one, context.now()))
-        .await;
+    let settled = context.retry_with_backoff(|| deliveries.settle(one, context.now())).await;
     if let Some(settled) = settled {
         sender.send(!settled.is_empty()).unwrap_or_default();
     }

@@ -25,10 +25,8 @@ use crate::webhook::{Backoff, Transport};
 pub(super) const STORE: &str = "webhooks";
 
 /// Delays before a store that failed is called again.
-const STORE_BACKOFF: Backoff = Backoff {
-    initial: Duration::from_millis(250),
-    max: Duration::from_secs(30),
-};
+const STORE_BACKOFF: Backoff =
+    Backoff { initial: Duration::from_millis(250), max: Duration::from_secs(30) };
 
 pub(super) struct WorkerContext {
     pub(super) stores: WebhookStores,
@@ -148,9 +146,7 @@ impl WorkerContext {
     pub(super) fn random(&self) -> f64 {
         let mut bytes = [0; 4];
         let filled = self.environment.random.fill(&mut bytes);
-        filled.map_or(0.0, |()| {
-            f64::from(u32::from_be_bytes(bytes)) / 2f64.powi(32)
-        })
+        filled.map_or(0.0, |()| f64::from(u32::from_be_bytes(bytes)) / 2f64.powi(32))
     }
 
     /// Runs the iterations of a loop until the worker stops. An iteration returns the maximum sleep before the

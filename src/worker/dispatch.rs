@@ -41,9 +41,7 @@ async fn iteration(
     let is_idle = batch.deliveries.is_empty();
     authorize_owners(context, batchers, batch.deliveries);
     context.slots.end_claim();
-    let until_next = batch
-        .next_due_at
-        .map(|next| next.saturating_duration_since(context.now()));
+    let until_next = batch.next_due_at.map(|next| next.saturating_duration_since(context.now()));
     // Due deliveries that the store did not return, for example because of the limit per endpoint, do not cause a busy loop.
     let until_next = until_next.filter(|delay| !(is_idle && delay.is_zero()));
     Ok(until_next.map_or(poll_interval, |delay| delay.min(poll_interval)))
@@ -121,11 +119,7 @@ fn start_attempt(
     let span = attempt::span(&claimed);
     context.spawn(|context| {
         let run = async move {
-            let attempt = Attempt {
-                context: &context,
-                batchers: &batchers,
-                claimed: &claimed,
-            };
+            let attempt = Attempt { context: &context, batchers: &batchers, claimed: &claimed };
             attempt.run(may_receive).await;
             drop(slot);
         };
@@ -142,10 +136,7 @@ struct Slot {
 impl Slot {
     fn acquire(context: &Arc<WorkerContext>, endpoint: &Endpoint) -> Self {
         context.slots.acquire(endpoint);
-        Self {
-            context: Arc::clone(context),
-            endpoint: endpoint.id.clone(),
-        }
+        Self { context: Arc::clone(context), endpoint: endpoint.id.clone() }
     }
 }
 

@@ -55,9 +55,8 @@ impl WorkerHandle {
         let relay = self.0.pending_events.as_ref().map(|_| &self.0.relay);
         let loops = [&self.0.events, &self.0.deliveries].into_iter();
         let loops = loops.chain(relay).map(PollLoop::health);
-        let (last_polls, failures): (Vec<_>, Vec<_>) = loops
-            .map(|health| (health.last_success_at, health.consecutive_failures))
-            .unzip();
+        let (last_polls, failures): (Vec<_>, Vec<_>) =
+            loops.map(|health| (health.last_success_at, health.consecutive_failures)).unzip();
         WorkerHealth {
             in_flight: self.0.slots.count(),
             last_poll_at: last_polls.into_iter().min().flatten(),

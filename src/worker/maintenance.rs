@@ -28,11 +28,7 @@ async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
     let removed = context.with_step_timeout(sweep).await?;
     let purged = purge_dead(context).await?;
     let is_full = removed.max(purged) >= u64::from(BATCH);
-    Ok(if is_full {
-        PAUSE_BETWEEN_BATCHES
-    } else {
-        context.settings.sweep_interval
-    })
+    Ok(if is_full { PAUSE_BETWEEN_BATCHES } else { context.settings.sweep_interval })
 }
 
 /// Removes a batch of dead deliveries whose `dead_retention` has passed. Returns their number.

@@ -30,10 +30,7 @@ impl PollLoop {
     }
 
     pub(super) fn record_success(&self, now: Timestamp) {
-        *lock(&self.health) = LoopHealth {
-            last_success_at: Some(now),
-            consecutive_failures: 0,
-        };
+        *lock(&self.health) = LoopHealth { last_success_at: Some(now), consecutive_failures: 0 };
     }
 
     /// Returns the number of consecutive failures.

@@ -38,9 +38,7 @@ async fn every_authentication_failure_is_the_same_401_and_only_the_log_names_its
             let add = |request: Request, value: &String| request.header("authorization", value);
             headers.iter().fold(request, add)
         };
-        let rows = ROWS
-            .iter()
-            .filter(|row| row.needs_token || !headers.is_empty());
+        let rows = ROWS.iter().filter(|row| row.needs_token || !headers.is_empty());
         for row in rows {
             let response = server.send(&with(Request::of(row))).await;
             assert_eq!(comparable_parts(&response), expected, "{headers:?} {row:?}");

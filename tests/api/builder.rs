@@ -15,10 +15,7 @@ fn build(change: impl FnOnce(&mut ApiSettings)) -> Result<ForumApi, BuildError> 
 }
 
 fn budget(units: u32, millis: u64) -> Budget {
-    Budget {
-        units,
-        window: Duration::from_millis(millis),
-    }
+    Budget { units, window: Duration::from_millis(millis) }
 }
 
 #[test]
@@ -27,9 +24,7 @@ fn build_rejects_each_setting_out_of_bounds() {
     let cases: &[(&str, Change)] = &[
         ("token_budget.units", |it| it.token_budget = budget(0, 1000)),
         ("token_budget.window", |it| it.token_budget = budget(1, 0)),
-        ("token_budget.window", |it| {
-            it.token_budget.window = Duration::from_micros(999)
-        }),
+        ("token_budget.window", |it| it.token_budget.window = Duration::from_micros(999)),
         ("guest_budget.units", |it| it.guest_budget = budget(0, 1000)),
         ("guest_budget.window", |it| it.guest_budget = budget(1, 0)),
         ("ipv4_prefix_len", |it| it.ipv4_prefix_len = 33),
@@ -41,9 +36,7 @@ fn build_rejects_each_setting_out_of_bounds() {
         ("base_path", |it| it.base_path = "/api/v1?x".into()),
         ("base_path", |it| it.base_path = "/api#v1".into()),
         ("base_path", |it| it.base_path = "/api v1".into()),
-        ("base_path", |it| {
-            it.base_path = "https://board.example/api".into()
-        }),
+        ("base_path", |it| it.base_path = "https://board.example/api".into()),
     ];
     for (setting, change) in cases {
         let error = build(change).unwrap_err();
@@ -63,11 +56,7 @@ fn build_rejects_each_setting_out_of_bounds() {
 #[test]
 fn build_rejects_a_topic_that_exists() {
     let own = Topic::from_static("link.opened");
-    for topics in [
-        &[Topic::POST_CREATED][..],
-        &[Topic::PING],
-        &[own.clone(), own],
-    ] {
+    for topics in [&[Topic::POST_CREATED][..], &[Topic::PING], &[own.clone(), own]] {
         let topics = topics.iter().cloned();
         let environment = topics.fold(Environment::default(), |environment, topic| {
             environment.topic(topic, "A link was opened.", &())
@@ -89,9 +78,7 @@ struct Lenient {}
 fn build_rejects_a_second_type_for_a_body_and_a_type_that_accepts_unknown_fields() {
     let api = || ForumApi::builder(FullBoard::new(), Stores::in_memory());
     for invalid in [
-        api()
-            .extra::<Stars>(ExtraOf::NewPost)
-            .extra::<Stars>(ExtraOf::NewPost),
+        api().extra::<Stars>(ExtraOf::NewPost).extra::<Stars>(ExtraOf::NewPost),
         api().extra::<Lenient>(ExtraOf::NewPost),
     ] {
         assert_eq!(invalid.build().unwrap_err().setting(), "extra");
@@ -102,9 +89,7 @@ fn build_rejects_a_second_type_for_a_body_and_a_type_that_accepts_unknown_fields
 fn build_rejects_an_invalid_public_origin() {
     let build = |origin: &str| {
         let environment = Environment::default().public_origin(origin);
-        ForumApi::builder(FullBoard::new(), Stores::in_memory())
-            .environment(&environment)
-            .build()
+        ForumApi::builder(FullBoard::new(), Stores::in_memory()).environment(&environment).build()
     };
     let origins = "board.example https:// https://board.example/ https://board.example/forum \
         https://board.example?x https://user@board.example ftp://board.example";

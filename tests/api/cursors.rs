@@ -9,15 +9,11 @@ fn lists() -> Vec<String> {
     let document = document(Surface::Full);
     let is_list = |row: &&Row| {
         let parameters = operation(&document, row)["parameters"].as_array().unwrap();
-        parameters
-            .iter()
-            .any(|parameter| parameter["name"] == "limit")
+        parameters.iter().any(|parameter| parameter["name"] == "limit")
     };
     let separator = |path: &str| if path.contains('?') { '&' } else { '?' };
     let lists = ROWS.iter().filter(is_list).map(|row| row.path);
-    lists
-        .map(|path| format!("{path}{}", separator(path)))
-        .collect()
+    lists.map(|path| format!("{path}{}", separator(path))).collect()
 }
 
 #[tokio::test]
@@ -194,11 +190,9 @@ async fn a_get_has_a_stable_etag_and_is_304_if_the_client_has_it() {
         let again = server.send(&request).await;
         assert_eq!(again.header("etag"), Some(tag), "stable: {row:?}");
         let other = "\"0123\"";
-        for (listed, status) in [
-            (format!("{other}, W/{tag}"), 304),
-            ("*".into(), 304),
-            (other.into(), 200),
-        ] {
+        for (listed, status) in
+            [(format!("{other}, W/{tag}"), 304), ("*".into(), 304), (other.into(), 200)]
+        {
             let conditional = request.clone().header("if-none-match", &listed);
             let response = server.send(&conditional).await;
             let sent = (response.status, response.header("etag"));

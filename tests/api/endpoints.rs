@@ -97,11 +97,7 @@ async fn a_row_that_the_host_does_not_implement_is_a_501_after_authorization() {
             let request = Request::of(row).bearer(&alice);
             server.expect(request, not_implemented).await;
             let guest = server.outcome(Request::of(row)).await;
-            let expected = if row.needs_token {
-                UNAUTHENTICATED
-            } else {
-                not_implemented
-            };
+            let expected = if row.needs_token { UNAUTHENTICATED } else { not_implemented };
             assert_eq!(guest, expected, "{row:?}");
         }
         let hidden = Request::get("/forums/staff/threads").bearer(&alice);

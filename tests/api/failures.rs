@@ -104,9 +104,8 @@ async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
 async fn a_key_is_released_when_its_store_responds_again() {
     static FAILURES: AtomicUsize = AtomicUsize::new(3);
     let fail_thrice = || {
-        let left = FAILURES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-            left.checked_sub(1)
-        });
+        let left =
+            FAILURES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         left.map_or(Intervention::Proceed, |_| Intervention::Fail)
     };
     let settings = ApiSettings::default();
@@ -124,11 +123,8 @@ async fn a_key_is_released_when_its_store_responds_again() {
 
 /// Creates pairs of servers. In the second server of a pair, the calls of `store` fail, panic or hang.
 fn with_failing(store: &'static str) -> impl Iterator<Item = (Server, Server)> {
-    let failures: [fn() -> Intervention; 3] = [
-        || Intervention::Fail,
-        || Intervention::Panic,
-        || Intervention::Hang,
-    ];
+    let failures: [fn() -> Intervention; 3] =
+        [|| Intervention::Fail, || Intervention::Panic, || Intervention::Hang];
     let servers = move |failure| Server::with_failing_store(short_timeout(), store, failure);
     failures.into_iter().map(servers)
 }

@@ -43,10 +43,7 @@ struct NewLink {
 impl Body for NewLink {
     fn example() -> Self {
         let url = "https://board.example".into();
-        Self {
-            url,
-            subscribe: false,
-        }
+        Self { url, subscribe: false }
     }
 
     fn check(&self) -> Result<(), FieldError> {
@@ -57,11 +54,7 @@ impl Body for NewLink {
     }
 
     fn field_scope() -> Option<FieldScope<Self>> {
-        Some(FieldScope::new(
-            "subscribe",
-            Scope::SUBSCRIPTIONS_WRITE,
-            |link: &Self| link.subscribe,
-        ))
+        Some(FieldScope::new("subscribe", Scope::SUBSCRIPTIONS_WRITE, |link: &Self| link.subscribe))
     }
 }
 
@@ -109,11 +102,7 @@ fn forum(thread: &ThreadId) -> ForumId {
 impl Links {
     async fn add(&self, thread: ThreadId, new: NewLink) -> BoardResult<InForum<Link>> {
         let mut links = self.0.lock().unwrap();
-        let link = Link {
-            position: links.len() + 1,
-            url: new.url,
-            thread_id: thread,
-        };
+        let link = Link { position: links.len() + 1, url: new.url, thread_id: thread };
         links.push(link.clone());
         Ok(InForum::new(forum(&link.thread_id), link))
     }
@@ -141,11 +130,7 @@ impl Links {
 }
 
 fn example() -> Link {
-    Link {
-        thread_id: ThreadId::from(17),
-        position: 1,
-        url: "https://board.example".into(),
-    }
+    Link { thread_id: ThreadId::from(17), position: 1, url: "https://board.example".into() }
 }
 
 /// Completes an operation that counts all links.
@@ -180,30 +165,22 @@ fn operations(links: &Arc<Links>) -> Vec<Operation> {
                 },
                 example,
             ),
-        Operation::get(
-            "/threads/{threadId}/links",
-            "listLinks",
-            Scope::THREADS_READ,
-        )
-        .tag(TAG)
-        .summary("Lists the links of a thread.")
-        .ok(
-            links,
-            |links, _: &Caller, thread: ThreadId, list: List<LinkFilter>| {
-                Box::pin(links.list(thread, list))
-            },
-            || CursorPage::example([example()]),
-        ),
-        Operation::delete(
-            "/threads/{threadId}/links/{position}",
-            "removeLink",
-            LINKS_WRITE,
-        )
-        .tag(TAG)
-        .summary("Removes a link.")
-        .no_content(links, |links, _: &MemberCaller, path: LinkPath, ()| {
-            Box::pin(links.remove(path))
-        }),
+        Operation::get("/threads/{threadId}/links", "listLinks", Scope::THREADS_READ)
+            .tag(TAG)
+            .summary("Lists the links of a thread.")
+            .ok(
+                links,
+                |links, _: &Caller, thread: ThreadId, list: List<LinkFilter>| {
+                    Box::pin(links.list(thread, list))
+                },
+                || CursorPage::example([example()]),
+            ),
+        Operation::delete("/threads/{threadId}/links/{position}", "removeLink", LINKS_WRITE)
+            .tag(TAG)
+            .summary("Removes a link.")
+            .no_content(links, |links, _: &MemberCaller, path: LinkPath, ()| {
+                Box::pin(links.remove(path))
+            }),
         Operation::get("/x/links", "countLinks", Scope::THREADS_READ)
             .tag(TAG)
             .summary("Counts all links.")
@@ -229,14 +206,7 @@ fn with_operations(operations: Vec<Operation>) -> Server {
 fn server_in(environment: Environment, operations: Vec<Operation>) -> Server {
     let board = FullBoard::new();
     let stores = Stores::in_memory();
-    Server::with_operations(
-        environment,
-        settings(),
-        stores,
-        &board,
-        board.clone(),
-        operations,
-    )
+    Server::with_operations(environment, settings(), stores, &board, board.clone(), operations)
 }
 
 fn add(url: &str) -> Request {
@@ -316,10 +286,7 @@ async fn a_cursor_of_a_hosts_list_is_valid_for_its_path_and_its_filters() {
     let last = server.send(&request).await.json();
     assert_eq!(last["items"][0]["position"], 3);
     assert_eq!(last["next"], Value::Null);
-    for path in [
-        "/threads/open-1/links?after=",
-        "/threads/open-2/links?prefix=https&after=",
-    ] {
+    for path in ["/threads/open-1/links?after=", "/threads/open-2/links?prefix=https&after="] {
         let foreign = Request::get(&format!("{path}{next}"));
         server.expect(foreign, BAD_REQUEST).await;
     }
@@ -388,15 +355,13 @@ async fn a_schema_of_a_hosts_body_does_not_replace_a_schema_of_a_response() {
             .no_content(&links, |_, _: &Caller, (), Json(_): Json<StarredAuthor>| {
                 Box::pin(async { Ok(()) })
             }),
-        Operation::put("/x/labels", "setLabels", scope)
-            .summary("Sets the labels.")
-            .ok(
-                &links,
-                |_, _: &Caller, (), Json(labelled): Json<Labelled>| {
-                    Box::pin(async { Ok(NoForum(labelled)) })
-                },
-                Labelled::default,
-            ),
+        Operation::put("/x/labels", "setLabels", scope).summary("Sets the labels.").ok(
+            &links,
+            |_, _: &Caller, (), Json(labelled): Json<Labelled>| {
+                Box::pin(async { Ok(NoForum(labelled)) })
+            },
+            Labelled::default,
+        ),
     ];
     let plain = Server::new().api.openapi();
     let document = with_operations(operations).api.openapi();
@@ -459,15 +424,11 @@ fn the_document_has_the_statuses_of_an_operation_of_a_host() {
     let links = Arc::new(Links::default());
     let scope = Scope::THREADS_READ;
     let operations = vec![
-        Operation::get("/x/newest", "getNewestLink", scope)
-            .summary("Returns the newest link.")
-            .ok(
-                &links,
-                |links, _: &Caller, (), ()| {
-                    Box::pin(links.add(ThreadId::from(17), Body::example()))
-                },
-                example,
-            ),
+        Operation::get("/x/newest", "getNewestLink", scope).summary("Returns the newest link.").ok(
+            &links,
+            |links, _: &Caller, (), ()| Box::pin(links.add(ThreadId::from(17), Body::example())),
+            example,
+        ),
         Operation::post("/x/resets", "resetLinks", scope)
             .summary("Removes all links.")
             .no_content(&links, |_, _: &Caller, (), ()| Box::pin(async { Ok(()) })),
@@ -484,9 +445,7 @@ fn the_document_has_the_statuses_of_an_operation_of_a_host() {
 
 #[tokio::test]
 async fn the_compact_surface_has_no_operation_of_a_host() {
-    let environment = Environment::default()
-        .surface(Surface::Compact)
-        .scope(LINKS_WRITE);
+    let environment = Environment::default().surface(Surface::Compact).scope(LINKS_WRITE);
     let server = server_in(environment, operations(&Arc::default()));
     server.expect(Request::get("/x/links"), NO_SUCH_ROUTE).await;
     assert!(!server.api.openapi().to_string().contains("links"));
@@ -495,9 +454,8 @@ async fn the_compact_surface_has_no_operation_of_a_host() {
 #[tokio::test]
 async fn an_omitted_operation_is_an_unknown_route_and_an_omitted_topic_is_unknown() {
     let omitted = ["getPoll", "vote", "updatePoll", "deletePost"];
-    let environment = Environment::default()
-        .omit_operations(omitted)
-        .omit_topics([Topic::POLL_VOTED]);
+    let environment =
+        Environment::default().omit_operations(omitted).omit_topics([Topic::POLL_VOTED]);
     let server = Server::within(environment, settings());
     let alice = server.token("alice").await;
     let post = "/threads/open-1/posts/open-1-1";
@@ -536,9 +494,7 @@ async fn an_omitted_operation_is_an_unknown_route_and_an_omitted_topic_is_unknow
 async fn an_operation_of_a_host_can_replace_an_omitted_one() {
     let search = Operation::get("/search", "search", Scope::SEARCH_READ);
     let search = count(search, &Arc::default());
-    let environment = Environment::default()
-        .omit_operations(["search"])
-        .scope(Scope::SEARCH_READ);
+    let environment = Environment::default().omit_operations(["search"]).scope(Scope::SEARCH_READ);
     let builder = ForumApi::builder(FullBoard::new(), Stores::in_memory());
     let builder = builder.environment(&environment).operation(search);
     let api = builder.build().unwrap();
@@ -732,24 +688,18 @@ fn samples() -> Vec<Operation> {
     let links = Arc::new(Links::default());
     let scope = Scope::THREADS_READ;
     vec![
-        Operation::post("/x/samples", "postSample", scope)
-            .summary("Returns the body.")
-            .ok(
-                &links,
-                |_, _: &Caller, (), Json(sample): Json<Sample>| {
-                    Box::pin(async { Ok(NoForum(sample)) })
-                },
-                Sample::default,
-            ),
-        Operation::get("/x/samples", "querySample", scope)
-            .summary("Returns the query.")
-            .ok(
-                &links,
-                |_, _: &Caller, (), Query(sample): Query<Sample>| {
-                    Box::pin(async { Ok(NoForum(sample)) })
-                },
-                Sample::default,
-            ),
+        Operation::post("/x/samples", "postSample", scope).summary("Returns the body.").ok(
+            &links,
+            |_, _: &Caller, (), Json(sample): Json<Sample>| Box::pin(async { Ok(NoForum(sample)) }),
+            Sample::default,
+        ),
+        Operation::get("/x/samples", "querySample", scope).summary("Returns the query.").ok(
+            &links,
+            |_, _: &Caller, (), Query(sample): Query<Sample>| {
+                Box::pin(async { Ok(NoForum(sample)) })
+            },
+            Sample::default,
+        ),
         Operation::get("/x/samples/{name}/{position}", "getSample", scope)
             .summary("Returns the path.")
             .ok(
@@ -867,10 +817,7 @@ async fn a_list_of_a_host_can_have_no_filters() {
             &Arc::new(Links::default()),
             |_, _: &Caller, (), list: List<()>| {
                 Box::pin(async move {
-                    let links = (1..=3).map(|position| Link {
-                        position,
-                        ..example()
-                    });
+                    let links = (1..=3).map(|position| Link { position, ..example() });
                     Ok(NoForum(list.page(links, |link| [link.position as i64])?))
                 })
             },
@@ -918,9 +865,7 @@ async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
     let mut server = Server::new();
     (server.api, server.stores) = (api, stores);
     let alice = server.token("alice").await;
-    let tagged = Tags {
-        tags: vec!["tea".into()],
-    };
+    let tagged = Tags { tags: vec!["tea".into()] };
     let no_text = Err("extra.tags[0]: expected text");
     let twice = Err("extra: given more than once");
     for (extra, expected) in [

@@ -86,14 +86,9 @@ async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_only() {
     let plain = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#).bearer(&alice);
     let longest = "~".repeat(64);
     let long = "k".repeat(65);
-    for (key, is_valid) in [
-        ("!", true),
-        (&longest, true),
-        ("", false),
-        (&long, false),
-        ("a b", false),
-        ("ä", false),
-    ] {
+    for (key, is_valid) in
+        [("!", true), (&longest, true), ("", false), (&long, false), ("a b", false), ("ä", false)]
+    {
         let response = server.send(&plain.clone().key(key)).await;
         let expected = if is_valid { (201, "") } else { (400, EXPECTED) };
         assert_eq!((response.status, &*message(&response)), expected, "{key}");

@@ -8,9 +8,7 @@ use crate::support::*;
 const MARK: &str = "Samovarium";
 
 /// Texts in the requests of the table.
-const TEXTS: [&str; 7] = [
-    "Tea", "tea", "Green?", "Green.", "Black.", "At five?", "Which?",
-];
+const TEXTS: [&str; 7] = ["Tea", "tea", "Green?", "Green.", "Black.", "At five?", "Which?"];
 
 #[tokio::test]
 async fn the_log_has_no_tokens_cookies_or_content() {
@@ -30,11 +28,7 @@ async fn the_log_has_no_tokens_cookies_or_content() {
             let body = marked(row.body);
             let with_cookie =
                 Request::new(row.method, &path).header("cookie", &format!("session={MARK}"));
-            let request = if body.is_empty() {
-                with_cookie
-            } else {
-                with_cookie.json(&body)
-            };
+            let request = if body.is_empty() { with_cookie } else { with_cookie.json(&body) };
             for token in [&alice, &forged] {
                 server.board.set_mode(mode.clone());
                 let response = server.send(&request.clone().bearer(token)).await;

@@ -20,10 +20,7 @@ impl Board for MalformedBoard {
     }
 
     async fn list_forums(&self, _: &Caller) -> BoardResult<Page<Forum>> {
-        Ok(Page {
-            items: Vec::new(),
-            next: Some(PageKey::new(1)),
-        })
+        Ok(Page { items: Vec::new(), next: Some(PageKey::new(1)) })
     }
 
     async fn list_threads(
@@ -33,10 +30,7 @@ impl Board for MalformedBoard {
         list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
         let mut thread = fixtures::thread("open-1");
-        let mut page = Page {
-            items: Vec::new(),
-            next: None,
-        };
+        let mut page = Page { items: Vec::new(), next: None };
         match list.limit.get() {
             1 => page.next = Some(PageKey::new("9".repeat(1 << 20))),
             2 => page.next = Some(PageKey::new(&ODD[1..ODD.len() - 3])),
@@ -59,10 +53,7 @@ impl Board for MalformedBoard {
         _: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
         let body = ODD.repeat((MEGABYTES << 20) / ODD.len());
-        let page = Page {
-            items: vec![fixtures::post(&thread.to_string(), 1, &body)],
-            next: None,
-        };
+        let page = Page { items: vec![fixtures::post(&thread.to_string(), 1, &body)], next: None };
         Ok(InForum::new(ForumId::parse("open").unwrap(), page))
     }
 

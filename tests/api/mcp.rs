@@ -104,10 +104,7 @@ fn arguments(row: &Row, path: &str) -> Value {
     let body = serde_json::from_str(row.body).unwrap_or_default();
     let mut arguments: Map<String, Value> = body;
     for (name, value) in row.template.split('/').zip(path.split('/')) {
-        if let Some(name) = name
-            .strip_prefix('{')
-            .and_then(|name| name.strip_suffix('}'))
-        {
+        if let Some(name) = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
             arguments.insert(name.into(), value.into());
         }
     }
@@ -281,9 +278,7 @@ fn assert_references(tool: &Value, part: &Value) {
                 let schemas = [&tool["inputSchema"], &tool["outputSchema"]];
                 assert!(schemas.iter().any(|schema| schema.pointer(name).is_some()));
             }
-            fields
-                .values()
-                .for_each(|value| assert_references(tool, value));
+            fields.values().for_each(|value| assert_references(tool, value));
         }
         _ => {}
     }
@@ -370,10 +365,9 @@ async fn an_invalid_token_is_the_same_401() {
 async fn malformed_messages_are_errors_of_the_protocol() {
     let (_, agent) = Agent::of_alice().await;
     let old = r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#;
-    for (expected, bodies) in [
-        ((400, -32700), &["", "{", "\u{feff}{}"][..]),
-        ((400, -32600), &["null", "{}", "[]", old]),
-    ] {
+    for (expected, bodies) in
+        [((400, -32700), &["", "{", "\u{feff}{}"][..]), ((400, -32600), &["null", "{}", "[]", old])]
+    {
         for body in bodies {
             assert_eq!(rpc_error(&agent.post(body).await), expected, "{body}");
         }
@@ -638,10 +632,9 @@ async fn half_of_a_surrogate_pair_is_named() {
         assert!(text.contains("surrogate"), "{text}");
     }
     let method = r#"{"jsonrpc":"2.0","id":1,"method":"\ud83d"}"#;
-    for (body, expected) in [
-        (message(r#"{"name":"\ud83d"}"#), (200, -32602)),
-        (method.to_owned(), (400, -32700)),
-    ] {
+    for (body, expected) in
+        [(message(r#"{"name":"\ud83d"}"#), (200, -32602)), (method.to_owned(), (400, -32700))]
+    {
         let found = agent.post(&body).await;
         assert_eq!(rpc_error(&found), expected);
         let text = found.json()["error"]["message"].to_string();

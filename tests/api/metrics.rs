@@ -85,9 +85,7 @@ impl Recorder for TestRecorder {
 /// Runs `work` on this thread and returns the recorded metrics.
 fn record(work: impl Future<Output = ()>) -> TestRecorder {
     let recorded = TestRecorder::default();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     with_local_recorder(&recorded, || runtime.unwrap().block_on(work));
     recorded
 }
@@ -102,10 +100,8 @@ fn requests_are_counted_by_the_template_of_their_path() {
         }
     });
     for row in ROWS {
-        let sample = format!(
-            "forum_api_requests_total {} {} {} ",
-            row.method, row.template, row.success
-        );
+        let sample =
+            format!("forum_api_requests_total {} {} {} ", row.method, row.template, row.success);
         assert_eq!(recorded.count(&sample), 1, "{sample}");
     }
     let cost: u32 = ROWS.iter().map(|row| row.cost).sum();

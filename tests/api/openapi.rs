@@ -110,10 +110,9 @@ fn operations_match_the_table_of_endpoints() {
 #[test]
 fn operations_with_the_field_subscribe_name_its_scope() {
     let scope = json!({ "subscribe": "subscriptions:write" });
-    for (surface, scope, operations) in [
-        (Surface::Full, scope, 2),
-        (Surface::Compact, Value::Null, 1),
-    ] {
+    for (surface, scope, operations) in
+        [(Surface::Full, scope, 2), (Surface::Compact, Value::Null, 1)]
+    {
         let document = document(surface);
         let mut count = 0;
         for row in rows(surface).filter(|row| row.method == "POST") {
@@ -152,9 +151,7 @@ fn the_surfaces_have_13_and_8_scopes_and_15_and_8_codes() {
             text.contains(&format!("\"{code}\"")) || text.contains(&format!("`{code}`"));
         assert!(!is_listed, "{code}");
     }
-    let missing = FULL_SCOPES
-        .iter()
-        .filter(|scope| !COMPACT_SCOPES.contains(scope));
+    let missing = FULL_SCOPES.iter().filter(|scope| !COMPACT_SCOPES.contains(scope));
     for scope in missing {
         assert!(!text.contains(&format!("\"{scope}\"")), "{scope}");
     }
@@ -176,9 +173,8 @@ fn the_compact_surface_has_colon_routes_and_a_default_response() {
 #[tokio::test]
 async fn the_served_document_names_the_public_origin() {
     for surface in BOTH {
-        let environment = Environment::default()
-            .surface(surface)
-            .public_origin("https://board.example");
+        let environment =
+            Environment::default().surface(surface).public_origin("https://board.example");
         let server = Server::within(environment.clone(), settings());
         let served = server.send(&Request::get("/openapi.json")).await.json();
         let servers = json!([{ "url": "https://board.example/api/v1" }]);
@@ -412,10 +408,9 @@ fn operations_parameters_properties_and_schemas_are_described() {
 
 #[test]
 fn descriptions_list_scopes_errors_and_budgets() {
-    for (surface, scopes) in [
-        (Surface::Full, &FULL_SCOPES[..]),
-        (Surface::Compact, &COMPACT_SCOPES),
-    ] {
+    for (surface, scopes) in
+        [(Surface::Full, &FULL_SCOPES[..]), (Surface::Compact, &COMPACT_SCOPES)]
+    {
         let mut settings = ApiSettings::default();
         settings.token_budget.units = 7000;
         settings.guest_budget.units = 90;
@@ -426,9 +421,8 @@ fn descriptions_list_scopes_errors_and_budgets() {
         let scopes = scopes.iter().map(|scope| format!("| `{scope}` |"));
         let errors = object(&info["x-errors"]).iter();
         let errors = errors.map(|(code, error)| format!("| {} | `{code}` |", error["status"]));
-        let budgets = ["7000 units in 300 seconds", "90 units in 300 seconds"]
-            .into_iter()
-            .map(str::to_owned);
+        let budgets =
+            ["7000 units in 300 seconds", "90 units in 300 seconds"].into_iter().map(str::to_owned);
         let in_scheme = scopes.map(|text| (scheme, text));
         for (part, text) in in_scheme.chain(errors.chain(budgets).map(|text| (info, text))) {
             let description = part["description"].as_str().unwrap();
@@ -570,9 +564,8 @@ struct LinkOpened {
 fn the_full_surface_lists_the_topics_of_a_host() {
     let topics = ["link.opened", "link.re__opened_", "_._"].map(Topic::from_static);
     let data = LinkOpened { url: "https://a" };
-    for (surface, topic) in BOTH
-        .into_iter()
-        .flat_map(|surface| topics.each_ref().map(|topic| (surface, topic)))
+    for (surface, topic) in
+        BOTH.into_iter().flat_map(|surface| topics.each_ref().map(|topic| (surface, topic)))
     {
         let environment = Environment::default().surface(surface);
         let environment = environment.topic(topic.clone(), "A link was opened.", &data);

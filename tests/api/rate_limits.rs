@@ -152,11 +152,9 @@ async fn the_headers_round_the_end_of_the_window_up_to_seconds() {
     let first = server.send(&forums).await;
     let rounded_up = 1_767_225_600 + 302;
     assert_eq!((first.status, reset(&first)), (200, rounded_up));
-    for (advance, status, retry_after) in [
-        (0, 429, Some("300")),
-        (299_999, 429, Some("1")),
-        (1, 200, None),
-    ] {
+    for (advance, status, retry_after) in
+        [(0, 429, Some("300")), (299_999, 429, Some("1")), (1, 200, None)]
+    {
         server.clock.advance(Duration::from_millis(advance));
         let response = server.send(&forums).await;
         let retry = response.header("retry-after");

@@ -15,11 +15,7 @@ async fn visits(server: &Server, stores: &StoreInterceptor, request: Request) ->
     let counts = stores.take_counts();
     let count = |method| counts.get(method).copied().unwrap_or_default();
     let lookups = server.board.access_lookups() - before;
-    let visits = [
-        count("tokens.find"),
-        count("rate_limits.charge"),
-        lookups as u32,
-    ];
+    let visits = [count("tokens.find"), count("rate_limits.charge"), lookups as u32];
     (outcome, visits)
 }
 

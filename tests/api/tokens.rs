@@ -33,10 +33,7 @@ async fn an_invalid_expiry_or_scope_issues_no_token() {
         let issued = server.issue(surface, scopes, days).await;
         assert!(issued.is_err(), "{scopes:?} {days}");
     }
-    let filter = TokenFilter {
-        limit: 10,
-        ..TokenFilter::default()
-    };
+    let filter = TokenFilter { limit: 10, ..TokenFilter::default() };
     let stored = server.stores.tokens.list(&filter, server.clock.now()).await;
     assert_eq!(stored.unwrap(), []);
     assert!(server.issue(Compact, &["admin:read"], "").await.is_ok());
@@ -67,8 +64,7 @@ async fn a_token_stays_valid_without_a_retired_scope() {
     assert_eq!(scopes(compact.send(&me).await), expected);
     expected.remove("admin:read");
     assert_eq!(scopes(full.send(&me).await), expected);
-    full.expect(Request::get("/forums").bearer(&token), (200, None))
-        .await;
+    full.expect(Request::get("/forums").bearer(&token), (200, None)).await;
 }
 
 #[tokio::test]
@@ -87,10 +83,9 @@ async fn a_use_is_recorded_at_most_once_a_minute() {
 #[tokio::test]
 async fn me_describes_the_owner_and_the_token() {
     let server = Server::new();
-    for (scopes, unread) in [
-        (&["members:read"][..], json!(null)),
-        (&["messages:read", "members:read"], json!(2)),
-    ] {
+    for (scopes, unread) in
+        [(&["members:read"][..], json!(null)), (&["messages:read", "members:read"], json!(2))]
+    {
         let token = server.issue(Surface::Full, scopes, "1").await.unwrap();
         let me = Request::get("/me").bearer(&token);
         let me = server.send(&me).await.json();

@@ -33,11 +33,7 @@ async fn requests_with_a_token_are_counted_until_they_are_flushed() {
     revoked.unwrap();
     assert_eq!(server.send(&request()).await.status, 401);
     server.api.flush_usage().await.unwrap();
-    let refused = UsageCounts {
-        requests: 3,
-        unauthenticated: 1,
-        ..*counts
-    };
+    let refused = UsageCounts { requests: 3, unauthenticated: 1, ..*counts };
     assert_eq!(sums().await.unwrap(), [(Some(lookup(&token)), refused)]);
 
     server.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
@@ -74,14 +70,8 @@ async fn requests_of_guests_and_unknown_paths_are_counted_together() {
     assert_eq!(hours[0].1, *counts);
     let operations = usage.usage_by_operation(Default::default()).await.unwrap();
     let of = |counts: &UsageCounts| (counts.requests, counts.refused(), counts.rejected);
-    let operations: Vec<_> = operations
-        .iter()
-        .map(|(id, counts)| (id.as_deref(), of(counts)))
-        .collect();
-    let expected = [
-        (Some("listForums"), (3, 1, 1)),
-        (None, (2, 0, 1)),
-        (Some("getMe"), (1, 1, 0)),
-    ];
+    let operations: Vec<_> =
+        operations.iter().map(|(id, counts)| (id.as_deref(), of(counts))).collect();
+    let expected = [(Some("listForums"), (3, 1, 1)), (None, (2, 0, 1)), (Some("getMe"), (1, 1, 0))];
     assert_eq!(operations, expected);
 }

@@ -19,8 +19,7 @@ const FORUMS: [&str; 4] = ["open", "members", "staff", "absent"];
 /// Returns the endpoints whose path names a resource in a forum.
 fn in_forums() -> impl Iterator<Item = &'static Row> {
     let places = ["{forumId}", "{threadId}", "{pollId}"];
-    ROWS.iter()
-        .filter(move |row| places.iter().any(|place| row.template.contains(place)))
+    ROWS.iter().filter(move |row| places.iter().any(|place| row.template.contains(place)))
 }
 
 /// Returns the lists with items of all forums, each with `true` if its items name their forum. Private messages are in
@@ -168,11 +167,9 @@ async fn a_post_is_reached_through_its_own_thread_only() {
 async fn a_subscription_to_a_hidden_thread_can_be_removed() {
     let (server, alice) = Server::with_alice().await;
     server.board.show("alice", &["open"]);
-    for (thread, expected) in [
-        ("members-1", (204, None)),
-        ("staff-1", NOT_FOUND),
-        ("absent-1", NOT_FOUND),
-    ] {
+    for (thread, expected) in
+        [("members-1", (204, None)), ("staff-1", NOT_FOUND), ("absent-1", NOT_FOUND)]
+    {
         let request = Request::new("DELETE", &format!("/subscriptions/thread/{thread}"));
         server.expect(request.bearer(&alice), expected).await;
     }

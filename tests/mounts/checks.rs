@@ -92,9 +92,7 @@ async fn writes(mounting: &Mounting) -> Result<()> {
     for key in ["first", "first", "second"] {
         let text = json!({ "text": "Tee 🍵" }).to_string();
         let mut request = mounting.request(Method::POST, "/x/notes", &text)?;
-        request
-            .headers_mut()
-            .insert("idempotency-key", key.parse()?);
+        request.headers_mut().insert("idempotency-key", key.parse()?);
         let response = mounting.send(CLIENTS[0], request).await?;
         mounting.expect(response.status(), StatusCode::CREATED);
         let note: Value = serde_json::from_slice(response.body())?;
@@ -135,9 +133,7 @@ async fn addresses(mounting: &Mounting) -> Result<()> {
             for name in ["x-forwarded-for", "x-real-ip", "cf-connecting-ip"] {
                 request.headers_mut().insert(name, "203.0.113.7".parse()?);
             }
-            request
-                .headers_mut()
-                .insert(FORWARDED, "for=203.0.113.7".parse()?);
+            request.headers_mut().insert(FORWARDED, "for=203.0.113.7".parse()?);
         }
         let response = mounting.send(CLIENTS[client], request).await?;
         let left = response.headers()["x-ratelimit-remaining"].to_str()?;
@@ -162,8 +158,7 @@ impl Mounting {
     }
 
     async fn get(&self, path: &str) -> Result<Response<Bytes>> {
-        self.send(CLIENTS[0], self.request(Method::GET, path, "")?)
-            .await
+        self.send(CLIENTS[0], self.request(Method::GET, path, "")?).await
     }
 
     fn request(&self, method: Method, path: &str, body: &str) -> Result<Request<Full<Bytes>>> {

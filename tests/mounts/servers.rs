@@ -117,10 +117,7 @@ async fn api(
     base_path: &str,
     with: impl FnOnce(ForumApiBuilder) -> ForumApiBuilder,
 ) -> Result<(ForumApi, Mounting)> {
-    let board = minimal::Toy {
-        forums: vec![("Tea".into(), true)],
-        member_count: 1,
-    };
+    let board = minimal::Toy { forums: vec![("Tea".into(), true)], member_count: 1 };
     let stores = Stores::in_memory();
     let owner = UserId::from(1);
     let scopes = [Scope::FORUMS_READ, Scope::POSTS_WRITE];
@@ -135,17 +132,12 @@ async fn api(
         .created(
             &notes,
             |notes, _: &MemberCaller, (), Json(new): Json<NewNote>| Box::pin(notes.add(new.text)),
-            || Note {
-                number: 1,
-                text: "Tea".into(),
-            },
+            || Note { number: 1, text: "Tea".into() },
         );
     let delete = Operation::delete("/x/notes", "deleteNotes", Scope::POSTS_WRITE)
         .tag(tag)
         .summary("Removes all notes.")
-        .no_content(&notes, |notes, _: &MemberCaller, (), ()| {
-            Box::pin(notes.clear())
-        });
+        .no_content(&notes, |notes, _: &MemberCaller, (), ()| Box::pin(notes.clear()));
     let mut settings = ApiSettings::default();
     settings.base_path = base_path.into();
     let builder = ForumApi::builder(Arc::new(board), stores)
@@ -179,25 +171,21 @@ pub async fn start(directory: &Path) -> Result<Vec<Mounting>> {
     let (listener, address) = listen().await?;
     let server = HttpServer::new(move || {
         let scope = web::scope(PATH).default_service(web::to(actix_web::forum_api));
-        App::new()
-            .app_data(web::Data::new(api.clone()))
-            .service(scope)
+        App::new().app_data(web::Data::new(api.clone())).service(scope)
     });
     tokio::spawn(server.workers(1).listen(listener.into_std()?)?.run());
     add(mounting, Address::Http1(address));
 
     let (api, mounting) = self::api("Rocket", PATH, |builder| builder).await?;
     let (sender, started) = tokio::sync::oneshot::channel();
-    let config = Config {
-        port: 0,
-        log_level: ::rocket::config::LogLevel::Off,
-        ..Config::release_default()
-    };
-    let server = ::rocket::custom(config)
-        .mount(PATH, rocket::routes(&api))
-        .attach(AdHoc::on_liftoff("port", |rocket| {
-            Box::pin(async move { _ = sender.send(rocket.config().port) })
-        }));
+    let config =
+        Config { port: 0, log_level: ::rocket::config::LogLevel::Off, ..Config::release_default() };
+    let server =
+        ::rocket::custom(config)
+            .mount(PATH, rocket::routes(&api))
+            .attach(AdHoc::on_liftoff("port", |rocket| {
+                Box::pin(async move { _ = sender.send(rocket.config().port) })
+            }));
     tokio::spawn(server.launch());
     let address = (Ipv4Addr::LOCALHOST, started.await?).into();
     add(mounting, Address::Http1(address));
@@ -211,9 +199,8 @@ pub async fn start(directory: &Path) -> Result<Vec<Mounting>> {
 
     let (api, mounting) = self::api("salvo", PATH, |builder| builder).await?;
     let (listener, address) = listen().await?;
-    let router = Router::with_path("api/v1/{**path}")
-        .hoop(salvo::insert_peer)
-        .goal(salvo::forum_api(api));
+    let router =
+        Router::with_path("api/v1/{**path}").hoop(salvo::insert_peer).goal(salvo::forum_api(api));
     let acceptor = ::salvo::conn::tcp::TcpAcceptor::try_from(listener)?;
     tokio::spawn(async move { ::salvo::Server::new(acceptor).serve(router).await });
     add(mounting, Address::Http1(address));

@@ -14,10 +14,7 @@ async fn changes_in_the_panel_add_entries() {
     for action in "token.issued token.revoked endpoint.added endpoint.secret_rotated".split(' ') {
         assert!(page.contains(&format!("<code>{action}</code>")), "{action}");
     }
-    for path in [
-        format!("tokens/{}", fixture.token),
-        format!("webhooks/{}", fixture.endpoint),
-    ] {
+    for path in [format!("tokens/{}", fixture.token), format!("webhooks/{}", fixture.endpoint)] {
         page.expect(&[&format!("<a href=\"/panel/{path}\">")]);
     }
     assert!(page.contains("admin") && !page.contains("<script>alert"));

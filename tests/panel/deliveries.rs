@@ -84,11 +84,7 @@ async fn deliveries_of_a_disabled_endpoint_are_paused() {
     let fixture = PanelFixture::with_content().await;
     let retry = fixture.delivery_path("/retry");
     fixture.post_and_follow(&retry).await;
-    let pages = [
-        fixture.delivery_path(""),
-        fixture.endpoint_path(""),
-        "/panel/deliveries".into(),
-    ];
+    let pages = [fixture.delivery_path(""), fixture.endpoint_path(""), "/panel/deliveries".into()];
     for (action, paused) in [("/disable", true), ("/enable", false)] {
         let path = fixture.endpoint_path(action);
         fixture.post_and_follow(&path).await;
@@ -245,10 +241,8 @@ async fn unreadable_events_are_shown() {
     }
     let change = |quarantine: &mut Quarantine| {
         quarantine.count = 2;
-        quarantine.latest = vec![QuarantinedEvent {
-            id: "evt <b>".into(),
-            reason: "the id is malformed".into(),
-        }];
+        quarantine.latest =
+            vec![QuarantinedEvent { id: "evt <b>".into(), reason: "the id is malformed".into() }];
     };
     fixture.interceptor.on_result("outbox.quarantined", change);
     for path in pages {

@@ -161,8 +161,7 @@ impl Response {
     /// Returns the path of the next page of a list.
     pub fn next_page(&self) -> Option<String> {
         let link = "<p class=\"next-page\"><a href=\"";
-        self.contains(link)
-            .then(|| self.after(link).replace("&amp;", "&"))
+        self.contains(link).then(|| self.after(link).replace("&amp;", "&"))
     }
 }
 
@@ -266,8 +265,7 @@ impl PanelFixture {
         let pairs = form.iter();
         let pairs = pairs.map(|(name, value)| format!("{}={}", encode(name), encode(value)));
         let body = pairs.collect::<Vec<_>>().join("&");
-        self.call(request.body(Full::<Bytes>::from(body)).unwrap())
-            .await
+        self.call(request.body(Full::<Bytes>::from(body)).unwrap()).await
     }
 
     pub async fn call<B>(&self, request: Request<B>) -> Response
@@ -312,8 +310,7 @@ impl PanelFixture {
 
     /// Sends a form with the administrator's password.
     pub async fn post_confirmed(&self, path: &str, form: &Fields<'_>) -> Response {
-        self.post(path, &[form, &[("password", PASSWORD)]].concat())
-            .await
+        self.post(path, &[form, &[("password", PASSWORD)]].concat()).await
     }
 
     /// Sends a form without fields and follows its redirect.
@@ -384,10 +381,7 @@ impl PanelFixture {
                 body: "{}".into(),
             };
             self.webhooks.outbox.insert(&event).await.unwrap();
-            fan_outs.push(FanOut {
-                event_id: event.id,
-                endpoint_ids: vec![self.endpoint_id()],
-            });
+            fan_outs.push(FanOut { event_id: event.id, endpoint_ids: vec![self.endpoint_id()] });
         }
         let now = self.clock.now();
         self.webhooks.outbox.fan_out(&fan_outs, now).await.unwrap();
@@ -408,11 +402,8 @@ impl PanelFixture {
         let deliveries = &self.webhooks.deliveries;
         let claimed = deliveries.claim(&claim_request(1), now).await.unwrap();
         let due_at = now.saturating_add(Duration::from_secs(30));
-        let progress = DeliveryProgress {
-            state,
-            attempts: 6,
-            due_at: state.is_pending().then_some(due_at),
-        };
+        let progress =
+            DeliveryProgress { state, attempts: 6, due_at: state.is_pending().then_some(due_at) };
         let attempt = AttemptRecord {
             started_at: now,
             duration_ms: 17,
@@ -427,10 +418,7 @@ impl PanelFixture {
     }
 
     pub async fn tokens(&self) -> Vec<TokenRecord> {
-        let filter = TokenFilter {
-            limit: 1_000,
-            ..TokenFilter::default()
-        };
+        let filter = TokenFilter { limit: 1_000, ..TokenFilter::default() };
         let tokens = &self.stores.tokens;
         tokens.list(&filter, self.clock.now()).await.unwrap()
     }
@@ -438,10 +426,7 @@ impl PanelFixture {
     /// Returns all stored data as text, for comparisons.
     pub async fn snapshot(&self) -> String {
         let endpoints = self.webhooks.endpoints.list().await.unwrap();
-        let filter = DeliveryFilter {
-            limit: 1_000,
-            ..DeliveryFilter::default()
-        };
+        let filter = DeliveryFilter { limit: 1_000, ..DeliveryFilter::default() };
         let deliveries = self.webhooks.deliveries.list(&filter).await.unwrap();
         format!("{:?} {endpoints:?} {deliveries:?}", self.tokens().await)
     }

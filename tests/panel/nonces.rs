@@ -63,9 +63,7 @@ async fn a_form_that_is_sent_twice_concurrently_succeeds_once() {
         }
         started.add_permits(1);
         let may_end = may_end.clone();
-        Intervention::Delay(Box::pin(async move {
-            may_end.acquire().await.unwrap().forget()
-        }))
+        Intervention::Delay(Box::pin(async move { may_end.acquire().await.unwrap().forget() }))
     });
     let second = async {
         creating.acquire().await.unwrap().forget();

@@ -97,12 +97,8 @@ fn build_rejects_each_setting_out_of_bounds() {
         ("body_limit", |it| it.body_limit = 0),
         ("request_timeout", |it| it.request_timeout = Duration::ZERO),
         ("api_url", |it| it.api_url = "/api/v1".into()),
-        ("reference_url", |it| {
-            it.reference_url = "javascript:alert(1)".into()
-        }),
-        ("reference_url", |it| {
-            it.reference_url = "//other.example".into()
-        }),
+        ("reference_url", |it| it.reference_url = "javascript:alert(1)".into()),
+        ("reference_url", |it| it.reference_url = "//other.example".into()),
         ("board_url", |it| it.board_url = "board".into()),
         ("accent_color", |it| it.accent_color = "#12345".into()),
         ("accent_color", |it| it.accent_color = "#12345}".into()),

@@ -211,16 +211,10 @@ async fn the_names_of_a_page_are_requested_in_one_call() {
 async fn tokens_are_filtered_by_text_owner_and_state() {
     let fixture = PanelFixture::new().await;
     let mut tokens = Vec::new();
-    for (owner, label, days) in [
-        ("alice", "Laptop of Bob", ""),
-        ("admin", "laptop", "1"),
-        ("admin", "deploy", ""),
-    ] {
-        let form = [
-            ("owner", owner),
-            ("label", label),
-            ("expires_in_days", days),
-        ];
+    for (owner, label, days) in
+        [("alice", "Laptop of Bob", ""), ("admin", "laptop", "1"), ("admin", "deploy", "")]
+    {
+        let form = [("owner", owner), ("label", label), ("expires_in_days", days)];
         assert_eq!(fixture.issue(&form).await.status, 200);
         tokens.push(fixture.tokens().await[0].lookup.to_string());
         fixture.clock.advance(Duration::from_secs(1));
@@ -322,17 +316,8 @@ async fn the_page_of_a_token_shows_its_requests_by_hour_and_by_day() {
             ..UsageCounts::default()
         },
     };
-    let other = TokenUsage {
-        token: Lookup::parse("0000000000000000").ok(),
-        ..usage(0, 1_000_000)
-    };
-    let usage = [
-        other,
-        usage(0, 7),
-        usage(2, 10),
-        usage(24, 100),
-        usage(24 * 40, 100_000),
-    ];
+    let other = TokenUsage { token: Lookup::parse("0000000000000000").ok(), ..usage(0, 1_000_000) };
+    let usage = [other, usage(0, 7), usage(2, 10), usage(24, 100), usage(24 * 40, 100_000)];
     fixture.stores.usage.add_token_usage(&usage).await.unwrap();
     let page = fixture.get(&path).await;
     page.expect(&[
@@ -416,11 +401,9 @@ async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their
     settings.mcp_url = "https://board.example/mcp".into();
     let panel = fixture.node_builder().settings(settings);
     fixture.panel = panel.build().unwrap();
-    for (scope, path) in [
-        ("members:read", "/me"),
-        ("forums:read", "/forums"),
-        ("search:read", "/search?q=hello"),
-    ] {
+    for (scope, path) in
+        [("members:read", "/me"), ("forums:read", "/forums"), ("search:read", "/search?q=hello")]
+    {
         let page = fixture.issue(&[("scopes", scope)]).await;
         let token = format!("forum_pat_{}", page.after("forum_pat_"));
         let command =

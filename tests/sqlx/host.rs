@@ -23,19 +23,15 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 async fn main() -> Result<()> {
     let path = std::env::args().nth(1).ok_or("usage: host PATH")?;
     let options = SqliteConnectOptions::new().filename(&path);
-    let options = options
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal);
+    let options = options.create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
     let pool = SqlitePool::connect_with(options).await?;
     for _ in 0..2 {
         migrate(&pool).await?;
     }
     let event = write_post(&pool, "Hello").await?;
 
-    let database = Database::open_unmigrated(&DatabasePath::File {
-        path: path.into(),
-        create: false,
-    })?;
+    let database =
+        Database::open_unmigrated(&DatabasePath::File { path: path.into(), create: false })?;
     assert_eq!(database.schema_status().await?, SchemaStatus::UpToDate);
     let tokens = Stores::in_sqlite(&database).tokens;
     let owner = UserId::from(7);
@@ -56,26 +52,17 @@ async fn main() -> Result<()> {
 async fn migrate(pool: &SqlitePool) -> Result<()> {
     let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
     // sqlx 0.9 accepts only `&'static str`.
-    transaction
-        .execute(&*MIGRATIONS.create_table_sql().leak())
-        .await?;
-    let rows = transaction
-        .fetch_all(&*MIGRATIONS.applied_sql().leak())
-        .await?;
-    let applied: Vec<(String, String)> = rows
-        .iter()
-        .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
-        .collect::<Result<_>>()?;
-    transaction
-        .execute(&*MIGRATIONS.pending_sql(&applied)?.leak())
-        .await?;
+    transaction.execute(&*MIGRATIONS.create_table_sql().leak()).await?;
+    let rows = transaction.fetch_all(&*MIGRATIONS.applied_sql().leak()).await?;
+    let applied: Vec<(String, String)> =
+        rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_>>()?;
+    transaction.execute(&*MIGRATIONS.pending_sql(&applied)?.leak()).await?;
     Ok(transaction.commit().await?)
 }
 
 /// Writes a post and its event in one transaction.
 async fn write_post(pool: &SqlitePool, body: &str) -> Result<Event> {
-    pool.execute("CREATE TABLE posts (id INTEGER PRIMARY KEY, body TEXT NOT NULL)")
-        .await?;
+    pool.execute("CREATE TABLE posts (id INTEGER PRIMARY KEY, body TEXT NOT NULL)").await?;
     let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
     let insert = sqlx::query("INSERT INTO posts (body) VALUES (?1)").bind(body);
     insert.execute(&mut *transaction).await?;

@@ -23,11 +23,8 @@ use tempfile::TempDir;
 /// Length of the leases of [`claim`], in milliseconds.
 pub(crate) const LEASE: i64 = 60_000;
 
-pub(crate) const DELIVERED: DeliveryProgress = DeliveryProgress {
-    state: DeliveryState::Delivered,
-    attempts: 1,
-    due_at: None,
-};
+pub(crate) const DELIVERED: DeliveryProgress =
+    DeliveryProgress { state: DeliveryState::Delivered, attempts: 1, due_at: None };
 
 pub(crate) fn block_on(test: impl Future<Output = ()>) {
     tokio::runtime::Runtime::new().unwrap().block_on(test);
@@ -113,10 +110,7 @@ pub(crate) fn event(number: u64) -> Event {
 }
 
 pub(crate) fn claim(limit: u32, per_endpoint: u32) -> ClaimRequest {
-    ClaimRequest {
-        max_in_flight_per_endpoint: per_endpoint,
-        ..claim_request(limit)
-    }
+    ClaimRequest { max_in_flight_per_endpoint: per_endpoint, ..claim_request(limit) }
 }
 
 /// Claims all due deliveries.

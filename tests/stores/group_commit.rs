@@ -72,11 +72,7 @@ fn texts_of(results: &[WriteResult]) -> Vec<String> {
 }
 
 /// Writes of a group, the results with the first write, and the stored notes.
-type Case<'a> = (
-    &'a [fn(&Savepoint<'_>) -> WriteResult],
-    &'a [&'a str],
-    &'a [&'a str],
-);
+type Case<'a> = (&'a [fn(&Savepoint<'_>) -> WriteResult], &'a [&'a str], &'a [&'a str]);
 
 /// An error or a panic rolls back only its own savepoint. A lost transaction, or one that cannot be committed, loses only its
 /// group.

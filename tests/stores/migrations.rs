@@ -23,10 +23,7 @@ pub(crate) const fn notes(count: usize) -> Migrations {
         migration("0002_second", "INSERT INTO notes VALUES ('second')"),
         migration("0003_third", "INSERT INTO notes VALUES ('third')"),
     ];
-    Migrations {
-        table: "note_migrations",
-        all: ALL.split_at(count).0,
-    }
+    Migrations { table: "note_migrations", all: ALL.split_at(count).0 }
 }
 
 pub(crate) fn count(connection: &Connection) -> Result<u32, SqliteError> {
@@ -51,15 +48,10 @@ async fn each_migration_is_applied_once() {
 async fn a_failed_migration_rolls_back_all() {
     let (directory, database) = temp_database();
     const SECOND: Migration = migration("0002_second", "INSERT INTO missing VALUES (1)");
-    const BROKEN: Migrations = Migrations {
-        table: "note_migrations",
-        all: &[notes(1).all[0], SECOND],
-    };
+    const BROKEN: Migrations =
+        Migrations { table: "note_migrations", all: &[notes(1).all[0], SECOND] };
     let connection = Connection::open(path(&directory)).unwrap();
-    for failed in [
-        migrate_in(&database, BROKEN).await,
-        apply_migrations(&connection, &BROKEN),
-    ] {
+    for failed in [migrate_in(&database, BROKEN).await, apply_migrations(&connection, &BROKEN)] {
         let error = failed.unwrap_err().to_string();
         assert!(error.starts_with("no such table: missing"), "{error}");
     }
@@ -94,30 +86,24 @@ fn concurrent_processes_apply_each_migration_once() {
 async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
     let connection = Connection::open_in_memory().unwrap();
     apply_migrations(&connection, &notes(2)).unwrap();
-    for (known, expected) in [
-        (1, SchemaStatus::Newer),
-        (2, SchemaStatus::UpToDate),
-        (3, SchemaStatus::Pending),
-    ] {
+    for (known, expected) in
+        [(1, SchemaStatus::Newer), (2, SchemaStatus::UpToDate), (3, SchemaStatus::Pending)]
+    {
         let status = migration_status(&connection, &notes(known)).unwrap();
         assert_eq!(status, expected);
     }
     const OTHER_NAME: Migration = migration("0002_renamed", notes(2).all[1].sql);
-    const RENAMED: Migrations = Migrations {
-        table: "note_migrations",
-        all: &[notes(1).all[0], OTHER_NAME],
-    };
+    const RENAMED: Migrations =
+        Migrations { table: "note_migrations", all: &[notes(1).all[0], OTHER_NAME] };
     const OTHER_SQL: Migration = migration("0002_second", "INSERT INTO notes VALUES ('changed')");
     const CHANGED: Migrations = Migrations {
         table: "note_migrations",
         all: &[notes(1).all[0], OTHER_SQL, notes(3).all[2]],
     };
     let changed = "the migration 0002_second that was applied to the database differs";
-    for (migrations, message) in [
-        (notes(1), "newer than this program"),
-        (RENAMED, changed),
-        (CHANGED, changed),
-    ] {
+    for (migrations, message) in
+        [(notes(1), "newer than this program"), (RENAMED, changed), (CHANGED, changed)]
+    {
         let error = apply_migrations(&connection, &migrations).unwrap_err();
         let error = error.to_string();
         assert!(error.contains(message), "{error}");

@@ -87,10 +87,7 @@ impl StoreFactory for Faulty {
 
     async fn create_pending_events(&self) -> FixtureResult<Option<Arc<dyn PendingEventFixture>>> {
         let fault = self.0;
-        Ok(Some(Arc::new(KeyValueEvents {
-            fault,
-            ..KeyValueEvents::default()
-        })))
+        Ok(Some(Arc::new(KeyValueEvents { fault, ..KeyValueEvents::default() })))
     }
 }
 

@@ -62,14 +62,12 @@ impl Held {
 
     async fn read(&mut self, database: &Database) {
         let database = database.clone();
-        self.add(|run| Box::pin(async move { database.read(move |_| run()).await }))
-            .await;
+        self.add(|run| Box::pin(async move { database.read(move |_| run()).await })).await;
     }
 
     async fn write(&mut self, database: &Database) {
         let database = database.clone();
-        self.add(|run| Box::pin(async move { database.write(move |_| run()).await }))
-            .await;
+        self.add(|run| Box::pin(async move { database.write(move |_| run()).await })).await;
     }
 
     fn await_first(&self) {

@@ -9,10 +9,7 @@ use forum_api::store::memory::MemoryRateLimitStore;
 
 use crate::fixture::{at, lookup};
 
-pub(crate) const BUDGET: Budget = Budget {
-    units: 120,
-    window: Duration::from_secs(300),
-};
+pub(crate) const BUDGET: Budget = Budget { units: 120, window: Duration::from_secs(300) };
 
 async fn charge(
     store: &MemoryRateLimitStore,
@@ -85,10 +82,7 @@ fn a_charge_from_before_the_start_of_a_window_joins_it() {
 #[test]
 fn a_budget_lowered_below_the_used_units_has_none_left() {
     let (budget, _) = BUDGET.charge(None, 80, at(0));
-    let smaller = Budget {
-        units: 50,
-        ..BUDGET
-    };
+    let smaller = Budget { units: 50, ..BUDGET };
     let (after, charge) = smaller.charge(budget, 1, at(1));
     let shown = (charge.allowed, charge.limit, charge.remaining);
     assert_eq!(shown, (false, 50, 0));

@@ -166,8 +166,7 @@ async fn an_unreadable_endpoint_does_not_delay_others(sql: Sql) {
 async fn unreadable_statistics_of_an_endpoint_do_not_hide_others(sql: Sql) {
     let webhooks = sql.webhooks();
     add(webhooks, &[endpoint(1), endpoint(2)]).await;
-    sql.run_unchecked("UPDATE forum_api_endpoints SET id = 'whe 2' WHERE id = 'whe_2'")
-        .await;
+    sql.run_unchecked("UPDATE forum_api_endpoints SET id = 'whe 2' WHERE id = 'whe_2'").await;
     let stats = webhooks.deliveries.endpoint_stats(at(0)).await.unwrap();
     let ids: Vec<_> = stats.into_iter().map(|one| one.endpoint_id).collect();
     assert_eq!(ids, [endpoint(1).id]);

@@ -19,11 +19,7 @@ const OK: Behavior = Behavior::Respond(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\
 
 /// Formats an address as the host of a URL.
 fn host(address: &str) -> String {
-    if address.contains(':') {
-        format!("[{address}]")
-    } else {
-        address.into()
-    }
+    if address.contains(':') { format!("[{address}]") } else { address.into() }
 }
 
 fn all<'a>(kinds: &'a [(&str, &[&str])]) -> impl Iterator<Item = &'a str> {

@@ -129,10 +129,7 @@ fn an_address_has_the_class_of_its_range() {
 
 /// Generates addresses, often near the edges of ranges.
 fn v4() -> impl Strategy<Value = Ipv4Addr> {
-    let first = prop_oneof![
-        any::<u8>(),
-        prop::sample::select(vec![10, 127, 169, 172, 192])
-    ];
+    let first = prop_oneof![any::<u8>(), prop::sample::select(vec![10, 127, 169, 172, 192])];
     let second = prop_oneof![any::<u8>(), prop::sample::select(vec![0, 16, 31, 168, 254])];
     (first, second, any::<[u8; 2]>()).prop_map(|(a, b, [c, d])| Ipv4Addr::new(a, b, c, d))
 }

@@ -69,17 +69,11 @@ async fn an_endpoint_with_a_used_id_is_not_added() {
 }
 
 fn topics(topics: &str) -> EndpointUpdate {
-    EndpointUpdate {
-        topics: Some(topics.parse().unwrap()),
-        ..EndpointUpdate::default()
-    }
+    EndpointUpdate { topics: Some(topics.parse().unwrap()), ..EndpointUpdate::default() }
 }
 
 fn url(url: &str) -> EndpointUpdate {
-    EndpointUpdate {
-        url: Some(url.into()),
-        ..EndpointUpdate::default()
-    }
+    EndpointUpdate { url: Some(url.into()), ..EndpointUpdate::default() }
 }
 
 #[tokio::test]
@@ -177,10 +171,7 @@ async fn an_operation_without_effect_writes_nothing() {
         assert_eq!(found, find(&webhooks, &id).await);
         admin.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap();
     }
-    let all = AuditFilter {
-        limit: 100,
-        ..AuditFilter::default()
-    };
+    let all = AuditFilter { limit: 100, ..AuditFilter::default() };
     let entries = stores.audit.list(&all).await.unwrap();
     // The order of entries with the same time is arbitrary.
     let mut actions: Vec<_> = entries.iter().map(|record| &record.entry.action).collect();
@@ -302,11 +293,7 @@ async fn fail_all(webhooks: &WebhookStores) {
     let all = claim_request(u32::MAX);
     let claims = webhooks.deliveries.claim(&all, after(0)).await.unwrap();
     for claimed in claims.deliveries {
-        let dead = DeliveryProgress {
-            state: DeliveryState::Dead,
-            attempts: 6,
-            due_at: None,
-        };
+        let dead = DeliveryProgress { state: DeliveryState::Dead, attempts: 6, due_at: None };
         let settlement = Settlement::new(&claimed, dead, None);
         let settled = webhooks.deliveries.settle(&[settlement], after(1)).await;
         assert_eq!(settled.unwrap().len(), 1);
@@ -336,10 +323,7 @@ async fn another_key_is_rejected_and_changes_nothing() {
         assert!(matches!(added, Err(WebhookAdminError::Key(_))), "{added:?}");
         let id = add_endpoint(&before, "*").await.unwrap();
         let recorded = webhooks.endpoints.key_id().await.unwrap();
-        let outcomes = [
-            after.check_key().await,
-            after.rotate(&id, &BY).await.map(drop),
-        ];
+        let outcomes = [after.check_key().await, after.rotate(&id, &BY).await.map(drop)];
         for outcome in outcomes {
             let Err(WebhookAdminError::Key(mismatch)) = outcome else {
                 panic!("{outcome:?}");

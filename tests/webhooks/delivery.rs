@@ -65,10 +65,7 @@ fn an_outcome_determines_state_attempts_and_delay() {
 
 #[test]
 fn the_backoff_doubles_up_to_an_hour_with_jitter_of_a_fifth() {
-    let custom = Backoff {
-        initial: Duration::from_millis(100),
-        max: Duration::from_millis(300),
-    };
+    let custom = Backoff { initial: Duration::from_millis(100), max: Duration::from_millis(300) };
     let delays = |backoff: Backoff, random| {
         [1, 2, 3, 7, 8, 9].map(|failures| backoff.delay(failures, random).as_millis())
     };

@@ -314,10 +314,9 @@ async fn a_receiver_without_tls_1_2_receives_no_request() {
 
 #[test]
 fn extra_roots_must_be_certificates() {
-    for roots in [
-        "no certificate",
-        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-    ] {
+    for roots in
+        ["no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+    {
         let mut settings = settings(LONG_TIMEOUT);
         settings.extra_roots_pem = roots.into();
         assert!(HttpTransport::new(settings).is_err(), "{roots}");
@@ -425,10 +424,8 @@ async fn a_hanging_connection_fails_the_attempt_and_is_closed() {
 
 #[tokio::test]
 async fn idle_connections_are_closed() {
-    let mut receivers = [
-        ScriptedReceiver::new(KeepAlive(OK)).await,
-        ScriptedReceiver::new(KeepAlive(OK)).await,
-    ];
+    let mut receivers =
+        [ScriptedReceiver::new(KeepAlive(OK)).await, ScriptedReceiver::new(KeepAlive(OK)).await];
     let sender = local_sender(SHORT_TIMEOUT, LONG_TIMEOUT);
     for round in 1..=2 {
         for receiver in &receivers {

@@ -54,13 +54,8 @@ fn a_receiver_accepts_each_verified_delivery_once() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(statuses, [204, 204, 204, 204, 401, 204, 413, 204, 401]);
-    let expected = [
-        ("1", "first"),
-        ("2", "second"),
-        ("4", &largest),
-        ("6", "last"),
-    ]
-    .map(|(id, body)| format!("thread.created dlv_{id} {body}"));
+    let expected = [("1", "first"), ("2", "second"), ("4", &largest), ("6", "last")]
+        .map(|(id, body)| format!("thread.created dlv_{id} {body}"));
     assert_eq!(printed.join().unwrap(), expected);
 }
 

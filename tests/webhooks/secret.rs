@@ -34,9 +34,7 @@ fn ids_and_secrets_are_random() {
     let kinds: [(&str, usize, Generate); 3] = [
         ("evt_", 22, |it| Ok(EventId::generate(it)?.to_string())),
         ("whe_", 22, |it| Ok(EndpointId::generate(it)?.to_string())),
-        ("whsec_", 43, |it| {
-            Ok(WebhookSecret::generate(it)?.expose_secret().into())
-        }),
+        ("whsec_", 43, |it| Ok(WebhookSecret::generate(it)?.expose_secret().into())),
     ];
     for (prefix, length, generate) in kinds {
         let generated: HashSet<_> = (0..100).map(|_| generate(&random).unwrap()).collect();

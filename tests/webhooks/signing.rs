@@ -61,14 +61,9 @@ fn a_signature_is_the_hmac_of_time_and_body() {
 #[test]
 fn any_of_several_secrets_verifies() {
     let delivery = signed(&secret("B"), BODY);
-    for (letters, is_verified) in [
-        ("B", true),
-        ("AB", true),
-        ("BA", true),
-        ("ABC", true),
-        ("AC", false),
-        ("", false),
-    ] {
+    for (letters, is_verified) in
+        [("B", true), ("AB", true), ("BA", true), ("ABC", true), ("AC", false), ("", false)]
+    {
         let secrets: Vec<_> = letters.split_terminator("").skip(1).map(secret).collect();
         let error = verify(&secrets, &delivery.headers, &delivery.body, after(0)).err();
         let expected = (!is_verified).then_some(VerifyError::SignatureMismatch);

@@ -32,13 +32,8 @@ fn a_star_includes_all_topics_except_private_messages_and_pings() {
         ("badge.given", [false, true, false, false]),
     ] {
         let topics = parse(text).unwrap();
-        let contained = [
-            &Topic::POST_CREATED,
-            &own,
-            &Topic::MESSAGE_SENT,
-            &Topic::PING,
-        ]
-        .map(|topic| topics.contains(topic));
+        let contained = [&Topic::POST_CREATED, &own, &Topic::MESSAGE_SENT, &Topic::PING]
+            .map(|topic| topics.contains(topic));
         assert_eq!(contained, expected, "{text}");
     }
 }
@@ -50,10 +45,7 @@ fn a_topic_set_is_parsed_and_formatted() {
     for (text, expected) in [
         ("*", Ok("*")),
         ("post.created", Ok("post.created")),
-        (
-            "poll.voted,poll.updated,poll.voted",
-            Ok("poll.updated,poll.voted"),
-        ),
+        ("poll.voted,poll.updated,poll.voted", Ok("poll.updated,poll.voted")),
         (" * , message.sent ", Ok("*,message.sent")),
         ("", Err("")),
         (" ", Err("")),

@@ -58,10 +58,7 @@ impl Database for Site {
     async fn items<T: Item>(&self, statement: &'static str, values: Values) -> Vec<T> {
         let token: Vec<Token> = self.all("token", &values).await;
         assert!(token[0].scopes.contains("posts:read"));
-        let values = Values {
-            member: Some(token[0].owner),
-            ..values
-        };
+        let values = Values { member: Some(token[0].owner), ..values };
         let owner: Vec<Owner> = self.all("owner", &values).await;
         assert!(owner[0].has_groups);
         self.all(statement, &values).await
@@ -101,10 +98,7 @@ struct Token {
 
 impl Item for Token {
     fn read(row: &impl Columns) -> Self {
-        Self {
-            owner: row.text("owner").parse().unwrap(),
-            scopes: row.text("scopes").into(),
-        }
+        Self { owner: row.text("owner").parse().unwrap(), scopes: row.text("scopes").into() }
     }
 }
 

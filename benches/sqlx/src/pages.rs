@@ -189,11 +189,7 @@ async fn thread<D: Database>(
     Path(thread): Path<i64>,
     headers: HeaderMap,
 ) -> Json<Thread> {
-    let values = Values {
-        lookup: lookup(&headers),
-        thread,
-        ..Values::default()
-    };
+    let values = Values { lookup: lookup(&headers), thread, ..Values::default() };
     Json(database.items("thread", values).await.remove(0))
 }
 
@@ -204,12 +200,7 @@ async fn posts<D: Database>(
     headers: HeaderMap,
 ) -> Json<Page<Post>> {
     let limit = params.limit.unwrap_or(20);
-    let values = Values {
-        lookup: lookup(&headers),
-        thread,
-        rows: limit + 1,
-        ..Values::default()
-    };
+    let values = Values { lookup: lookup(&headers), thread, rows: limit + 1, ..Values::default() };
     let mut items: Vec<Post> = database.items("posts", values).await;
     let more = items.len() > limit as usize;
     items.truncate(limit as usize);

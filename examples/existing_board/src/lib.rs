@@ -24,12 +24,7 @@
 //!
 //! Each new entry is sent to the URL `RECEIVER`, such as `http://127.0.0.1:9090`, where the example `receiver` listens.
 
-#![warn(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used
-)]
+#![warn(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 pub mod added;
 pub mod before;

@@ -13,9 +13,8 @@ use forum_api::token::{Expiry, TokenRequest, issue_token};
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
     let mut arguments = std::env::args().skip(1);
-    let database = arguments
-        .next()
-        .ok_or("usage: existing_board DATABASE_URL [ADDRESS] [RECEIVER_URL]")?;
+    let database =
+        arguments.next().ok_or("usage: existing_board DATABASE_URL [ADDRESS] [RECEIVER_URL]")?;
     let address = arguments.next().unwrap_or("127.0.0.1:8080".into());
     let receiver = arguments.next();
     let club = Club::open(connect(&database)?, Duration::from_secs(15)).await?;
@@ -43,9 +42,8 @@ async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
     let scopes = added::environment().scopes();
     let owner = member.into();
     let wanted = Vec::from_iter(scopes.iter());
-    let request = TokenRequest::new(&owner, &wanted)
-        .label("first steps")
-        .expiry(Expiry::from_days(1)?);
+    let request =
+        TokenRequest::new(&owner, &wanted).label("first steps").expiry(Expiry::from_days(1)?);
     let tokens = Stores::in_postgres(&club.pool).tokens;
     let now = SystemClock.now();
     let (token, _) = issue_token(&tokens, &OsRandom, scopes, request, now).await?;

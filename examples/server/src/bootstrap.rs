@@ -31,11 +31,8 @@ pub fn password(options: &ServeArgs, is_board: bool) -> BoardResult<Option<Passw
         }
         return Ok(None);
     }
-    let text = if given {
-        prompt::first_line_of_stdin("a password")?
-    } else {
-        prompt::random_password()?
-    };
+    let text =
+        if given { prompt::first_line_of_stdin("a password")? } else { prompt::random_password()? };
     passwords::check_length(&text)?;
     Ok(Some(Password { text, given }))
 }
@@ -57,18 +54,13 @@ pub async fn create(
     else {
         return Ok(None);
     };
-    let mut new = NewBoard {
-        password: (!given).then_some(text),
-        example_calls: None,
-    };
+    let mut new = NewBoard { password: (!given).then_some(text), example_calls: None };
     if let Some(trial) = trial {
         let tokens = board.database.stores().tokens;
         let surface = Surface::from(options.surface);
         let owner = UserId::from(trial.member);
         let scopes = Vec::from_iter(surface.scopes());
-        let wanted = TokenRequest::new(&owner, &scopes)
-            .owner_name(trial.name)
-            .label("first steps");
+        let wanted = TokenRequest::new(&owner, &scopes).owner_name(trial.name).label("first steps");
         let issued = issue_token(&*tokens, &OsRandom, surface, wanted, SystemClock.now()).await;
         new.example_calls = Some(ExampleCalls {
             token: issued.or_internal()?.0,

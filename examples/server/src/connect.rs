@@ -259,11 +259,7 @@ fn with_application_name(url: &str, is_node: bool) -> String {
     if url.contains("application_name=") {
         return url.into();
     }
-    let application = if is_node {
-        node_name()
-    } else {
-        "forum-server command".to_owned()
-    };
+    let application = if is_node { node_name() } else { "forum-server command".to_owned() };
     let application = application.replace(' ', "%20");
     // A password can contain a question mark.
     let address = url.split_once('@').map_or(url, |(_, address)| address);
@@ -305,10 +301,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_page_cache_of_sqlite_has_the_size_of_the_option() {
-        let options = DatabaseOptions {
-            sqlite_cache: 3,
-            ..DatabaseOptions::COMMAND
-        };
+        let options = DatabaseOptions { sqlite_cache: 3, ..DatabaseOptions::COMMAND };
         let parsed = DatabaseUrl::parse("sqlite::memory:", &options, false);
         let Ok(DatabaseUrl::Sqlite(path, settings)) = parsed else {
             panic!("{parsed:?}");

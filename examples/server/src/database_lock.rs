@@ -41,9 +41,9 @@ impl DatabaseLock {
         let lock = |path| LockFile::lock(path, "lock", |file| Ok(file.try_lock_shared()?));
         match checked_path(database)?.map(lock).transpose() {
             Ok(file) => Ok(Self { _file: file }),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(BoardError::conflict(
-                "another process is replacing the database",
-            )),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                Err(BoardError::conflict("another process is replacing the database"))
+            }
             // A process that may not write the directory uses the database without a lock.
             Err(_) => Ok(Self { _file: None }),
         }
@@ -58,12 +58,10 @@ impl DatabaseLock {
         let lock = |path| LockFile::lock(path, "lock", |file| Ok(file.try_lock()?));
         match checked_path(database)?.map(lock).transpose() {
             Ok(file) => Ok(Self { _file: file }),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(BoardError::conflict(
-                "a process uses the database; stop it first",
-            )),
-            Err(error) => Err(BoardError::internal(format!(
-                "cannot lock the database: {error}"
-            ))),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                Err(BoardError::conflict("a process uses the database; stop it first"))
+            }
+            Err(error) => Err(BoardError::internal(format!("cannot lock the database: {error}"))),
         }
     }
 }
@@ -101,10 +99,7 @@ impl NodeLock {
             // A process holds the lock exclusively only up to this line.
             file.lock_shared()
         })?;
-        Ok(Some(Self {
-            _file: registered,
-            other,
-        }))
+        Ok(Some(Self { _file: registered, other }))
     }
 }
 
@@ -122,18 +117,10 @@ pub fn running_nodes(database: &str) -> Vec<Node> {
     let path = sqlite_path(database).map(|path| format!("{path}.server"));
     let text = path.and_then(|path| fs::read_to_string(path).ok());
     let text = text.unwrap_or_default();
-    let nodes = text
-        .lines()
-        .filter(|line| is_running(line))
-        .filter_map(|line| {
-            let [version, process, _, address] =
-                line.split(' ').collect::<Vec<_>>().try_into().ok()?;
-            Some(Node {
-                version: version.into(),
-                process: process.into(),
-                address: address.into(),
-            })
-        });
+    let nodes = text.lines().filter(|line| is_running(line)).filter_map(|line| {
+        let [version, process, _, address] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
+        Some(Node { version: version.into(), process: process.into(), address: address.into() })
+    });
     nodes.collect()
 }
 

@@ -98,9 +98,7 @@ pub fn weaknesses(database: &str, option: Option<&Path>) -> Vec<&'static str> {
     let path = path_in_use(database, option);
     let file = path.as_ref().and_then(|path| path.metadata().ok());
     let mode = file.map_or(0, |file| file.permissions().mode());
-    let content = path
-        .and_then(|path| fs::read(path).ok())
-        .unwrap_or_default();
+    let content = path.and_then(|path| fs::read(path).ok()).unwrap_or_default();
     let key = without_line_end(&content);
     let mut weaknesses = Vec::new();
     if mode & READABLE_BY_OTHERS != 0 {
@@ -121,9 +119,7 @@ pub fn path_in_use(database: &str, option: Option<&Path>) -> Option<PathBuf> {
 }
 
 fn without_line_end(key: &[u8]) -> &[u8] {
-    let line = key
-        .strip_suffix(b"\n")
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let line = key.strip_suffix(b"\n").map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     line.unwrap_or(key)
 }
 

@@ -4,12 +4,7 @@
 
 #![cfg_attr(
     not(test),
-    warn(
-        clippy::expect_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        clippy::unwrap_used
-    )
+    warn(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)
 )]
 
 pub mod audit;
@@ -49,14 +44,12 @@ pub fn main() -> ExitCode {
         Err(InvalidConfiguration { error, json }) => return output::refuse(error, json),
     };
     let json = cli.common.json;
-    let outcome = Runtime::new()
-        .map_err(BoardError::internal)
-        .and_then(|runtime| {
-            let outcome = runtime.block_on(cli.run());
-            // A resolver that hangs must not delay the end.
-            runtime.shutdown_background();
-            outcome
-        });
+    let outcome = Runtime::new().map_err(BoardError::internal).and_then(|runtime| {
+        let outcome = runtime.block_on(cli.run());
+        // A resolver that hangs must not delay the end.
+        runtime.shutdown_background();
+        outcome
+    });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => output::refuse(refusal, json),

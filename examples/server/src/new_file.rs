@@ -38,11 +38,7 @@ impl NewFile {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let file = options.open(&partial)?;
-        Ok(Self {
-            path: path.into(),
-            partial: TempPath::try_from_path(partial)?,
-            file,
-        })
+        Ok(Self { path: path.into(), partial: TempPath::try_from_path(partial)?, file })
     }
 
     /// Writes to the open file, even if another file has its temporary name now.

@@ -94,9 +94,9 @@ impl Output {
             write_line(anstream::stdout(), &self.text.trim_end())
         };
         match written {
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(BoardError::internal(
-                format!("the output could not be written: {error}"),
-            )),
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(BoardError::internal(format!("the output could not be written: {error}")))
+            }
             _ => Ok(()),
         }
     }
@@ -113,11 +113,7 @@ pub struct Limit {
 impl Limit {
     /// Returns the maximum number of items that are shown.
     pub fn max(self) -> usize {
-        let default = if io::stdout().is_terminal() {
-            TERMINAL_LIMIT
-        } else {
-            usize::MAX
-        };
+        let default = if io::stdout().is_terminal() { TERMINAL_LIMIT } else { usize::MAX };
         self.max.unwrap_or(default)
     }
 
@@ -129,11 +125,7 @@ impl Limit {
 
 /// Formats a time in a table: at a terminal relative to now, for example `3d ago`.
 pub fn time(time: Timestamp) -> String {
-    if io::stdout().is_terminal() {
-        relative(time, SystemClock.now())
-    } else {
-        time.to_string()
-    }
+    if io::stdout().is_terminal() { relative(time, SystemClock.now()) } else { time.to_string() }
 }
 
 fn relative(time: Timestamp, now: Timestamp) -> String {
@@ -173,9 +165,8 @@ pub fn counted<N: Display + From<u8> + PartialEq>(count: N, one: &str, several: 
 pub fn labelled(pairs: &[(&str, String)]) -> String {
     let lengths = pairs.iter().map(|(label, _)| label.len());
     let width = lengths.max().unwrap_or_default();
-    let lines = pairs
-        .iter()
-        .map(|(label, value)| format!("{BOLD}{label:width$}{BOLD:#}  {value}\n"));
+    let lines =
+        pairs.iter().map(|(label, value)| format!("{BOLD}{label:width$}{BOLD:#}  {value}\n"));
     lines.collect()
 }
 
@@ -243,18 +234,12 @@ impl Table {
             is_long: heading.contains('*'),
             is_optional: heading.contains('?'),
         };
-        Self {
-            columns: headings.split('|').map(column).collect(),
-            rows: Vec::new(),
-        }
+        Self { columns: headings.split('|').map(column).collect(), rows: Vec::new() }
     }
 
     /// Returns a table with one row for each item.
     pub fn of<T: ListItem>(items: &[T]) -> Self {
-        Self {
-            rows: items.iter().map(ListItem::cells).collect(),
-            ..Self::new(T::HEADINGS)
-        }
+        Self { rows: items.iter().map(ListItem::cells).collect(), ..Self::new(T::HEADINGS) }
     }
 
     pub fn row(&mut self, cells: impl Into<Vec<String>>) {
@@ -265,9 +250,8 @@ impl Table {
     /// is left out.
     fn widths(&self, max: usize) -> Vec<Option<usize>> {
         let columns = self.columns.iter().enumerate();
-        let mut widths: Vec<_> = columns
-            .map(|(index, column)| Some(self.width_of(index, column)))
-            .collect();
+        let mut widths: Vec<_> =
+            columns.map(|(index, column)| Some(self.width_of(index, column))).collect();
         while total(&widths, |width| width.min) > max {
             let mut columns = widths.iter_mut().zip(&self.columns);
             match columns.rfind(|(width, column)| column.is_optional && width.is_some()) {
@@ -297,10 +281,7 @@ impl Table {
     /// Returns the minimum width of a column, and the width of its longest cell.
     fn width_of(&self, index: usize, column: &Column) -> Width {
         let title = column.title.len();
-        let mut width = Width {
-            min: title,
-            shown: title,
-        };
+        let mut width = Width { min: title, shown: title };
         for cell in self.rows.iter().filter_map(|row| row.get(index)) {
             let full = cell.width();
             let shortest = shortest(cell).min(full);
@@ -436,15 +417,7 @@ mod tests {
         table.row(["1", "retrying", "short", "all", "panel", "-"].map(Into::into));
         table.row(["whe_1", "gone", &long, &long, "panel", url].map(Into::into));
         table.row(
-            [
-                "whe_2",
-                "gone",
-                "e\u{301}",
-                &wide,
-                "panel",
-                "http://a.example/",
-            ]
-            .map(Into::into),
+            ["whe_2", "gone", "e\u{301}", &wide, "panel", "http://a.example/"].map(Into::into),
         );
         for (max, expected, shown) in [
             (usize::MAX, 670, url),

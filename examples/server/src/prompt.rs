@@ -18,9 +18,7 @@ pub async fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
         let reason = "standard input is not a terminal; pass --password-stdin and write the password to the first line of standard input";
         return Err(BoardError::validation("password", reason));
     }
-    let password = terminal::read_hidden(format!("{what}: "))
-        .await
-        .or_internal()?;
+    let password = terminal::read_hidden(format!("{what}: ")).await.or_internal()?;
     not_empty(password, "expected a password")
 }
 

@@ -64,12 +64,8 @@ impl Server {
             Shutdown::listen(options.drain_delay, options.drain.drain_timeout).or_internal()?;
         let listener = Listener::bind(options.address.listen).await?;
         let operator = Listener::for_operator(options.admin).await?;
-        let ServerParts {
-            url,
-            replicas,
-            mut cipher,
-            rate_limits,
-        } = ServerParts::new(common, options).await?;
+        let ServerParts { url, replicas, mut cipher, rate_limits } =
+            ServerParts::new(common, options).await?;
         let is_board = url.holds_board().await? == Some(true);
         let password = bootstrap::password(options, is_board)?;
         let lock = DatabaseLock::shared_or_new(&common.database)?;
@@ -86,18 +82,13 @@ impl Server {
         let is_public = options.base_url.is_none() && listener.address.ip().is_unspecified();
         let local_url = if is_public { "" } else { &base_url };
         let allowed = options.webhooks.allowed_addresses(local_url);
-        let environment = cipher
-            .environment()
-            .surface(options.surface.into())
-            .public_origin(&base_url);
+        let environment =
+            cipher.environment().surface(options.surface.into()).public_origin(&base_url);
         let webhook_admin = webhooks::admin(&board.database, &environment, allowed);
         webhook_admin.check_key().await.map_err(refusal)?;
         let new = bootstrap::create(&board, options, password).await?;
         if new.is_some() {
-            tracing::info!(
-                database = without_password(&common.database),
-                "database created"
-            );
+            tracing::info!(database = without_password(&common.database), "database created");
         }
         cipher.warn_about_plaintext(&common.database);
         keys::warn_about_weakness(&common.database, &options.webhooks);
@@ -109,14 +100,9 @@ impl Server {
         if let Some(worker) = worker.clone() {
             board = board.with_wake(move || worker.wake());
         }
-        let stores = Stores {
-            rate_limits,
-            ..board.database.stores()
-        };
+        let stores = Stores { rate_limits, ..board.database.stores() };
         let mut settings = settings(options);
-        let rules = board
-            .read(|connection| Box::pin(BoardRules::load(connection)))
-            .await?;
+        let rules = board.read(|connection| Box::pin(BoardRules::load(connection))).await?;
         settings.board = rules.settings.describe();
         settings.board.token_source = token_source(&options.token_source);
         let pages = panel_settings(options, &base_url);
@@ -301,10 +287,7 @@ fn register(database: &str, address: SocketAddr, shares_limits: bool) -> Option<
 
 /// Returns the sentence of the OpenAPI document about tokens.
 fn token_source(stated: &str) -> String {
-    if ["https://", "http://"]
-        .iter()
-        .any(|scheme| stated.starts_with(scheme))
-    {
+    if ["https://", "http://"].iter().any(|scheme| stated.starts_with(scheme)) {
         format!("If you are not an administrator, get a token at <{stated}>.")
     } else {
         stated.into()
@@ -313,10 +296,7 @@ fn token_source(stated: &str) -> String {
 
 fn settings(options: &ServeArgs) -> ApiSettings {
     let length = Duration::from_secs(options.window.into());
-    let window = |units| Budget {
-        units,
-        window: length,
-    };
+    let window = |units| Budget { units, window: length };
     let mut settings = ApiSettings::default();
     settings.base_path = API.into();
     settings.error_messages = ErrorMessages::for_language(options.language.into());

@@ -40,10 +40,7 @@ impl Shutdown {
             let _ = timeout(drain_delay, next(&mut terminate, &mut interrupt)).await;
             sender.send_replace(Phase::Stopping);
         });
-        Ok(Self {
-            phase,
-            drain_timeout,
-        })
+        Ok(Self { phase, drain_timeout })
     }
 
     /// Returns whether the process was asked to stop. It may still accept connections.

@@ -108,10 +108,7 @@ impl fmt::Display for StartupBanner {
         let token = calls.token.expose_secret();
         let posts = format!("{api}/threads/{}/posts", calls.thread);
         writeln!(f, "token     {token} ({}, all scopes)", calls.owner)?;
-        writeln!(
-            f,
-            "\nThe sign-in data and the token are not shown again. Try:\n"
-        )?;
+        writeln!(f, "\nThe sign-in data and the token are not shown again. Try:\n")?;
         writeln!(f, "curl {api}/forums")?;
         writeln!(f, "curl {posts}")?;
         writeln!(

@@ -10,12 +10,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
 
 /// Signals that end the process by default.
-const END_SIGNALS: [SignalKind; 4] = [
-    SignalKind::hangup(),
-    SignalKind::interrupt(),
-    SignalKind::quit(),
-    SignalKind::terminate(),
-];
+const END_SIGNALS: [SignalKind; 4] =
+    [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
 
 /// Writes a prompt to the terminal and reads a line, without its end. Echo is off before the prompt appears. If a
 /// signal ends the process, echo is on again.

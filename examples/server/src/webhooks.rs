@@ -48,18 +48,14 @@ pub fn start(
     transport_settings.attempt_timeout = timeout;
     let transport = HttpTransport::new(transport_settings);
     let mut settings = WorkerSettings::default();
-    settings.backoff = Backoff {
-        initial: retries.webhook_initial_backoff,
-        max: retries.webhook_max_backoff,
-    };
+    settings.backoff =
+        Backoff { initial: retries.webhook_initial_backoff, max: retries.webhook_max_backoff };
     settings.max_in_flight = retries.webhook_concurrency;
     settings.max_in_flight_per_endpoint = retries.webhook_endpoint_concurrency;
     settings.step_timeout = settings.step_timeout.max(timeout.mul_f64(STEP_FACTOR));
     settings.retention = keep;
     settings.dead_retention = retries.webhook_dead_retention;
-    settings.sweep_interval = settings
-        .sweep_interval
-        .min(keep.max(Duration::from_secs(1)));
+    settings.sweep_interval = settings.sweep_interval.min(keep.max(Duration::from_secs(1)));
     let worker = Worker::builder(
         board.database.webhooks(),
         Arc::new(board.clone()),
@@ -108,10 +104,9 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
             BoardError::validation("topics", format!("{unknown}; expected `*` or {known}"))
         }
         WebhookAdminError::Key(mismatch) => key_refusal(&mismatch, "--secret-key-file"),
-        WebhookAdminError::NoPendingSecret => BoardError::validation(
-            "secret",
-            format!("{error}; run `webhook rotate` to create one"),
-        ),
+        WebhookAdminError::NoPendingSecret => {
+            BoardError::validation("secret", format!("{error}; run `webhook rotate` to create one"))
+        }
         other => BoardError::validation("endpoint", other.to_string()),
     }
 }

@@ -17,11 +17,7 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
     let errors = ErrorCode::of(surface).map(|code| {
         let status = code.status();
         let name = format!("`{}`", code.as_str());
-        [
-            status.as_str().to_owned(),
-            name,
-            code.meaning(status).into(),
-        ]
+        [status.as_str().to_owned(), name, code.meaning(status).into()]
     });
     let budgets = format!(
         "A token has {}. Requests without a token share {} per IP prefix (IPv4 /{}, IPv6 /{}).",
@@ -80,9 +76,7 @@ pub(super) fn authentication(
     environment: &Environment,
     scopes: &Scopes,
 ) -> String {
-    let rows = scopes
-        .iter()
-        .map(|scope| [format!("`{scope}`"), scope.description().into()]);
+    let rows = scopes.iter().map(|scope| [format!("`{scope}`"), scope.description().into()]);
     let mut scopes = table(["scope", "allows"], rows);
     if environment.surface == Surface::Compact || !environment.omitted_operations.is_empty() {
         scopes += PARTIAL_API;

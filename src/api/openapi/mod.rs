@@ -65,10 +65,8 @@ pub(super) fn render(
 }
 
 fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes, server: &str) -> Value {
-    let scopes: Map<_, _> = scopes
-        .iter()
-        .map(|scope| (scope.to_string(), scope.description().into()))
-        .collect();
+    let scopes: Map<_, _> =
+        scopes.iter().map(|scope| (scope.to_string(), scope.description().into())).collect();
     let errors = ErrorCode::of(surface).map(|code| {
         let status = code.status();
         let error = json!({ "status": status.as_u16(), "meaning": code.meaning(status) });
@@ -104,9 +102,7 @@ fn tags(operations: &[Operation]) -> Vec<Value> {
         }
     }
     tags.push(webhooks::TAG);
-    tags.iter()
-        .map(|tag| json!({ "name": tag.name, "description": tag.description }))
-        .collect()
+    tags.iter().map(|tag| json!({ "name": tag.name, "description": tag.description })).collect()
 }
 
 fn paths(operations: &[Operation], components: &mut Components<'_>) -> Map<String, Value> {
@@ -115,9 +111,7 @@ fn paths(operations: &[Operation], components: &mut Components<'_>) -> Map<Strin
     for operation in operations {
         let OperationSpec { path, method, .. } = &*operation.spec;
         let object = operation::operation(operation, components);
-        let item = paths
-            .entry(*path)
-            .or_insert_with(|| path_item(path, surface));
+        let item = paths.entry(*path).or_insert_with(|| path_item(path, surface));
         if let Some(item) = item.as_object_mut() {
             item.insert(method.as_str().to_lowercase(), object);
         }

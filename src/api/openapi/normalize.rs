@@ -38,11 +38,7 @@ impl Transform for NormalizeSchemas {
 fn joined_lines(text: &str) -> String {
     let is_list = |paragraph: &str| paragraph.starts_with(['-', '|']);
     let paragraphs = text.split("\n\n").map(|paragraph| {
-        if is_list(paragraph) {
-            paragraph.to_owned()
-        } else {
-            paragraph.replace('\n', " ")
-        }
+        if is_list(paragraph) { paragraph.to_owned() } else { paragraph.replace('\n', " ") }
     });
     paragraphs.collect::<Vec<_>>().join("\n\n")
 }
@@ -73,9 +69,7 @@ fn required(schema: &Schema) -> Vec<String> {
 }
 
 fn describe_default(property: &mut Value, required: bool) {
-    let default = property
-        .as_object_mut()
-        .and_then(|fields| fields.remove("default"));
+    let default = property.as_object_mut().and_then(|fields| fields.remove("default"));
     let described = default.filter(|default| !required && !default.is_null());
     let description = property.get_mut("description");
     let is_stated = |text: &Value| text.as_str().is_some_and(|text| text.contains("Default: "));

@@ -28,10 +28,7 @@ pub(super) fn shared_parameters() -> [(String, Value); 2] {
     let header = |name, schema| parameter(name, "header", false, schema);
     let idempotency_key = header("Idempotency-Key", idempotency_key);
     let if_none_match = header("If-None-Match", if_none_match);
-    [
-        (IDEMPOTENCY_KEY.into(), idempotency_key),
-        (IF_NONE_MATCH.into(), if_none_match),
-    ]
+    [(IDEMPOTENCY_KEY.into(), idempotency_key), (IF_NONE_MATCH.into(), if_none_match)]
 }
 
 pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) -> Value {
@@ -75,9 +72,7 @@ fn description(
     field_scope: Option<ScopedField>,
     scopes: &Scopes,
 ) -> String {
-    let OperationSpec {
-        notes, scope, cost, ..
-    } = spec;
+    let OperationSpec { notes, scope, cost, .. } = spec;
     let unit = if *cost == 1 { "unit" } else { "units" };
     let token = if needs_token {
         "Requires a token with the scope"
@@ -110,11 +105,7 @@ fn field_rule(field_scope: Option<ScopedField>, scopes: &Scopes) -> String {
 }
 
 fn security(needs_token: bool) -> Value {
-    if needs_token {
-        json!([{ "bearerAuth": [] }])
-    } else {
-        json!([{}, { "bearerAuth": [] }])
-    }
+    if needs_token { json!([{ "bearerAuth": [] }]) } else { json!([{}, { "bearerAuth": [] }]) }
 }
 
 fn parameters(spec: &OperationSpec, operation_schemas: &OperationSchemas) -> Vec<Value> {

@@ -36,9 +36,7 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
 /// Returns the headers that these parts of the document refer to.
 pub(super) fn headers_in(parts: &[&Map<String, Value>]) -> Map<String, Value> {
     let text = json!(parts).to_string();
-    let used = HEADERS
-        .iter()
-        .filter(|(name, ..)| text.contains(&reference(name)));
+    let used = HEADERS.iter().filter(|(name, ..)| text.contains(&reference(name)));
     let header = |(name, description, kind, _): &(&str, &str, &str, bool)| {
         let header = json!({ "description": description, "schema": { "type": kind } });
         ((*name).to_owned(), header)

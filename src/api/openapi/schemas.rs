@@ -95,9 +95,7 @@ impl Schemas {
             schemas.insert(new.clone(), renamed(schema, &names));
         }
         *document = renamed(document, &names);
-        let components = document
-            .get_mut("components")
-            .and_then(Value::as_object_mut);
+        let components = document.get_mut("components").and_then(Value::as_object_mut);
         if let Some(components) = components {
             components.insert("schemas".into(), schemas.into());
         }

@@ -11,11 +11,8 @@ use crate::webhook::{EventKind, Topic};
 /// Tag of all webhooks, with its description.
 pub(super) const TAG: Tag = Tag::new("webhooks", DESCRIPTION);
 
-const DESCRIPTION: &str = concat!(
-    include_str!("webhooks.md"),
-    "\n",
-    include_str!("../../guide/receivers.md")
-);
+const DESCRIPTION: &str =
+    concat!(include_str!("webhooks.md"), "\n", include_str!("../../guide/receivers.md"));
 
 const SEE: &str =
     "[Receiving webhooks](#group-webhooks) describes signatures, retries and responses.";
@@ -65,9 +62,7 @@ pub(super) fn webhooks(kinds: &[EventKind], schemas: &mut Schemas) -> Map<String
 }
 
 fn operation(kind: &EventKind, name: &str) -> Value {
-    let references = HEADERS
-        .iter()
-        .map(|(_, name, ..)| reference("parameters", name));
+    let references = HEADERS.iter().map(|(_, name, ..)| reference("parameters", name));
     let responses = RESPONSES
         .iter()
         .map(|(status, name, _)| ((*status).to_owned(), reference("responses", name)));

@@ -121,17 +121,9 @@ impl OperationsFixture {
             let id = operation.spec.id;
             let prepared = suite.fixture.prepare_operation(id, &caller, &mut variables);
             prepared.await?;
-            calls.push(OwnCall {
-                operation,
-                variables,
-            });
+            calls.push(OwnCall { operation, variables });
         }
-        Ok(Self {
-            api,
-            calls,
-            forum,
-            caller: caller.to_string(),
-        })
+        Ok(Self { api, calls, forum, caller: caller.to_string() })
     }
 
     /// Returns a client of the caller with a new token.

@@ -155,9 +155,5 @@ async fn expect_reputation(member: &TestCaller, total: i64) -> TestResult {
 }
 
 pub(crate) fn new_rating(points: i64, post: Option<&PostId>) -> NewRating {
-    NewRating {
-        points,
-        comment: "Well said.".into(),
-        post_id: post.cloned(),
-    }
+    NewRating { points, comment: "Well said.".into(), post_id: post.cloned() }
 }

@@ -247,12 +247,7 @@ pub struct NewForum {
 impl NewForum {
     /// Creates a top-level forum.
     pub fn new(title: &str, readers: Audience, writers: Audience) -> Self {
-        Self {
-            title: title.into(),
-            parent_id: None,
-            readers,
-            writers,
-        }
+        Self { title: title.into(), parent_id: None, readers, writers }
     }
 }
 
@@ -269,10 +264,8 @@ async fn take_events(outbox: &dyn OutboxStore) -> FixtureResult<Vec<Event>> {
             return Ok(events);
         };
         let now = last.occurred_at;
-        let no_endpoint = |event: &Event| FanOut {
-            event_id: event.id.clone(),
-            endpoint_ids: Vec::new(),
-        };
+        let no_endpoint =
+            |event: &Event| FanOut { event_id: event.id.clone(), endpoint_ids: Vec::new() };
         let removed: Vec<_> = pending.iter().map(no_endpoint).collect();
         outbox.fan_out(&removed, now).await?;
         events.extend(pending);

@@ -24,20 +24,12 @@ impl<T: Debug> CallResult<T> {
 
     /// Expects success if the caller is `permitted`, and [`BoardError::Forbidden`] otherwise.
     pub(crate) fn expect_ok_if(self, permitted: bool) -> TestResult {
-        if permitted {
-            self.expect_ok().map(drop)
-        } else {
-            self.expect_forbidden()
-        }
+        if permitted { self.expect_ok().map(drop) } else { self.expect_forbidden() }
     }
 
     /// Expects success if the resource of the path is `visible`, and [`BoardError::PathNotFound`] otherwise.
     pub(crate) fn expect_found_if(self, visible: bool) -> TestResult {
-        if visible {
-            self.expect_ok().map(drop)
-        } else {
-            self.expect_path_not_found()
-        }
+        if visible { self.expect_ok().map(drop) } else { self.expect_path_not_found() }
     }
 
     /// Expects [`BoardError::Validation`] of this field.

@@ -33,11 +33,7 @@ pub(crate) async fn run_concurrently<T: Send + 'static>(
     // Polls the tasks in turn, because an `InlineRuntime` runs them only when they are polled.
     poll_fn(move |context| {
         running.retain_mut(|task| task.as_mut().poll(context).is_pending());
-        if running.is_empty() {
-            Poll::Ready(results.try_iter().collect())
-        } else {
-            Poll::Pending
-        }
+        if running.is_empty() { Poll::Ready(results.try_iter().collect()) } else { Poll::Pending }
     })
     .await
 }

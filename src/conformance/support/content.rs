@@ -39,11 +39,7 @@ pub(crate) fn title_update(title: &str) -> PostUpdate {
 }
 
 pub(crate) fn new_thread(title: &str, body: &str) -> NewThread {
-    NewThread {
-        title: title.into(),
-        body: body.into(),
-        ..NewThread::default()
-    }
+    NewThread { title: title.into(), body: body.into(), ..NewThread::default() }
 }
 
 /// A poll with three options, one choice and no change of votes.

@@ -61,9 +61,7 @@ impl PollFixture {
 
     pub(crate) fn new_vote(&self, indexes: &[usize]) -> NewVote {
         let options = indexes.iter().filter_map(|index| self.options.get(*index));
-        NewVote {
-            option_ids: options.cloned().collect(),
-        }
+        NewVote { option_ids: options.cloned().collect() }
     }
 
     pub(crate) async fn vote(&self, voter: &TestCaller, indexes: &[usize]) -> CallResult<Poll> {

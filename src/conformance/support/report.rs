@@ -27,10 +27,9 @@ impl<S: Subject> Case<S> {
             (Some(reason), Ok(())) => Err(TestFailure::Failed(format!(
                 "the rule passed, but the host lists it as an expected difference: {reason}"
             ))),
-            (Some(reason), Err(TestFailure::Failed(text))) => Err(TestFailure::Expected {
-                reason: reason.into(),
-                text,
-            }),
+            (Some(reason), Err(TestFailure::Failed(text))) => {
+                Err(TestFailure::Expected { reason: reason.into(), text })
+            }
             (None, Err(failure)) => Err(match subject.last_call() {
                 Some(call) => failure.with_last_call(&call),
                 None => failure,

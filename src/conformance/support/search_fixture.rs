@@ -15,11 +15,7 @@ impl<'a> SearchFixture<'a> {
     pub(crate) async fn new(suite: &'a Suite) -> TestResult<Self> {
         suite.require(Capability::Search)?;
         let (forum, alice) = suite.forum_and_member().await?;
-        Ok(Self {
-            suite,
-            forum,
-            alice,
-        })
+        Ok(Self { suite, forum, alice })
     }
 
     pub(crate) async fn thread(&self, title: &str, body: &str) -> TestResult<PostPath> {

@@ -207,12 +207,7 @@ impl Suite {
     }
 
     fn caller(&self, name: &str, user: Option<UserId>) -> TestCaller {
-        TestCaller {
-            inner: Arc::clone(&self.inner),
-            name: name.into(),
-            user,
-            cached: None,
-        }
+        TestCaller { inner: Arc::clone(&self.inner), name: name.into(), user, cached: None }
     }
 
     /// Adds a top-level forum. All members who can read it can write in it. Needs [`Capability::HiddenForums`] unless

@@ -24,13 +24,7 @@ impl ThreadFixture {
         let [otto, alice] = suite.members(["otto", "alice"]).await?;
         let first = suite.thread(&otto, &forum).await?;
         let reply = suite.post(&alice, &first.thread_id).await?;
-        Ok(Self {
-            forum,
-            otto,
-            alice,
-            first,
-            reply,
-        })
+        Ok(Self { forum, otto, alice, first, reply })
     }
 
     /// Adds mia, a moderator of the forum.

@@ -20,12 +20,10 @@ pub fn forum_api(api: ForumApi) -> impl Filter<Extract = (impl Reply,), Error = 
         .and(warp::header::headers_cloned())
         .and(warp::addr::remote())
         .and(warp::body::stream())
-        .then(
-            move |method: Method, path: FullPath, query: String, headers, peer, body| {
-                let uri = path.as_str().to_owned() + &query;
-                respond(api.clone(), method, uri, headers, peer, body)
-            },
-        )
+        .then(move |method: Method, path: FullPath, query: String, headers, peer, body| {
+            let uri = path.as_str().to_owned() + &query;
+            respond(api.clone(), method, uri, headers, peer, body)
+        })
 }
 
 async fn respond<D: Buf + Send + 'static>(

@@ -98,20 +98,15 @@ impl<'a> InputValue<'a> {
             let value = form_decode(value).ok_or_else(|| error(&name))?;
             Ok((name, Self::Parameter(value)))
         };
-        let fields: Result<_, _> = form_pairs(query.unwrap_or_default())
-            .map(parameter)
-            .collect();
+        let fields: Result<_, _> = form_pairs(query.unwrap_or_default()).map(parameter).collect();
         fields.map(Self::Object)
     }
 
     /// Parses a JSON body.
     pub(crate) fn from_json(body: &'a [u8]) -> InputResult<Self> {
         serde_json::from_slice(body).map_err(|_| {
-            let expected = if has_half_pair(body) {
-                Expected::WHOLE_SURROGATE_PAIRS
-            } else {
-                Expected::JSON
-            };
+            let expected =
+                if has_half_pair(body) { Expected::WHOLE_SURROGATE_PAIRS } else { Expected::JSON };
             InputError::expected("body", expected)
         })
     }
@@ -377,8 +372,7 @@ impl<'de> SeqAccess<'de> for SeqDeserializer<'_> {
         seed: T,
     ) -> InputResult<Option<T::Value>> {
         let item = self.0.next().map(|(index, value)| {
-            seed.deserialize(value)
-                .map_err(|error| error.in_field(&format!("[{index}]")))
+            seed.deserialize(value).map_err(|error| error.in_field(&format!("[{index}]")))
         });
         item.transpose()
     }
@@ -391,10 +385,7 @@ struct MapDeserializer<'a> {
 
 impl<'a> MapDeserializer<'a> {
     fn new(fields: Vec<(Cow<'a, str>, InputValue<'a>)>) -> Self {
-        Self {
-            rest: fields.into_iter(),
-            current: None,
-        }
+        Self { rest: fields.into_iter(), current: None }
     }
 }
 
@@ -404,14 +395,12 @@ impl<'de> MapAccess<'de> for MapDeserializer<'_> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> InputResult<Option<K::Value>> {
         self.current = self.rest.next();
         let name = self.current.as_ref().map(|(name, _)| &**name);
-        name.map(|name| seed.deserialize(InputValue::Parameter(name.into())))
-            .transpose()
+        name.map(|name| seed.deserialize(InputValue::Parameter(name.into()))).transpose()
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> InputResult<V::Value> {
         let (name, value) = self.current.take().unwrap_or(("".into(), InputValue::Null));
-        seed.deserialize(value)
-            .map_err(|error| error.in_field(&name))
+        seed.deserialize(value).map_err(|error| error.in_field(&name))
     }
 }
 

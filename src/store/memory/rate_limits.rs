@@ -208,10 +208,7 @@ impl Shard {
             self.next_sweep = now.saturating_add(SWEEP_INTERVAL);
             // Removed entries would leave marks that take capacity, so the old map would grow. A new map has no marks.
             let windows = mem::take(&mut self.windows).into_iter();
-            let longest = Budget {
-                window: self.longest_window,
-                ..budget
-            };
+            let longest = Budget { window: self.longest_window, ..budget };
             let running = windows.filter(|(_, state)| longest.is_running(state, now));
             self.windows = running.collect();
         }
@@ -225,10 +222,7 @@ mod tests {
 
     #[test]
     fn a_sweep_for_a_short_window_keeps_a_long_one() {
-        let budget = |minutes: u64| Budget {
-            units: 9,
-            window: Duration::from_secs(60 * minutes),
-        };
+        let budget = |minutes: u64| Budget { units: 9, window: Duration::from_secs(60 * minutes) };
         let start = Timestamp::from_millis(0);
         let mut shard = Shard::new(64);
         shard.charge(0, 1, budget(60), start);

@@ -24,10 +24,7 @@ pub(crate) struct MemoryTokenStore {
 impl MemoryTokenStore {
     /// Creates a store that writes to the audit log `audit`.
     pub(crate) fn new(audit: MemoryAuditStore) -> Self {
-        Self {
-            audit,
-            ..Self::default()
-        }
+        Self { audit, ..Self::default() }
     }
 }
 

@@ -53,10 +53,7 @@ impl PostgresExecutor {
 }
 
 fn read_claimed(row: &dyn Columns, lease_expires_at: Timestamp) -> ColumnResult<ClaimedDelivery> {
-    let endpoint = Prefixed {
-        columns: row,
-        prefix: "endpoint_",
-    };
+    let endpoint = Prefixed { columns: row, prefix: "endpoint_" };
     let delivery = read_delivery(row)?;
     Ok(ClaimedDelivery {
         event: read_claimed_event(row, &delivery)?,

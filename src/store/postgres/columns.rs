@@ -46,8 +46,7 @@ impl Columns for Row {
 }
 
 fn read<'a, T: FromSql<'a>>(row: &'a Row, name: &str) -> ColumnResult<T> {
-    row.try_get(name)
-        .map_err(|error| ColumnError::new(name, PostgresError::from(error)))
+    row.try_get(name).map_err(|error| ColumnError::new(name, PostgresError::from(error)))
 }
 
 /// Columns whose names begin with a prefix.

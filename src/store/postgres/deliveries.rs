@@ -50,9 +50,7 @@ impl DeliveryStore for PostgresExecutor {
     ) -> BackendResult<HashSet<DeliveryId>> {
         let (ids, leases) = leases(claimed);
         let parameters: Parameters<'_> = &[&ids, &leases, &self.clock.time(now)];
-        let begun = self
-            .all(BEGIN_SENDING, parameters, |row| row.value("id"))
-            .await?;
+        let begun = self.all(BEGIN_SENDING, parameters, |row| row.value("id")).await?;
         Ok(begun.into_iter().collect())
     }
 
@@ -96,17 +94,13 @@ impl DeliveryStore for PostgresExecutor {
                     &each(given, |one| one.progress.state),
                     &each(given, |one| integer(one.progress.attempts)),
                     &each(given, due_in),
-                    &each(given, |one| {
-                        retention_starts_at(&one.progress, now).is_some()
-                    }),
+                    &each(given, |one| retention_starts_at(&one.progress, now).is_some()),
                     &attempted(given, |one| integer(one.attempt)),
                     &attempted(given, |one| one.started_at),
                     &each(given, |one| one.attempt.as_ref()?.status.map(i32::from)),
                     &texts(given, |one| Some(&one.error.as_ref()?.reason)),
                     &attempted(given, AttemptRecord::is_sent),
-                    &attempted(given, |one| {
-                        i64::try_from(one.duration_ms).unwrap_or(i64::MAX)
-                    }),
+                    &attempted(given, |one| i64::try_from(one.duration_ms).unwrap_or(i64::MAX)),
                     &texts(given, |one| one.response_excerpt.as_ref()),
                     &texts(given, |one| one.request_headers.as_ref()),
                     &texts(given, |one| one.response_headers.as_ref()),
@@ -128,17 +122,14 @@ impl DeliveryStore for PostgresExecutor {
         let expired: Vec<_> = expired.collect();
         let now = self.clock.time(now);
         let delay = millis(delay);
-        self.execute(RELEASE, &[&ids, &leases, &expired, &now, &delay])
-            .await?;
+        self.execute(RELEASE, &[&ids, &leases, &expired, &now, &delay]).await?;
         Ok(())
     }
 
     async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
         let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
         let now = self.clock.time(now);
-        let stats = self
-            .first(QUEUE_STATS, &[&now, &max_depth], read_queue_stats)
-            .await?;
+        let stats = self.first(QUEUE_STATS, &[&now, &max_depth], read_queue_stats).await?;
         Ok(stats.unwrap_or_default())
     }
 

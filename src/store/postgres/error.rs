@@ -130,11 +130,8 @@ pub(crate) fn describe_db_error(error: &DbError) -> String {
     if !is_raised && WITHOUT_VALUES.iter().any(|safe| code.starts_with(safe)) {
         return format!("{} ({code})", error.message());
     }
-    let names = [
-        ("table", error.table()),
-        ("column", error.column()),
-        ("constraint", error.constraint()),
-    ];
+    let names =
+        [("table", error.table()), ("column", error.column()), ("constraint", error.constraint())];
     let named = names.into_iter().filter(|_| !is_raised);
     let parts = named
         .chain([("routine", routine)])

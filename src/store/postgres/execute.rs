@@ -66,10 +66,7 @@ impl PostgresExecutor {
         let sql = audit::audited_statement(change, parameters.len());
         let values = audit::entry_values(audit);
         let parameters = [parameters, &[&values]].concat();
-        Ok(self
-            .first(&sql, &parameters, |row| row.value("count"))
-            .await?
-            .unwrap_or_default())
+        Ok(self.first(&sql, &parameters, |row| row.value("count")).await?.unwrap_or_default())
     }
 
     pub(super) async fn query(&self, sql: &str, parameters: Parameters<'_>) -> Result<Vec<Row>> {

@@ -100,9 +100,7 @@ impl SqlExecutor for PostgresExecutor {
     async fn add_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let hours: Vec<_> = usage.iter().map(|one| one.hour).collect();
         let tokens = usage.iter().map(|one| one.token.as_ref());
-        let tokens: Vec<_> = tokens
-            .map(|token| token.map_or("", Lookup::as_str))
-            .collect();
+        let tokens: Vec<_> = tokens.map(|token| token.map_or("", Lookup::as_str)).collect();
         let operations = usage.iter().map(|one| one.operation.unwrap_or_default());
         let operations: Vec<_> = operations.collect();
         let mut counts = [const { Vec::new() }; UsageCounts::COLUMNS];
@@ -149,10 +147,8 @@ impl SqlExecutor for PostgresExecutor {
         let ids: Vec<_> = events.iter().map(|one| &one.event_id).collect();
         let recipients = recipients(events);
         let (each_event, each_endpoint): (Vec<_>, Vec<_>) = recipients.iter().copied().unzip();
-        let deliveries: Vec<_> = recipients
-            .iter()
-            .map(|(event, to)| DeliveryId::derive(event, to))
-            .collect();
+        let deliveries: Vec<_> =
+            recipients.iter().map(|(event, to)| DeliveryId::derive(event, to)).collect();
         let now = self.clock.time(now);
         let parameters: Parameters<'_> = &[&ids, &now, &deliveries, &each_event, &each_endpoint];
         self.execute(FAN_OUT, parameters).await?;
@@ -171,9 +167,8 @@ fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
 }
 
 fn recipients(events: &[FanOut]) -> Vec<(&EventId, &EndpointId)> {
-    let recipients = events
-        .iter()
-        .flat_map(|one| one.endpoint_ids.iter().map(|to| (&one.event_id, to)));
+    let recipients =
+        events.iter().flat_map(|one| one.endpoint_ids.iter().map(|to| (&one.event_id, to)));
     recipients.collect()
 }
 

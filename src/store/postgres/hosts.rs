@@ -34,11 +34,7 @@ pub(super) struct Hosts {
 impl Hosts {
     /// Each host has its `connect_timeout` to accept a connection.
     pub(super) fn new(hosts: Vec<Config>, tls: PostgresTls) -> Self {
-        Self {
-            hosts,
-            connector: ConfigConnectImpl { tls },
-            last: AtomicUsize::new(0),
-        }
+        Self { hosts, connector: ConfigConnectImpl { tls }, last: AtomicUsize::new(0) }
     }
 }
 
@@ -78,10 +74,7 @@ mod tests {
         for (url, hosts) in [
             ("a://h", &["a://h"][..]),
             ("a://h,i:2?x=1,2", &["a://h?x=1,2", "a://i:2?x=1,2"]),
-            (
-                "a://u:p,?/@[::1]:1,i/d",
-                &["a://u:p,?/@[::1]:1/d", "a://u:p,?/@i/d"],
-            ),
+            ("a://u:p,?/@[::1]:1,i/d", &["a://u:p,?/@[::1]:1/d", "a://u:p,?/@i/d"]),
         ] {
             assert_eq!(urls_of_hosts(url), hosts);
         }

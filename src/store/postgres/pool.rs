@@ -102,32 +102,24 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 /// a URL.
 pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     if size == 0 {
-        return Err(PostgresError::unusable(
-            "a pool needs at least one connection",
-        ));
+        return Err(PostgresError::unusable("a pool needs at least one connection"));
     }
     let (address, tls) = TlsMode::take_from(address)?;
     let urls = urls_of_hosts(&address);
-    let configs = urls
-        .iter()
-        .map(|url| config(url, tls.negotiation, urls.len() > 1));
+    let configs = urls.iter().map(|url| config(url, tls.negotiation, urls.len() > 1));
     let hosts: Vec<_> = configs.collect::<Result<_, _>>()?;
     let create_timeout = hosts.iter().filter_map(Config::get_connect_timeout).sum();
     let manager = Manager::from_connect(
         // `Hosts` has the settings of each host.
         Config::new(),
         Hosts::new(hosts, tls.connector),
-        ManagerConfig {
-            recycling_method: RecyclingMethod::Fast,
-        },
+        ManagerConfig { recycling_method: RecyclingMethod::Fast },
     );
     let has_limit = address.contains("statement_timeout");
     let check = Arc::new(ConnectionCheck::default());
     let pool = Pool::builder(manager)
         .max_size(size)
-        .post_create(Hook::async_fn(move |client, _| {
-            Box::pin(begin_session(client, has_limit))
-        }))
+        .post_create(Hook::async_fn(move |client, _| Box::pin(begin_session(client, has_limit))))
         .pre_recycle(Hook::async_fn(move |client, metrics| {
             let check = Arc::clone(&check);
             let metrics = *metrics;
@@ -180,11 +172,7 @@ fn config(url: &str, tls: SslMode, has_standbys: bool) -> Result<Config, Postgre
     }
     config.keepalives_idle(TCP_USER_TIMEOUT);
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(if has_standbys {
-            HOST_TIMEOUT
-        } else {
-            CONNECT_TIMEOUT
-        });
+        config.connect_timeout(if has_standbys { HOST_TIMEOUT } else { CONNECT_TIMEOUT });
     }
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(TCP_USER_TIMEOUT);

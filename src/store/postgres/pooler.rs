@@ -26,10 +26,8 @@ const UNPREPARED: &str = "the connection pooler does not support prepared statem
 
 /// Errors of a pooler that does not track prepared statements: the statement was prepared in another session, or
 /// another client already uses its name in this session.
-const UNPREPARED_CODES: [SqlState; 2] = [
-    SqlState::INVALID_SQL_STATEMENT_NAME,
-    SqlState::DUPLICATE_PSTATEMENT,
-];
+const UNPREPARED_CODES: [SqlState; 2] =
+    [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT];
 
 /// Checks a pool whose connections pass a connection pooler such as PgBouncer: opens all connections that are not in
 /// use, so that they are open at the same time, and runs a prepared statement on each. Without a connection pooler,
@@ -47,10 +45,7 @@ pub async fn check_pooler(pool: &Pool) -> Result<()> {
         return Ok(());
     }
     let mut clients = vec![first];
-    let idle = Timeouts {
-        wait: Some(Duration::ZERO),
-        ..pool.timeouts()
-    };
+    let idle = Timeouts { wait: Some(Duration::ZERO), ..pool.timeouts() };
     loop {
         match pool.timeout_get(&idle).await {
             Ok(client) => clients.push(client),

@@ -26,9 +26,8 @@ pub(super) async fn begin_session(
     let limit = if has_limit { "" } else { LIMIT };
     let sql = format!("{limit}{BEGIN_SESSION}");
     let begun = timeout(CONNECT_TIMEOUT, client.simple_query(&sql)).await;
-    let messages = begun
-        .map_err(|_| HookError::message(NO_SESSION))?
-        .map_err(HookError::Backend)?;
+    let messages =
+        begun.map_err(|_| HookError::message(NO_SESSION))?.map_err(HookError::Backend)?;
     let encoding = messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.get(0),
         _ => None,

@@ -86,9 +86,7 @@ impl TlsMode {
             "require" | "verify-ca" => (SslMode::Require, Verification::Chain(verifier()?)),
             _ => {
                 let expected = "expected one of disable, prefer, require, verify-ca, verify-full";
-                return Err(PostgresError::unusable(format!(
-                    "unknown sslmode; {expected}"
-                )));
+                return Err(PostgresError::unusable(format!("unknown sslmode; {expected}")));
             }
         };
         let mut config = tls::client_config()
@@ -98,10 +96,7 @@ impl TlsMode {
             .with_no_client_auth();
         config.alpn_protocols = vec![ALPN.into()];
         let connector = PostgresTls(Arc::new(config));
-        let mode = Self {
-            negotiation,
-            connector,
-        };
+        let mode = Self { negotiation, connector };
         Ok((url, mode))
     }
 }

@@ -26,10 +26,7 @@ const STORE: &str = "budgets";
 /// Interval between two connection attempts.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
 /// Budget that is charged on a new connection, so that a Redis that rejects writes does not count as recovered.
-const PROBE: Budget = Budget {
-    units: u32::MAX,
-    window: Duration::from_secs(1),
-};
+const PROBE: Budget = Budget { units: u32::MAX, window: Duration::from_secs(1) };
 
 /// Connection that reconnects in the background.
 pub(super) struct ReconnectingConnection {
@@ -184,9 +181,8 @@ async fn reconnect_loop(
     key: String,
     _guard: OwnedMutexGuard<()>,
 ) {
-    while let Some(connection) = connection
-        .upgrade()
-        .filter(|connection| connection.is_unreachable())
+    while let Some(connection) =
+        connection.upgrade().filter(|connection| connection.is_unreachable())
     {
         if connection.try_connect(&key).await.is_ok() {
             return tracing::info!("Redis recovered; rate limits are shared");
@@ -209,10 +205,7 @@ mod tests {
                 "-OOM command not allowed when used memory > 'maxmemory'.",
                 "OOM command not allowed when used memory >",
             ),
-            (
-                "-WRONGTYPE Operation against a key",
-                "WRONGTYPE Operation against a key",
-            ),
+            ("-WRONGTYPE Operation against a key", "WRONGTYPE Operation against a key"),
             (
                 "-READONLY You can't write against a read only replica.",
                 "READONLY You can't write against a read only replica.",

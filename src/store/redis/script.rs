@@ -46,9 +46,7 @@ impl ChargeRequest<'_> {
         mut connection: Connection,
     ) -> RedisResult<ChargeReply> {
         let window = self.budget.window.as_millis().min(MAX_WINDOW);
-        let known = self
-            .known
-            .map_or((0, 0), |known| (known.used, known.ends_at.as_millis()));
+        let known = self.known.map_or((0, 0), |known| (known.used, known.ends_at.as_millis()));
         let mut invocation = script.key(self.key);
         invocation
             .arg(self.budget.units)

@@ -49,9 +49,8 @@ impl Servers {
         if let Some(scheme) = scheme.strip_suffix("+cluster") {
             let nodes = parse_hosts(scheme, hosts, "", path)?;
             let certificates = certificates(&nodes, roots)?;
-            let mut builder = ClusterClient::builder(nodes)
-                .connection_timeout(timeout)
-                .response_timeout(timeout);
+            let mut builder =
+                ClusterClient::builder(nodes).connection_timeout(timeout).response_timeout(timeout);
             if let Some(certificates) = certificates {
                 builder = builder.certs(certificates);
             }
@@ -76,9 +75,7 @@ impl Servers {
             .set_pipeline_buffer_size(PIPELINE_CAPACITY);
         let server = match self {
             Self::Single(client) => {
-                client
-                    .get_multiplexed_async_connection_with_config(&config)
-                    .await
+                client.get_multiplexed_async_connection_with_config(&config).await
             }
             Self::Sentinels(sentinels) => {
                 let mut client = sentinels.client(attempt)?;
@@ -227,8 +224,5 @@ fn certificates(
     let provider = CryptoProvider::clone(&tls::provider());
     drop(provider.install_default());
     let root_cert = roots.as_deref().map(tls::read_roots).transpose();
-    Ok(Some(TlsCertificates {
-        client_tls: None,
-        root_cert: root_cert.map_err(BackendError::new)?,
-    }))
+    Ok(Some(TlsCertificates { client_tls: None, root_cert: root_cert.map_err(BackendError::new)? }))
 }

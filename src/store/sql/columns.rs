@@ -62,10 +62,7 @@ pub(crate) struct ColumnError {
 
 impl ColumnError {
     pub(crate) fn new(column: &str, reason: impl ToString) -> Self {
-        Self {
-            column: column.into(),
-            reason: reason.to_string(),
-        }
+        Self { column: column.into(), reason: reason.to_string() }
     }
 }
 
@@ -91,8 +88,7 @@ pub(crate) trait Columns {
 impl<'a> dyn Columns + 'a {
     /// Decodes a column that is not null.
     pub(crate) fn value<T: FromColumn>(&self, name: &str) -> ColumnResult<T> {
-        self.optional(name)?
-            .ok_or_else(|| ColumnError::new(name, "unexpected null"))
+        self.optional(name)?.ok_or_else(|| ColumnError::new(name, "unexpected null"))
     }
 
     /// Decodes a column that can be null.
@@ -127,8 +123,7 @@ impl FromColumn for Vec<u8> {
 impl FromColumn for [u8; 32] {
     fn from_column(columns: &dyn Columns, name: &str) -> ColumnResult<Option<Self>> {
         let hash = columns.bytes(name)?.map(Self::try_from);
-        hash.transpose()
-            .map_err(|_| ColumnError::new(name, "expected 32 bytes"))
+        hash.transpose().map_err(|_| ColumnError::new(name, "expected 32 bytes"))
     }
 }
 

@@ -46,8 +46,7 @@ impl<E: SqlExecutor> EndpointStore for SqlStore<E> {
     }
 
     async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>> {
-        self.first(Statement::new(FIND, [id.into()]), read_endpoint)
-            .await
+        self.first(Statement::new(FIND, [id.into()]), read_endpoint).await
     }
 
     async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool> {

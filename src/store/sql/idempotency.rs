@@ -23,16 +23,8 @@ impl<E: SqlExecutor> IdempotencyStore for SqlStore<E> {
         reservation: &Reservation,
         completion: Completion,
     ) -> BackendResult<()> {
-        let Reservation {
-            namespace,
-            key,
-            started_at,
-        } = reservation;
-        let run = [
-            namespace.as_str().into(),
-            key.as_str().into(),
-            (*started_at).into(),
-        ];
+        let Reservation { namespace, key, started_at } = reservation;
+        let run = [namespace.as_str().into(), key.as_str().into(), (*started_at).into()];
         let response = match &completion {
             Completion::Responded(response) => Some(response),
             Completion::OutcomeUnknown => None,

@@ -100,10 +100,8 @@ pub(crate) fn read_endpoint(row: &dyn Columns) -> ColumnResult<Endpoint> {
         enabled: row.value("enabled")?,
         created_at: row.value("created_at")?,
         secret: row.value("secret")?,
-        pending_secret: pending_secret.map(|(secret, activates_at)| PendingSecret {
-            secret,
-            activates_at,
-        }),
+        pending_secret: pending_secret
+            .map(|(secret, activates_at)| PendingSecret { secret, activates_at }),
         version: row.value("version")?,
         failing_since: row.optional("failing_since")?,
         is_slow: row.value("is_slow")?,

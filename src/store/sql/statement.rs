@@ -35,11 +35,7 @@ impl Statement {
         sql: impl Into<Cow<'static, str>>,
         values: impl IntoIterator<Item = Value>,
     ) -> Self {
-        Self {
-            sql: sql.into(),
-            values: values.into_iter().collect(),
-            is_urgent: false,
-        }
+        Self { sql: sql.into(), values: values.into_iter().collect(), is_urgent: false }
     }
 
     /// Marks a read of one row by its key, which does not wait for slower reads, or a write that completes admitted work,

@@ -29,15 +29,11 @@ const BY_HOUR: &str = sums!("hour", "GROUP BY hour ORDER BY hour");
 
 const OF_TOKEN: &str = sums!("hour", "AND token = ?2 GROUP BY hour ORDER BY hour");
 
-const BY_TOKEN: &str = sums!(
-    "nullif(token, '') AS lookup",
-    "GROUP BY token ORDER BY 2 DESC, token LIMIT ?2"
-);
+const BY_TOKEN: &str =
+    sums!("nullif(token, '') AS lookup", "GROUP BY token ORDER BY 2 DESC, token LIMIT ?2");
 
-const BY_OPERATION: &str = sums!(
-    "nullif(operation, '') AS operation_id",
-    "GROUP BY operation ORDER BY 2 DESC, operation"
-);
+const BY_OPERATION: &str =
+    sums!("nullif(operation, '') AS operation_id", "GROUP BY operation ORDER BY 2 DESC, operation");
 
 const SWEEP: &str = "DELETE FROM forum_api_usage WHERE hour < ?1";
 

@@ -106,10 +106,7 @@ pub(super) fn acquire_leases(
     until: Timestamp,
 ) -> Result<(ClaimBatch, Vec<Unreadable>)> {
     let mut unreadable = Vec::new();
-    let mut batch = ClaimBatch {
-        deliveries: Vec::new(),
-        next_due_at: found.next_due_at,
-    };
+    let mut batch = ClaimBatch { deliveries: Vec::new(), next_due_at: found.next_due_at };
     for row in found.rows {
         let lease = params![row.number, row.lease_id, until, row.id];
         if !changes(connection, LEASE, lease)? {

@@ -42,11 +42,7 @@ impl<'a> NamedColumns<'a> {
         let columns = self.row.as_ref();
         let next = self.next.get();
         let is_next = columns.column_name(next).is_ok_and(|found| found == name);
-        let index = if is_next {
-            next
-        } else {
-            columns.column_index(name)?
-        };
+        let index = if is_next { next } else { columns.column_index(name)? };
         self.next.set(index + 1);
         Ok(index)
     }

@@ -70,14 +70,10 @@ impl DeliveryStore for SqliteExecutor {
     async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
         loop {
             let sent = request.clone();
-            let found = self
-                .read(move |connection| claim::find_claimable(connection, &sent, now))
-                .await?;
+            let found =
+                self.read(move |connection| claim::find_claimable(connection, &sent, now)).await?;
             if found.is_empty() {
-                return Ok(ClaimBatch {
-                    deliveries: Vec::new(),
-                    next_due_at: found.next_due_at,
-                });
+                return Ok(ClaimBatch { deliveries: Vec::new(), next_due_at: found.next_due_at });
             }
             let until = now.saturating_add(request.lease_duration);
             let (batch, unreadable) = self
@@ -97,10 +93,8 @@ impl DeliveryStore for SqliteExecutor {
         claimed: &[ClaimedDelivery],
         now: Timestamp,
     ) -> BackendResult<HashSet<DeliveryId>> {
-        let leases: Vec<_> = claimed
-            .iter()
-            .map(|one| (one.delivery.id.clone(), one.lease_id))
-            .collect();
+        let leases: Vec<_> =
+            claimed.iter().map(|one| (one.delivery.id.clone(), one.lease_id)).collect();
         self.write(move |connection| {
             let mut begun = HashSet::new();
             for (id, lease) in leases {
@@ -267,12 +261,7 @@ impl DeliveryStore for SqliteExecutor {
 /// Records the result of an attempt. Returns `false`, and changes nothing, if the lease was replaced or
 /// the endpoint was removed.
 fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
-    let Settlement {
-        delivery_id,
-        lease_id,
-        progress,
-        attempt,
-    } = settlement;
+    let Settlement { delivery_id, lease_id, progress, attempt } = settlement;
     let row = params![
         delivery_id,
         lease_id,

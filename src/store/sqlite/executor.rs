@@ -107,14 +107,12 @@ impl SqlExecutor for SqliteExecutor {
         now: Timestamp,
     ) -> BackendResult<BeginOutcome> {
         let request = request.clone();
-        self.write(move |connection| idempotency::begin(connection, &request, now))
-            .await
+        self.write(move |connection| idempotency::begin(connection, &request, now)).await
     }
 
     async fn add_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let usage = usage.to_vec();
-        self.write(move |connection| usage::add(connection, &usage))
-            .await
+        self.write(move |connection| usage::add(connection, &usage)).await
     }
 
     async fn replace_key(
@@ -169,10 +167,6 @@ impl WebhookStores {
     pub fn in_sqlite(database: &Database) -> Self {
         let executor = SqliteExecutor::new(database, Priority::Background);
         let store = Arc::new(SqlStore(executor.clone()));
-        Self {
-            outbox: store.clone(),
-            endpoints: store,
-            deliveries: Arc::new(executor),
-        }
+        Self { outbox: store.clone(), endpoints: store, deliveries: Arc::new(executor) }
     }
 }

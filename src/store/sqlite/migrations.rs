@@ -44,8 +44,7 @@ impl Database {
     /// [`SqliteError`] if the database cannot be read, or an applied migration differs from the program's migration at
     /// the same position.
     pub async fn schema_status(&self) -> Result<SchemaStatus, SqliteError> {
-        self.read_short(|connection| migration_status(connection, &MIGRATIONS))
-            .await
+        self.read_short(|connection| migration_status(connection, &MIGRATIONS)).await
     }
 
     /// Creates or migrates the library's tables.
@@ -53,8 +52,7 @@ impl Database {
     /// # Errors
     /// [`SqliteError`] if a migration fails, or the applied migrations do not match the program's.
     pub async fn migrate(&self) -> Result<(), SqliteError> {
-        self.write(|savepoint| apply_migrations(savepoint, &MIGRATIONS).map(drop))
-            .await
+        self.write(|savepoint| apply_migrations(savepoint, &MIGRATIONS).map(drop)).await
     }
 }
 

@@ -26,9 +26,7 @@ pub(super) fn replace(
         return Ok(false);
     }
     for endpoint in endpoints {
-        let version = first(connection, VERSION, params![endpoint.id], |row| {
-            row.value("version")
-        })?;
+        let version = first(connection, VERSION, params![endpoint.id], |row| row.value("version"))?;
         if version != Some(endpoint.version) {
             return Ok(false);
         }

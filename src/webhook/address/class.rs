@@ -80,10 +80,8 @@ const RANGES: &[(IpNet, AddressClass)] = &[
 ];
 
 /// Ranges whose addresses contain an IPv4 address in their last 32 bits: IPv4-mapped, and NAT64.
-const EMBEDDED_IPV4: &[IpNet] = &[
-    v6([0, 0, 0, 0, 0, 0xffff, 0, 0], 96),
-    v6([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96),
-];
+const EMBEDDED_IPV4: &[IpNet] =
+    &[v6([0, 0, 0, 0, 0, 0xffff, 0, 0], 96), v6([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96)];
 
 /// Returns the class of `address`. IPv4-mapped and NAT64 addresses have the class of the IPv4 address. Addresses of tunnels
 /// are forbidden.

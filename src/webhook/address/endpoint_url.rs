@@ -90,11 +90,7 @@ impl AllowedAddresses {
             Some(Host::Ipv6(address)) => classify_address(address.into()) == LOOPBACK,
             None => false,
         };
-        if is_loopback {
-            Self::Loopback
-        } else {
-            Self::Public
-        }
+        if is_loopback { Self::Loopback } else { Self::Public }
     }
 
     fn contains(self, class: AddressClass) -> bool {
@@ -111,11 +107,7 @@ impl AllowedAddresses {
 /// [`Private`](AllowedAddresses::Private) for true.
 impl From<bool> for AllowedAddresses {
     fn from(allow_private: bool) -> Self {
-        if allow_private {
-            Self::Private
-        } else {
-            Self::Public
-        }
+        if allow_private { Self::Private } else { Self::Public }
     }
 }
 
@@ -199,11 +191,7 @@ impl EndpointUrl {
         }
         let mut allowed = interleaved(allowed);
         allowed.truncate(MAX_ADDRESSES);
-        if allowed.is_empty() {
-            Err(error)
-        } else {
-            Ok(allowed)
-        }
+        if allowed.is_empty() { Err(error) } else { Ok(allowed) }
     }
 
     /// Returns the URL in the form that requests use, as the parser normalises it.
@@ -284,9 +272,8 @@ fn parse_url(text: &str) -> Result<Url, AddressError> {
 /// Alternates between the address families, beginning with the family of the first address (RFC 8305, section 4).
 fn interleaved(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
-    let (first, second): (Vec<_>, Vec<_>) = addresses
-        .into_iter()
-        .partition(|address| address.is_ipv6() == first_is_v6);
+    let (first, second): (Vec<_>, Vec<_>) =
+        addresses.into_iter().partition(|address| address.is_ipv6() == first_is_v6);
     let mut second = second.into_iter();
     let mut mixed = Vec::new();
     for address in first {

@@ -65,10 +65,7 @@ struct Lookups {
 impl Lookups {
     /// Limits concurrent look-ups to `threads`.
     fn new(threads: usize) -> Self {
-        Self {
-            running: Mutex::default(),
-            threads: Arc::new(Semaphore::new(threads)),
-        }
+        Self { running: Mutex::default(), threads: Arc::new(Semaphore::new(threads)) }
     }
 
     /// Resolves a name with `look_up`, or waits for the look-up of this name that is in progress.
@@ -81,9 +78,7 @@ impl Lookups {
         let result = running.wait_for(Option::is_some).await;
         // The sender is dropped without a result when the runtime stops.
         let result = result.ok().and_then(|result| result.clone());
-        result
-            .unwrap_or(Err(io::ErrorKind::Interrupted))
-            .map_err(io::Error::from)
+        result.unwrap_or(Err(io::ErrorKind::Interrupted)).map_err(io::Error::from)
     }
 
     fn join(
@@ -93,9 +88,7 @@ impl Lookups {
     ) -> ResultReceiver {
         let mut running = lock(&self.running);
         // A look-up that panicked has dropped its sender.
-        let joined = running
-            .get(name)
-            .filter(|receiver| receiver.has_changed().is_ok());
+        let joined = running.get(name).filter(|receiver| receiver.has_changed().is_ok());
         if let Some(receiver) = joined {
             return receiver.clone();
         }

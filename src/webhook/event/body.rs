@@ -238,10 +238,7 @@ impl Truncated {
             Ok(Some(Value::Object(ids))) => ids,
             _ => Map::new(),
         };
-        Self {
-            truncated: true,
-            ids,
-        }
+        Self { truncated: true, ids }
     }
 }
 

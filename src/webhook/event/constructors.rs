@@ -170,37 +170,21 @@ static REPLIED_THREAD: LazyLock<Thread> = LazyLock::new(|| {
         ..Thread::example()
     }
 });
-static DELETED_THREAD: LazyLock<Thread> = LazyLock::new(|| Thread {
-    state: ContentState::Deleted,
-    version: 2,
-    ..Thread::example()
-});
-static RESTORED_THREAD: LazyLock<Thread> = LazyLock::new(|| Thread {
-    version: 3,
-    ..Thread::example()
-});
+static DELETED_THREAD: LazyLock<Thread> =
+    LazyLock::new(|| Thread { state: ContentState::Deleted, version: 2, ..Thread::example() });
+static RESTORED_THREAD: LazyLock<Thread> =
+    LazyLock::new(|| Thread { version: 3, ..Thread::example() });
 
 fn example(thread: &'static Thread) -> EventContext<'static> {
-    EventContext {
-        thread,
-        forum_title: "General",
-        actor: Some(&AUTHOR),
-    }
+    EventContext { thread, forum_title: "General", actor: Some(&AUTHOR) }
 }
 
 fn deleted_post() -> Post {
-    Post {
-        state: ContentState::Deleted,
-        version: 2,
-        ..Post::own_reply_example()
-    }
+    Post { state: ContentState::Deleted, version: 2, ..Post::own_reply_example() }
 }
 
 fn restored_post() -> Post {
-    Post {
-        version: 3,
-        ..Post::own_reply_example()
-    }
+    Post { version: 3, ..Post::own_reply_example() }
 }
 
 pub(super) fn example_meta(topic: &Topic) -> EventMeta {

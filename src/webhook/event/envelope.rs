@@ -52,11 +52,7 @@ impl EventMeta {
     /// [`RandomError`] if the random source fails.
     pub fn new(random: &dyn RandomSource, occurred_at: Timestamp) -> Result<Self, RandomError> {
         let id = EventId::generate(random)?;
-        Ok(Self {
-            id,
-            occurred_at,
-            request_id: None,
-        })
+        Ok(Self { id, occurred_at, request_id: None })
     }
 
     /// Sets the request that caused the event, such as [`Caller::request`](crate::host::Caller::request). If it is a
@@ -81,10 +77,7 @@ pub struct EventContext<'a> {
 
 impl EventContext<'_> {
     pub(super) fn forum(&self) -> ForumSummary {
-        ForumSummary {
-            forum_id: self.thread.forum_id.clone(),
-            title: self.forum_title.into(),
-        }
+        ForumSummary { forum_id: self.thread.forum_id.clone(), title: self.forum_title.into() }
     }
 }
 
@@ -158,9 +151,7 @@ impl Event {
     /// ```
     pub fn from_insert_parameters(parameters: [String; 6]) -> Result<Self, ParseError> {
         let [id, topic, occurred_at, forum_id, request_id, body] = parameters;
-        let millis = occurred_at
-            .parse()
-            .map_err(|_| ParseError::new("a time in milliseconds"))?;
+        let millis = occurred_at.parse().map_err(|_| ParseError::new("a time in milliseconds"))?;
         Ok(Self {
             id: EventId::parse(&id)?,
             topic: Topic::parse(&topic)?,

@@ -51,11 +51,7 @@ where
         if let Some(address) = remaining.next() {
             running.spawn(open(*address));
         }
-        let limit = if remaining.len() > 0 {
-            ATTEMPT_DELAY
-        } else {
-            Duration::MAX
-        };
+        let limit = if remaining.len() > 0 { ATTEMPT_DELAY } else { Duration::MAX };
         match timeout(limit, running.join_next()).await {
             Ok(None) => return Err(last_error),
             Ok(Some(Ok(Ok(opened)))) => return Ok(opened),
@@ -70,9 +66,7 @@ async fn open(
     address: SocketAddr,
     tls: Option<(TlsConnector, ServerName<'static>)>,
 ) -> Result<(IoStream, SocketAddr)> {
-    let socket = open_socket(address)
-        .await
-        .map_err(|error| connect_error(address, &error))?;
+    let socket = open_socket(address).await.map_err(|error| connect_error(address, &error))?;
     let stream: IoStream = match tls {
         None => Box::new(socket),
         Some((tls, name)) => {
@@ -112,9 +106,7 @@ pub(super) fn tls_connector(pem: &str) -> Result<TlsConnector, BoxError> {
     if !pem.is_empty() {
         tls::add_roots(&mut roots, pem.as_bytes())?;
     }
-    let mut config = tls::client_config()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let mut config = tls::client_config()?.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config).into())
 }

@@ -83,12 +83,7 @@ impl Connection {
         let handshake = builder.handshake(TokioIo::new(stream)).await;
         let (sender, connection) = handshake.map_err(|error| response_error(&error))?;
         tokio::spawn(async { drop(connection.await) });
-        Ok(Self {
-            key,
-            is_reused: false,
-            sender,
-            read_limit,
-        })
+        Ok(Self { key, is_reused: false, sender, read_limit })
     }
 
     /// Sends a request, and stores the response in `capture` as it arrives.
@@ -148,11 +143,7 @@ pub(super) struct PoolKey {
 
 impl PoolKey {
     pub(super) fn new(target: &EndpointUrl, address: SocketAddr) -> Self {
-        Self {
-            host: target.host().clone(),
-            address,
-            is_secure: target.is_secure(),
-        }
+        Self { host: target.host().clone(), address, is_secure: target.is_secure() }
     }
 }
 

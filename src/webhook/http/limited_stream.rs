@@ -49,10 +49,7 @@ impl LimitedStream {
     /// Returns the stream and its limit.
     pub(super) fn new(stream: IoStream) -> (Self, ReadLimit) {
         let limit = ReadLimit(Arc::new(AtomicUsize::new(MAX_RESPONSE)));
-        let limited = Self {
-            stream,
-            limit: limit.clone(),
-        };
+        let limited = Self { stream, limit: limit.clone() };
         (limited, limit)
     }
 }

@@ -97,12 +97,8 @@ impl HttpTransport {
     ) -> Result<()> {
         let target = EndpointUrl::parse(&request.url, self.settings.allowed_addresses)
             .map_err(TransportError::not_sent)?;
-        let request = self
-            .request(&target, request)
-            .map_err(TransportError::not_sent)?;
-        let connect_or_reuse = self
-            .with_connect_timeout(self.connect_or_reuse(&target))
-            .await;
+        let request = self.request(&target, request).map_err(TransportError::not_sent)?;
+        let connect_or_reuse = self.with_connect_timeout(self.connect_or_reuse(&target)).await;
         let (addresses, mut connection) = connect_or_reuse.map_err(TransportError::not_sent)?;
         let mut result = connection.send(request.clone(), capture).await;
         if connection.is_reused && result.as_ref().is_err_and(was_closed) {

@@ -149,9 +149,7 @@ impl FullBoard {
         let forum = forum_in(id, bounds)
             .filter(|forum| self.can_see(access, forum))
             .filter(|_| !self.is_deleted(id));
-        forum
-            .and_then(|id| ForumId::parse(id).ok())
-            .ok_or(BoardError::PathNotFound)
+        forum.and_then(|id| ForumId::parse(id).ok()).ok_or(BoardError::PathNotFound)
     }
 
     /// Returns an error for a forum that does not exist.

@@ -234,7 +234,5 @@ fn require_own(member: &MemberCaller, post: &PostId) -> BoardResult<()> {
 }
 
 fn require_text(field: &'static str, text: &str) -> BoardResult<()> {
-    (!text.is_empty())
-        .then_some(())
-        .ok_or_else(|| BoardError::validation(field, "it is empty"))
+    (!text.is_empty()).then_some(()).ok_or_else(|| BoardError::validation(field, "it is empty"))
 }

@@ -42,10 +42,7 @@ pub(crate) struct Checkpoint {
 
 impl Checkpoint {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self {
-            reached: Semaphore::new(0),
-            released: Semaphore::new(0),
-        })
+        Arc::new(Self { reached: Semaphore::new(0), released: Semaphore::new(0) })
     }
 
     /// Called by the command.

@@ -42,14 +42,9 @@ pub(crate) fn page<T>(
     item: impl Fn(usize) -> T,
 ) -> Page<T> {
     let start = after.map_or(0, |after| after.as_str().parse().unwrap());
-    let fetched = (start + 1..=total)
-        .take(limit.get() + 1)
-        .map(|n| (n, item(n)));
+    let fetched = (start + 1..=total).take(limit.get() + 1).map(|n| (n, item(n)));
     let page = Page::from_overfetch(fetched.collect(), limit, |(n, _)| PageKey::new(n));
-    Page {
-        items: page.items.into_iter().map(|(_, item)| item).collect(),
-        next: page.next,
-    }
+    Page { items: page.items.into_iter().map(|(_, item)| item).collect(), next: page.next }
 }
 
 pub(crate) fn author(name: &str) -> Author {

@@ -17,12 +17,7 @@ pub(crate) struct Request {
 impl Request {
     /// Creates a request without adding the base path.
     pub(crate) fn exact(method: &str, path: &str) -> Self {
-        Self {
-            method: method.into(),
-            path: path.into(),
-            headers: Vec::new(),
-            body: Bytes::new(),
-        }
+        Self { method: method.into(), path: path.into(), headers: Vec::new(), body: Bytes::new() }
     }
 
     /// Creates a request below the base path.
@@ -48,11 +43,7 @@ impl Request {
     /// Creates the row's valid request.
     pub(crate) fn of(row: &Row) -> Self {
         let request = Self::new(row.method, row.path);
-        if row.body.is_empty() {
-            request
-        } else {
-            request.json(row.body)
-        }
+        if row.body.is_empty() { request } else { request.json(row.body) }
     }
 
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
@@ -82,8 +73,7 @@ impl Request {
     }
 
     pub(crate) fn json(self, body: &str) -> Self {
-        self.header("content-type", "application/json")
-            .body(body.to_owned())
+        self.header("content-type", "application/json").body(body.to_owned())
     }
 
     pub(crate) fn is_head(&self) -> bool {

@@ -67,8 +67,7 @@ pub(crate) fn every_scope() -> impl Iterator<Item = &'static str> {
 
 /// The rows of a surface.
 pub(crate) fn rows(surface: Surface) -> impl Iterator<Item = &'static Row> {
-    ROWS.iter()
-        .filter(move |row| surface == Surface::Full || row.compact)
+    ROWS.iter().filter(move |row| surface == Surface::Full || row.compact)
 }
 
 #[expect(clippy::too_many_arguments, reason = "they are the columns of a table")]
@@ -83,15 +82,5 @@ const fn row(
     body: &'static str,
     success: u16,
 ) -> Row {
-    Row {
-        method,
-        template,
-        scope,
-        cost,
-        needs_token,
-        compact,
-        path,
-        body,
-        success,
-    }
+    Row { method, template, scope, cost, needs_token, compact, path, body, success }
 }

@@ -128,9 +128,8 @@ impl Server {
         let clock = Arc::new(ManualClock::new(fixtures::time()));
         let environment = environment.clock(clock.clone());
         let host = Host::new(board.clone(), commands);
-        let builder = ForumApi::builder(host, stores.clone())
-            .environment(&environment)
-            .settings(settings);
+        let builder =
+            ForumApi::builder(host, stores.clone()).environment(&environment).settings(settings);
         let operations = operations.into_iter();
         let api = operations.fold(builder, ForumApiBuilder::operation);
         Self {

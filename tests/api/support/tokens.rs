@@ -27,9 +27,8 @@ impl Server {
         let owner = UserId::parse("alice").unwrap();
         let parsed: Result<Vec<_>, _> = scopes.iter().copied().map(Scope::parse).collect();
         let scopes = parsed?;
-        let request = TokenRequest::new(&owner, &scopes)
-            .label("laptop")
-            .expiry(Expiry::parse(days)?);
+        let request =
+            TokenRequest::new(&owner, &scopes).label("laptop").expiry(Expiry::parse(days)?);
         let tokens = &*self.stores.tokens;
         let issued = issue_token(tokens, &OsRandom, surface, request, self.clock.now());
         Ok(issued.await?.0.expose_secret().to_owned())
@@ -37,8 +36,7 @@ impl Server {
 
     /// Stores a token with every scope.
     pub(crate) async fn token(&self, owner: &str) -> String {
-        self.token_with(owner, &every_scope().collect::<Vec<_>>())
-            .await
+        self.token_with(owner, &every_scope().collect::<Vec<_>>()).await
     }
 
     /// Stores a token with these scopes, which the surface need not have.

@@ -43,8 +43,7 @@ impl Resolver for Named {
 /// Reads an address of four or sixteen bytes.
 fn address(bytes: &[u8]) -> Option<IpAddr> {
     let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
-    v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from))
-        .ok()
+    v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
 }
 
 fn is_classified(address: IpAddr) {

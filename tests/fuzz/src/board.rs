@@ -53,11 +53,7 @@ pub(super) fn send_as_member(method: Method, uri: &[u8], body: &[u8]) -> Option<
         .body(Bytes::copy_from_slice(body).into())
         .ok()?;
     let answer = ready(BOARD.send(request));
-    let outcomes = [
-        (200, None),
-        (400, Some("bad_request")),
-        (403, Some("FORBIDDEN")),
-    ];
+    let outcomes = [(200, None), (400, Some("bad_request")), (403, Some("FORBIDDEN"))];
     let outcome = (answer.status, answer.code().map(ErrorCode::as_str));
     assert!(outcomes.contains(&outcome), "{answer:?}");
     if answer.status == 400 {

@@ -21,9 +21,7 @@ pub(super) fn check_property(data: &[u8]) {
     assert!(cursor.len() <= 200 && cursor.bytes().all(is_plain));
     assert_eq!(board::message(&after("1", cursor.as_bytes())), position);
     assert_eq!(after("2", cursor.as_bytes()).status, 400);
-    edited(&cursor, other)
-        .iter()
-        .for_each(|it| check_cursor(it));
+    edited(&cursor, other).iter().for_each(|it| check_cursor(it));
 }
 
 /// Encodes a page key.

@@ -5,14 +5,8 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode, percent_encode};
 
 use crate::{board, choice};
 
-const PATHS: &[&str] = &[
-    "/search",
-    "/threads/1/posts",
-    "/forums/1/threads",
-    "/messages",
-    "/subscriptions",
-    "/forums",
-];
+const PATHS: &[&str] =
+    &["/search", "/threads/1/posts", "/forums/1/threads", "/messages", "/subscriptions", "/forums"];
 
 pub(super) fn check_property(data: &[u8]) {
     let Some((path, query)) = choice(data, PATHS) else {

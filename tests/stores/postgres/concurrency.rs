@@ -66,10 +66,7 @@ async fn a_claim_skips_locked_deliveries() {
     let locked: HashSet<String> = rows.iter().map(|row| row.get(0)).collect();
 
     let batch = webhooks.deliveries.claim(&claim(12, 6), at(0)).await;
-    let ClaimBatch {
-        deliveries,
-        next_due_at,
-    } = batch.unwrap();
+    let ClaimBatch { deliveries, next_due_at } = batch.unwrap();
     let first = deliveries.iter().filter(|one| one.endpoint == endpoints[0]);
     assert_eq!((first.count(), deliveries.len()), (2, 8));
     let mut ids = deliveries.iter().map(|one| one.delivery.id.to_string());

@@ -61,10 +61,7 @@ async fn a_newer_or_changed_schema_is_refused() {
 
     const CHANGED: Migrations = Migrations {
         table: "forum_api_migrations",
-        all: &[Migration {
-            name: "0001_init",
-            sql: "SELECT 'changed'",
-        }],
+        all: &[Migration { name: "0001_init", sql: "SELECT 'changed'" }],
     };
     let mut client = pool.get().await.unwrap();
     let transaction = client.transaction().await.unwrap();

@@ -123,10 +123,7 @@ fn lists() -> Vec<(DeliveryFilter, &'static str)> {
 
 /// Returns each combination of filters of tokens, each with the index that the list scans.
 fn token_lists() -> Vec<(TokenFilter, &'static str)> {
-    let search = TokenSearch {
-        text: "x".into(),
-        owner: None,
-    };
+    let search = TokenSearch { text: "x".into(), owner: None };
     let mut lists = Vec::new();
     for (states, index) in [
         (TokenStateFilter::Any, "by_age"),
@@ -137,13 +134,8 @@ fn token_lists() -> Vec<(TokenFilter, &'static str)> {
     ] {
         for search in [None, Some(search.clone())] {
             for (owner, index) in [(None, index), (Some(UserId::from(3)), "by_owner")] {
-                let filter = TokenFilter {
-                    owner,
-                    states,
-                    search: search.clone(),
-                    after: None,
-                    limit: 20,
-                };
+                let filter =
+                    TokenFilter { owner, states, search: search.clone(), after: None, limit: 20 };
                 lists.push((filter, index));
             }
         }

@@ -9,11 +9,7 @@ use tokio_postgres::NoTls;
 async fn the_defaults_of_a_database_have_no_effect() {
     let database = Database::new();
     let settings = [
-        (
-            "default_transaction_isolation",
-            "serializable",
-            "read committed",
-        ),
+        ("default_transaction_isolation", "serializable", "read committed"),
         ("statement_timeout", "1ms", "10s"),
         ("idle_in_transaction_session_timeout", "1ms", "20s"),
         ("lock_timeout", "1ms", "0"),

@@ -175,12 +175,7 @@ async fn a_client_can_repeat_a_request_whose_reservation_is_cut_off() {
     let terminate = "
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))";
     let client = tables.get().await.unwrap();
-    while client
-        .query(terminate, &[&holder])
-        .await
-        .unwrap()
-        .is_empty()
-    {
+    while client.query(terminate, &[&holder]).await.unwrap().is_empty() {
         tokio::task::yield_now().await;
     }
     let reason = "terminating connection due to administrator command (57P01)";
@@ -191,10 +186,7 @@ async fn a_client_can_repeat_a_request_whose_reservation_is_cut_off() {
 async fn a_host_that_does_not_respond_delays_one_connection() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     silent.set_nonblocking(true).unwrap();
-    let closed = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let dead = silent.local_addr().unwrap();
     let address = schema().await.replace('@', &format!("@{dead},{closed},"));
     let tables = pool(&format!("{address}&connect_timeout=1"), 2);

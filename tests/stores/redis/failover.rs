@@ -100,10 +100,9 @@ async fn a_cluster_replaces_failed_masters() {
     }
     let hosts = masters.map(|port| format!("127.0.0.1:{port}")).join(",");
     let mut nodes = Nodes::connect(format!("redis+cluster://board:board@{hosts}")).await;
-    for (master, replica, failure) in [
-        (masters[1], second_replica, "KILL"),
-        (masters[0], first_replica, "STOP"),
-    ] {
+    for (master, replica, failure) in
+        [(masters[1], second_replica, "KILL"), (masters[0], first_replica, "STOP")]
+    {
         let is_replaced = || group.run(replica, "role").starts_with("master");
         let fail = || group.signal(master, failure);
         nodes.charge_through(fail, is_replaced).await;
@@ -127,11 +126,7 @@ struct Node {
 impl Nodes {
     async fn connect(url: String) -> Self {
         let nodes = [Node::connect(&url).await, Node::connect(&url).await];
-        Self {
-            url,
-            nodes,
-            keys: 0,
-        }
+        Self { url, nodes, keys: 0 }
     }
 
     /// Returns keys of tokens that are in all parts of a cluster.
@@ -217,10 +212,7 @@ impl Node {
         settings.timeout = TIMEOUT;
         let store = RedisRateLimitStore::connect(url, settings).await.unwrap();
         until(|| !store.is_unreachable()).await;
-        Self {
-            store,
-            delays: Vec::new(),
-        }
+        Self { store, delays: Vec::new() }
     }
 
     /// Charges single units until a charge is refused. Returns the number of granted units.

@@ -23,10 +23,7 @@ struct RedisProcess {
 
 impl RedisGroup {
     pub(crate) fn new() -> Self {
-        Self {
-            processes: Vec::new(),
-            directory: TempDir::new().unwrap(),
-        }
+        Self { processes: Vec::new(), directory: TempDir::new().unwrap() }
     }
 
     /// Starts a server, or a sentinel if the settings name a master to monitor. Returns its port.

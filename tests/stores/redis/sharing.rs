@@ -84,10 +84,7 @@ async fn keys_are_named_as_documented_and_expire_with_their_windows() {
     let node = server.store().await;
     let names = [
         ("token:0000000000000007", RateLimitKey::Token(lookup(7))),
-        (
-            "prefix:20010db8000000000000000000000000",
-            RateLimitKey::Prefix(0x2001_0db8 << 96),
-        ),
+        ("prefix:20010db8000000000000000000000000", RateLimitKey::Prefix(0x2001_0db8 << 96)),
         ("no_address", GUESTS),
     ];
     for (_, key) in &names {

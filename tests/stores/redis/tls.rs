@@ -68,11 +68,9 @@ async fn sentinels_and_nodes_of_a_cluster_need_a_trusted_certificate() {
     group.wait_for(node, "cluster info", state).await;
     let root = certificates.root();
     let other_root = certificates.other_root();
-    for (host, roots, accepted) in [
-        ("localhost", &root, true),
-        ("127.0.0.1", &root, false),
-        ("localhost", &other_root, false),
-    ] {
+    for (host, roots, accepted) in
+        [("localhost", &root, true), ("127.0.0.1", &root, false), ("localhost", &other_root, false)]
+    {
         for url in [
             format!("rediss+sentinel://{host}:{}/board?{roots}", ports[1]),
             format!("rediss+cluster://{host}:{}?{roots}", ports[2]),

@@ -20,11 +20,7 @@ const GUESTS: RateLimitKey = RateLimitKey::UnknownAddress;
 async fn a_node_continues_from_the_last_known_state() {
     let mut server = RedisServer::new();
     let node = server.store().await;
-    let keys = [
-        RateLimitKey::Token(lookup(1)),
-        RateLimitKey::Prefix(1),
-        GUESTS,
-    ];
+    let keys = [RateLimitKey::Token(lookup(1)), RateLimitKey::Prefix(1), GUESTS];
     let mut spent = Vec::new();
     for key in keys {
         spent.push(charge(&node, key, 100).await);
@@ -48,9 +44,7 @@ async fn the_clock_of_redis_is_used_while_it_is_unreachable() {
     server.kill();
     for (now, remaining) in [(0, 118), (299_000, 117), (300_000, 119)] {
         let local = node.charge(&GUESTS, 1, BUDGET, at(now)).await.unwrap();
-        let elapsed = local
-            .charged_at
-            .saturating_duration_since(shared.charged_at);
+        let elapsed = local.charged_at.saturating_duration_since(shared.charged_at);
         let expected = (remaining, at(now).saturating_duration_since(at(0)));
         assert_eq!((local.remaining, elapsed), expected);
     }

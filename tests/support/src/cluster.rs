@@ -22,11 +22,7 @@ const SETTINGS: [(&str, &str); 6] = [
     ("reputation.per_day", "1000000"),
 ];
 
-const WORKER_OPTIONS: [&str; 3] = [
-    "--allow-private-webhooks",
-    "--webhook-initial-backoff",
-    "0.2",
-];
+const WORKER_OPTIONS: [&str; 3] = ["--allow-private-webhooks", "--webhook-initial-backoff", "0.2"];
 
 /// Nodes that share a Postgres and a Redis.
 #[derive(Debug)]

@@ -103,11 +103,7 @@ pub struct ApiClient {
 
 impl ApiClient {
     pub fn new(nodes: &Nodes, random: Random) -> Self {
-        Self {
-            nodes: nodes.clone(),
-            random,
-            idle: HashMap::new(),
-        }
+        Self { nodes: nodes.clone(), random, idle: HashMap::new() }
     }
 
     /// Sends a request to a random node that accepts connections. Returns `None` if the connection is closed before the

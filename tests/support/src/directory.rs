@@ -41,10 +41,7 @@ impl ServerDirectory {
 
     /// Creates an empty directory with SQLite, independent of the environment.
     pub fn in_sqlite() -> Self {
-        Self {
-            directory: Arc::new(TempDir::new().unwrap()),
-            postgres: None,
-        }
+        Self { directory: Arc::new(TempDir::new().unwrap()), postgres: None }
     }
 
     /// Uses this database.
@@ -82,9 +79,7 @@ impl ServerDirectory {
 
     /// Adds `--database` to arguments without it.
     pub fn arguments(&self, arguments: &[&str]) -> Vec<String> {
-        let named = arguments
-            .iter()
-            .any(|argument| argument.starts_with("--database"));
+        let named = arguments.iter().any(|argument| argument.starts_with("--database"));
         let postgres = self.postgres.as_ref().filter(|_| !named);
         let database = postgres.map(|database| format!("--database={}", database.url()));
         let arguments = arguments.iter().map(ToString::to_string);

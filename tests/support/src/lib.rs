@@ -1,9 +1,6 @@
 //! Postgres databases, programs, clients and receivers for the tests of several packages.
 
-#![allow(
-    clippy::new_without_default,
-    reason = "each call creates a resource of its own"
-)]
+#![allow(clippy::new_without_default, reason = "each call creates a resource of its own")]
 
 pub mod client;
 pub mod cluster;

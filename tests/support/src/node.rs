@@ -24,10 +24,7 @@ impl Node {
         let stderr = File::options().create(true).append(true).open(log);
         let mut command = program::command(arguments);
         command.stderr(Stdio::from(stderr.unwrap()));
-        Self {
-            child: program::spawn(&mut command),
-            log: log.into(),
-        }
+        Self { child: program::spawn(&mut command), log: log.into() }
     }
 
     /// Starts a server on a free port. Returns its startup output.

@@ -158,10 +158,7 @@ const CREATION_OPTIONS: [&str; 3] = ["--empty", "--surface", "--database"];
 impl Server {
     /// Starts a server on a copy of the demo board, or on a new database if an option determines its content.
     pub fn new(arguments: &[&str]) -> Self {
-        if arguments
-            .iter()
-            .any(|argument| CREATION_OPTIONS.contains(argument))
-        {
+        if arguments.iter().any(|argument| CREATION_OPTIONS.contains(argument)) {
             return Self::start(ServerDirectory::new(), arguments);
         }
         let (directory, mut greeting) = ServerDirectory::with_demo_board();
@@ -317,10 +314,7 @@ impl Server {
         body: &str,
     ) -> Response {
         let bearer = format!("Bearer {token}");
-        let own = [
-            ("authorization", bearer.as_str()),
-            ("content-type", "application/json"),
-        ];
+        let own = [("authorization", bearer.as_str()), ("content-type", "application/json")];
         client::send(method, &self.api_url(path), &[&own, headers].concat(), body)
     }
 

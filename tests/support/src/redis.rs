@@ -26,10 +26,7 @@ impl RedisServer {
 
     /// Creates a server without starting it.
     pub fn stopped() -> Self {
-        Self {
-            running: None,
-            directory: TempDir::new().unwrap(),
-        }
+        Self { running: None, directory: TempDir::new().unwrap() }
     }
 
     /// Starts an empty Redis and waits until it accepts connections.

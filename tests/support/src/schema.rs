@@ -53,9 +53,9 @@ impl Validator<'_> {
         expect(is_allowed, schema, found)?;
         match found {
             Value::Object(fields) => self.check_fields(schema, fields),
-            Value::Array(items) => items
-                .iter()
-                .try_for_each(|item| self.check(&schema["items"], item)),
+            Value::Array(items) => {
+                items.iter().try_for_each(|item| self.check(&schema["items"], item))
+            }
             _ => Ok(()),
         }
     }
@@ -83,9 +83,8 @@ impl Validator<'_> {
         if !is_complete {
             return Err(format!("{names:?} are not all of {all:?}"));
         }
-        let mut checked = known
-            .iter()
-            .filter_map(|(name, schema)| Some((name, schema, fields.get(name)?)));
+        let mut checked =
+            known.iter().filter_map(|(name, schema)| Some((name, schema, fields.get(name)?)));
         checked.try_for_each(|(name, schema, value)| {
             let checked = self.check(schema, value);
             checked.map_err(|reason| format!("{name}: {reason}"))
@@ -100,9 +99,7 @@ fn is_in_bounds(schema: &Value, found: &Value) -> bool {
         Value::String(text) => {
             let length = text.chars().count() as f64;
             bound("maxLength").is_none_or(|max| length <= max)
-                && schema["pattern"]
-                    .as_str()
-                    .is_none_or(|pattern| matches(pattern, text))
+                && schema["pattern"].as_str().is_none_or(|pattern| matches(pattern, text))
         }
         Value::Number(number) => number.as_f64().is_some_and(|number| {
             bound("minimum").is_none_or(|min| min <= number)
@@ -131,7 +128,5 @@ fn is_a(found: &Value, kind: &str) -> bool {
 }
 
 fn expect(holds: bool, schema: &Value, found: &Value) -> Result<(), String> {
-    holds
-        .then_some(())
-        .ok_or_else(|| format!("{found} is not as {schema} says"))
+    holds.then_some(()).ok_or_else(|| format!("{found} is not as {schema} says"))
 }

@@ -142,11 +142,7 @@ impl TlsPostgres {
         let certificates = Certificates::new();
         certificates.write("password", PASSWORD);
         certificates.give();
-        let server = Self {
-            programs: postgres_programs(),
-            certificates,
-            running: None,
-        };
+        let server = Self { programs: postgres_programs(), certificates, running: None };
         let initialized = unprivileged(server.programs.join("initdb"))
             .arg("--pgdata")
             .arg(server.certificates.path("data"))
@@ -225,10 +221,7 @@ pub struct TlsRedis {
 impl TlsRedis {
     /// Creates a server without starting it.
     pub fn stopped() -> Self {
-        Self {
-            running: None,
-            certificates: Certificates::new(),
-        }
+        Self { running: None, certificates: Certificates::new() }
     }
 
     /// Starts the server with this certificate. Stops it first if it runs.

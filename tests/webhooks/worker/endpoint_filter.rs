@@ -17,23 +17,12 @@ const MESSAGES: &str = "*,message.sent";
 /// A private message between these members.
 fn message(fixture: &WorkerFixture, sender: i64, recipients: &[i64]) -> Event {
     let recipients: Vec<_> = recipients.iter().map(|id| UserId::from(*id)).collect();
-    Event::message_sent(
-        meta(fixture),
-        &MessageId::from(1),
-        &sender.into(),
-        &recipients,
-    )
+    Event::message_sent(meta(fixture), &MessageId::from(1), &sender.into(), &recipients)
 }
 
 fn meta(fixture: &WorkerFixture) -> EventMeta {
-    let Event {
-        id, occurred_at, ..
-    } = fixture.event(&Topic::MESSAGE_SENT, None);
-    EventMeta {
-        id,
-        occurred_at,
-        request_id: None,
-    }
+    let Event { id, occurred_at, .. } = fixture.event(&Topic::MESSAGE_SENT, None);
+    EventMeta { id, occurred_at, request_id: None }
 }
 
 /// Adds an endpoint of this owner that subscribes to these topics.
@@ -57,12 +46,9 @@ fn recipients(fixture: &WorkerFixture) -> Vec<String> {
 #[test]
 fn an_endpoint_receives_the_topics_to_which_it_subscribes() {
     let fixture = WorkerFixture::new();
-    for (name, topics) in [
-        ("a", "*"),
-        ("b", "post.created"),
-        ("c", "message.sent"),
-        ("d", MESSAGES),
-    ] {
+    for (name, topics) in
+        [("a", "*"), ("b", "post.created"), ("c", "message.sent"), ("d", MESSAGES)]
+    {
         subscribe(&fixture, 1, name, topics);
     }
     fixture.insert_post_event();
@@ -155,10 +141,7 @@ fn a_rating_is_sent_to_endpoints_of_the_rated_member_and_the_rater_only() {
     let author = |id: i64| json!({ "userId": id.to_string(), "username": "x" });
     for (data, forum) in [
         (json!({ "member": author(2), "actor": author(1) }), None),
-        (
-            json!({ "member": author(2), "actor": author(1) }),
-            Some(8.into()),
-        ),
+        (json!({ "member": author(2), "actor": author(1) }), Some(8.into())),
         (json!({ "member": author(2), "actor": null }), None),
         (json!({ "actor": author(1) }), None),
         (json!({}), None),
@@ -174,12 +157,8 @@ fn a_rating_is_sent_to_endpoints_of_the_rated_member_and_the_rater_only() {
 fn a_delivery_is_withheld_if_its_owner_loses_access_before_the_attempt() {
     type Change = fn(&WorkerFixture, Endpoint);
     let rows: [(bool, Change); 3] = [
-        (false, |fixture, _| {
-            fixture.owners.set(1, OwnerAccess::CannotAct)
-        }),
-        (false, |fixture, _| {
-            fixture.owners.set(1, OwnerAccess::Sees(vec![2]))
-        }),
+        (false, |fixture, _| fixture.owners.set(1, OwnerAccess::CannotAct)),
+        (false, |fixture, _| fixture.owners.set(1, OwnerAccess::Sees(vec![2]))),
         (true, |fixture, endpoint| {
             let owner = 3.into();
             fixture.update(&endpoint.id, |endpoint| Endpoint { owner, ..endpoint });
@@ -214,10 +193,7 @@ fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
     subscribe(&fixture, 8, "other-topic", "poll.voted");
     let disabled = fixture.add_for_owner(9, "disabled");
     let enabled = false;
-    fixture.update(&disabled.id, |endpoint| Endpoint {
-        enabled,
-        ..endpoint
-    });
+    fixture.update(&disabled.id, |endpoint| Endpoint { enabled, ..endpoint });
     (0..100).for_each(|_| drop(fixture.insert_post_event()));
     fixture.start();
     assert_eq!(fixture.owners.calls.load(Ordering::SeqCst), 2);

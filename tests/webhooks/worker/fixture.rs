@@ -214,10 +214,7 @@ impl WorkerFixture {
     }
 
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
-        let filter = DeliveryFilter {
-            limit: u32::MAX,
-            ..DeliveryFilter::default()
-        };
+        let filter = DeliveryFilter { limit: u32::MAX, ..DeliveryFilter::default() };
         let listed = self.stores.deliveries.list(&filter);
         let listed = self.runtime.block_on(listed).unwrap().into_iter();
         listed.map(|(delivery, _)| delivery).collect()
@@ -258,9 +255,7 @@ fn endpoint(name: &str, now: Timestamp) -> Endpoint {
     let id = EndpointId::parse(&format!("whe_{name}")).unwrap();
     Endpoint {
         url: url(name),
-        secret: PlaintextCipher
-            .encrypt(&WebhookSecret::parse(SECRET).unwrap(), &id)
-            .unwrap(),
+        secret: PlaintextCipher.encrypt(&WebhookSecret::parse(SECRET).unwrap(), &id).unwrap(),
         id,
         created_at: now,
         ..crate::sample::endpoint("A")

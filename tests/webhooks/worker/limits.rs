@@ -156,9 +156,7 @@ fn build_rejects_each_setting_out_of_bounds() {
         ("backoff.initial", |it| it.backoff.initial = Duration::ZERO),
         ("backoff.max", |it| it.backoff.max = Duration::ZERO),
         ("max_in_flight", |it| it.max_in_flight = 0),
-        ("max_in_flight_per_endpoint", |it| {
-            it.max_in_flight_per_endpoint = 0
-        }),
+        ("max_in_flight_per_endpoint", |it| it.max_in_flight_per_endpoint = 0),
         ("poll_interval", |it| it.poll_interval = Duration::ZERO),
         ("step_timeout", |it| it.step_timeout = Duration::ZERO),
         ("sweep_interval", |it| it.sweep_interval = Duration::ZERO),

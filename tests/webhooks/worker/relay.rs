@@ -93,15 +93,9 @@ fn an_event_that_the_outbox_rejects_delays_no_other_event() {
     let (fixture, board) = fixture();
     let rejected = post(&fixture);
     let id = rejected.id.clone();
-    fixture
-        .calls
-        .on_arguments("outbox.insert", move |(event,): &mut (Event,)| {
-            if event.id == id {
-                Err(BackendError::new("the body is malformed"))
-            } else {
-                Ok(())
-            }
-        });
+    fixture.calls.on_arguments("outbox.insert", move |(event,): &mut (Event,)| {
+        if event.id == id { Err(BackendError::new("the body is malformed")) } else { Ok(()) }
+    });
     board.insert(rejected.clone());
     board.insert(post(&fixture));
     let handle = fixture.start();

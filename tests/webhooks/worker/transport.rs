@@ -66,11 +66,7 @@ struct Inner {
 
 impl FakeTransport {
     pub(crate) fn new(clock: Arc<dyn Clock>, runtime: impl Runtime) -> Self {
-        Self {
-            clock,
-            runtime: Arc::new(runtime),
-            inner: Arc::default(),
-        }
+        Self { clock, runtime: Arc::new(runtime), inner: Arc::default() }
     }
 
     /// Sets the replies to an endpoint. The last reply is repeated.

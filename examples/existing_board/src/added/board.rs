@@ -86,9 +86,7 @@ impl Board for Club {
         let [active_at, id] = list.after_or([i64::MAX; 2])?;
         let since = millis(list.filter.since);
         let limit = list.limit.plus_one();
-        let rows = self
-            .rows(THREADS, &[&section, &active_at, &id, &since, &limit])
-            .await?;
+        let rows = self.rows(THREADS, &[&section, &active_at, &id, &since, &limit]).await?;
         let topics = rows.iter().map(Topic::from).collect();
         let page = Page::from_overfetch(topics, list.limit, |last: &Topic| {
             PageKey::from([last.active_at, last.id])
@@ -113,14 +111,11 @@ impl Board for Club {
         };
         let since = millis(list.filter.since);
         let limit = list.limit.plus_one();
-        let rows = self
-            .rows(POSTS, &[&topic.id, &after, &since, &limit])
-            .await?;
+        let rows = self.rows(POSTS, &[&topic.id, &after, &since, &limit]).await?;
         let entries = rows.iter().map(Entry::from).collect();
-        let page = Page::from_overfetch(entries, list.limit, |last: &Entry| {
-            PageKey::from([last.number])
-        })
-        .map(|entry| post(&entry, list.filter.body));
+        let page =
+            Page::from_overfetch(entries, list.limit, |last: &Entry| PageKey::from([last.number]))
+                .map(|entry| post(&entry, list.filter.body));
         Ok(InForum::new(topic.section.into(), page))
     }
 

@@ -19,14 +19,11 @@ use crate::before::Club;
 /// Returns the environment, which all services of the board share. It adds the scope and the topic of votes.
 pub fn environment() -> Environment {
     // Entries of different topics can commit in another order than their times. A commit takes less than 30 s.
-    Environment::default()
-        .since_overlap(Duration::from_secs(30))
-        .scope(votes::VOTES_WRITE)
-        .topic(
-            votes::POST_VOTED,
-            "A member voted for a post.",
-            &votes::PostVoted::example(),
-        )
+    Environment::default().since_overlap(Duration::from_secs(30)).scope(votes::VOTES_WRITE).topic(
+        votes::POST_VOTED,
+        "A member voted for a post.",
+        &votes::PostVoted::example(),
+    )
 }
 
 /// Returns the API, which is mounted at `/api/v1`. Tokens and idempotency keys are in the board's database. Rate limits

@@ -54,10 +54,7 @@ pub struct PostVoted {
 
 impl PostVoted {
     pub fn example() -> Self {
-        Self {
-            post_id: PostId::from(54),
-            votes: PostVotes::EXAMPLE,
-        }
+        Self { post_id: PostId::from(54), votes: PostVotes::EXAMPLE }
     }
 }
 
@@ -90,20 +87,12 @@ async fn vote(
     let is_new = row.get("is_new");
     if is_new {
         let request = member.request();
-        let meta = EventMeta::new(&OsRandom, request.received_at())
-            .or_internal()?
-            .caused_by(request);
-        let data = PostVoted {
-            post_id: post.post_id,
-            votes: votes.value,
-        };
+        let meta =
+            EventMeta::new(&OsRandom, request.received_at()).or_internal()?.caused_by(request);
+        let data = PostVoted { post_id: post.post_id, votes: votes.value };
         let event = Event::new(POST_VOTED, meta, Some(votes.forum_id.clone()), &data);
         events::insert(&transaction, &event).await?;
     }
     transaction.commit().await?;
-    Ok(if is_new {
-        CreateOutcome::Created(votes)
-    } else {
-        CreateOutcome::Existing(votes)
-    })
+    Ok(if is_new { CreateOutcome::Created(votes) } else { CreateOutcome::Existing(votes) })
 }

@@ -39,10 +39,7 @@ pub async fn register(
         .allowed_addresses(ALLOWED);
     let endpoint = NewEndpoint {
         url,
-        topics: TopicSet {
-            all: true,
-            ..TopicSet::default()
-        },
+        topics: TopicSet { all: true, ..TopicSet::default() },
         owner: member.into(),
         owner_name: None,
         secret: None,

@@ -41,9 +41,7 @@ async fn topic(
 ) -> Result<Html<String>, ReplyError> {
     let rank = rank(&club, &headers).await?;
     let client = club.pool.get().await?;
-    let topic = topics::find(&client, id, rank)
-        .await?
-        .ok_or(ReplyError::NoTopic)?;
+    let topic = topics::find(&client, id, rank).await?.ok_or(ReplyError::NoTopic)?;
     let found = topics::entries(&client, id).await?;
     let entries = found.iter().map(|entry| {
         let name = escaped(&entry.writer.name);
@@ -111,9 +109,7 @@ impl IntoResponse for ReplyError {
 
 fn page(title: &str, content: &str) -> Html<String> {
     let title = escaped(title);
-    Html(format!(
-        "<!doctype html><title>{title}</title><h1>{title}</h1>{content}"
-    ))
+    Html(format!("<!doctype html><title>{title}</title><h1>{title}</h1>{content}"))
 }
 
 /// Converts an entry's plain text to HTML.

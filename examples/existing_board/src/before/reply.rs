@@ -35,26 +35,17 @@ pub async fn reply(
     let mut client = club.pool.get().await?;
     let transaction = client.transaction().await?;
     transaction.execute(LOCK, &[&member, &topic]).await?;
-    let writer = members::find(&transaction, member)
-        .await?
-        .ok_or(ReplyError::Banned)?;
-    let topic = topics::find(&transaction, topic, writer.rank)
-        .await?
-        .ok_or(ReplyError::NoTopic)?;
+    let writer = members::find(&transaction, member).await?.ok_or(ReplyError::Banned)?;
+    let topic = topics::find(&transaction, topic, writer.rank).await?.ok_or(ReplyError::NoTopic)?;
     check_reply(club, &writer, &topic, body)?;
 
     let number = topic.entries + 1;
-    let written = transaction
-        .query_one(WRITE, &[&topic.id, &number, &writer.id, &body])
-        .await?;
+    let written = transaction.query_one(WRITE, &[&topic.id, &number, &writer.id, &body]).await?;
     let entry = Entry {
         id: written.get("id"),
         topic: topic.id,
         number,
-        writer: Writer {
-            id: writer.id,
-            name: writer.name,
-        },
+        writer: Writer { id: writer.id, name: writer.name },
         body: body.into(),
         written_at: written.get("written_at"),
     };

@@ -145,8 +145,5 @@ impl From<&Row> for Entry {
 }
 
 fn writer(row: &Row, id: &str, name: &str) -> Writer {
-    Writer {
-        id: row.get(id),
-        name: row.get(name),
-    }
+    Writer { id: row.get(id), name: row.get(name) }
 }

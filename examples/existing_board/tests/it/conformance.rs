@@ -15,9 +15,7 @@ use crate::added::votes::vote_post;
 use crate::before::Club;
 use crate::fixture::{ClubFactory, CreateOperations, run_with_postgres};
 
-const FACTORY: ClubFactory = ClubFactory {
-    operations: |club| vec![vote_post(club)],
-};
+const FACTORY: ClubFactory = ClubFactory { operations: |club| vec![vote_post(club)] };
 
 board_tests!(FACTORY, run_with_postgres);
 

@@ -71,9 +71,8 @@ impl Site {
 
     /// Submits the form as alice.
     pub async fn submit_reply(&self, topic: i64, body: &str) -> TextResponse {
-        let body = form_urlencoded::Serializer::new(String::new())
-            .append_pair("body", body)
-            .finish();
+        let body =
+            form_urlencoded::Serializer::new(String::new()).append_pair("body", body).finish();
         let request = Request::post(format!("/topics/{topic}"))
             .header("cookie", format!("theme=dark; session={}", self.session))
             .header("content-type", FORM);
@@ -82,9 +81,7 @@ impl Site {
 
     /// Replies through the API as alice.
     pub async fn post_reply(&self, topic: i64, body: &str) -> TextResponse {
-        let request = self
-            .with_token("POST", topic)
-            .header("content-type", "application/json");
+        let request = self.with_token("POST", topic).header("content-type", "application/json");
         let body = json!({ "body": body }).to_string();
         self.send(request.body(body.into()).unwrap()).await
     }
@@ -143,9 +140,6 @@ impl Site {
         let response = self.app.clone().oneshot(request).await.unwrap();
         let (head, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
-        TextResponse {
-            status: head.status,
-            text: String::from_utf8(body.to_vec()).unwrap(),
-        }
+        TextResponse { status: head.status, text: String::from_utf8(body.to_vec()).unwrap() }
     }
 }

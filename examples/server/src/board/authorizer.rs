@@ -86,9 +86,7 @@ impl ReferenceBoard {
         if let Some(rules) = self.rules.get(version) {
             return Ok(rules);
         }
-        let loaded = self
-            .read_short(|connection| Box::pin(BoardRules::load(connection)))
-            .await?;
+        let loaded = self.read_short(|connection| Box::pin(BoardRules::load(connection))).await?;
         let rules = Arc::new(loaded);
         self.rules.set(rules.clone());
         Ok(rules)

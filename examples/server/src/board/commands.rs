@@ -56,9 +56,7 @@ impl host::Board for ReferenceBoard {
     async fn get_me(&self, by: &MemberCaller) -> BoardResult<OwnAccount> {
         let member = by.user_id().to_i64()?;
         let mut account = self
-            .read_at(position(by)?, move |connection| {
-                Box::pin(accounts::own(connection, member))
-            })
+            .read_at(position(by)?, move |connection| Box::pin(accounts::own(connection, member)))
             .await?;
         self.last_seen.apply_to(&mut account.owner)?;
         Ok(account)
@@ -66,11 +64,9 @@ impl host::Board for ReferenceBoard {
 
     async fn list_forums(&self, caller: &Caller) -> BoardResult<Page<Forum>> {
         let actor = actor(caller)?;
-        self.read_at(actor.position, move |connection| {
-            Box::pin(forums::list(connection, actor))
-        })
-        .await
-        .map(Page::from)
+        self.read_at(actor.position, move |connection| Box::pin(forums::list(connection, actor)))
+            .await
+            .map(Page::from)
     }
 
     async fn list_threads(
@@ -158,18 +154,14 @@ impl host::Board for ReferenceBoard {
 
     async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
         let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
-        self.act(by, LockTarget::Post(at.1), move |command| {
-            Box::pin(posts::delete(command, at))
-        })
-        .await
+        self.act(by, LockTarget::Post(at.1), move |command| Box::pin(posts::delete(command, at)))
+            .await
     }
 
     async fn get_member(&self, caller: &Caller, user: UserRef) -> BoardResult<Member> {
         let position = actor(caller)?.position;
         let mut profile = self
-            .read_at(position, move |connection| {
-                Box::pin(accounts::profile(connection, user))
-            })
+            .read_at(position, move |connection| Box::pin(accounts::profile(connection, user)))
             .await?;
         self.last_seen.apply_to(&mut profile)?;
         Ok(profile)
@@ -217,9 +209,8 @@ impl host::Board for ReferenceBoard {
         let owner = by.user_id().to_i64()?;
         let copy = message.to_i64()?;
         let texts = self.texts;
-        let mut found = self
-            .read(move |connection| Box::pin(messages::load(connection, owner, copy)))
-            .await?;
+        let mut found =
+            self.read(move |connection| Box::pin(messages::load(connection, owner, copy))).await?;
         // Only the first opening waits for a write.
         if mark_read == MarkRead::No || found.summary.read {
             return Ok(found);

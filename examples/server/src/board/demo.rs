@@ -162,9 +162,7 @@ pub async fn is_fresh(connection: &Connection<'_>) -> BoardResult<bool> {
     let [forums, members, posts] =
         [content.forums.len(), content.members.len(), posts].map(|count| count as i64);
     let parameters = bind![forums, members, posts];
-    connection
-        .one(compare, parameters, |row| row.value("is_fresh"))
-        .await
+    connection.one(compare, parameters, |row| row.value("is_fresh")).await
 }
 
 /// Writes the demo content and tracks the written ids by name or title.
@@ -178,13 +176,7 @@ struct DemoWriter<'a> {
 
 impl<'a> DemoWriter<'a> {
     fn new(tx: &'a Transaction<'a>, now: Timestamp) -> Self {
-        Self {
-            tx,
-            now,
-            members: HashMap::new(),
-            forums: HashMap::new(),
-            threads: HashMap::new(),
-        }
+        Self { tx, now, members: HashMap::new(), forums: HashMap::new(), threads: HashMap::new() }
     }
 
     async fn add_forum(&mut self, forum: &DemoForum) -> BoardResult<()> {
@@ -241,9 +233,7 @@ impl<'a> DemoWriter<'a> {
     ) -> BoardResult<()> {
         let author = find(&self.members, name)?;
         let forum = find(&self.forums, forum)?;
-        let actor = Actor::load(self.tx, Some(author))
-            .await?
-            .ok_or(BoardError::PathNotFound)?;
+        let actor = Actor::load(self.tx, Some(author)).await?.ok_or(BoardError::PathNotFound)?;
         let new = PostInsert {
             author: Some(author),
             body,
@@ -258,9 +248,7 @@ impl<'a> DemoWriter<'a> {
             let slot = PostSlot::next(self.tx, *thread).await?;
             post_insert::reply(self.tx, forum, &slot, new).await?;
         } else {
-            let thread = post_insert::thread(self.tx, forum, title, new)
-                .await?
-                .thread;
+            let thread = post_insert::thread(self.tx, forum, title, new).await?.thread;
             self.threads.insert(title, thread);
         }
         Ok(())
@@ -275,9 +263,7 @@ impl<'a> DemoWriter<'a> {
             can_change_vote: false,
             closes_at: None,
         };
-        polls::add(self.tx, find(&self.threads, poll.thread)?, &draft)
-            .await
-            .map(drop)
+        polls::add(self.tx, find(&self.threads, poll.thread)?, &draft).await.map(drop)
     }
 
     async fn send(&self, message: &DemoMessage) -> BoardResult<()> {

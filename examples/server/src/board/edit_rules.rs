@@ -45,9 +45,7 @@ pub fn check(
     let forbidden: [(bool, SelectText); 5] = [
         (is_edit && !access.reply, |texts| texts.may_not_edit),
         (is_limited && !post.own, |texts| texts.not_author),
-        (is_limited && needs_moderator, |texts| {
-            texts.first_post_needs_moderator
-        }),
+        (is_limited && needs_moderator, |texts| texts.first_post_needs_moderator),
         (is_limited && post.locked, |texts| texts.locked),
         (is_limited && is_late, |texts| texts.edit_window_closed),
     ];

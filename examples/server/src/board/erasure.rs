@@ -128,9 +128,7 @@ async fn erase(
 ) -> BoardResult<()> {
     locks::board(tx).await?;
     let find = "SELECT username FROM member WHERE id = ?1";
-    let name: Option<String> = tx
-        .first(find, bind![member], |row| row.value("username"))
-        .await?;
+    let name: Option<String> = tx.first(find, bind![member], |row| row.value("username")).await?;
     let absent = || BoardError::not_found(format!("unknown member \"{member}\""));
     let name = name.ok_or_else(absent)?;
     accounts::check_not_last_administrator(tx, member, &name).await?;
@@ -163,11 +161,9 @@ async fn erase(
         tx.execute(statement, bind![member]).await?;
     }
     for statement in AUDIT_LOG {
-        tx.execute_texts(statement, &[member.to_string(), name.clone()])
-            .await?;
+        tx.execute_texts(statement, &[member.to_string(), name.clone()]).await?;
     }
-    tx.execute_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters(1))
-        .await?;
+    tx.execute_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters(1)).await?;
     Ok(())
 }
 

@@ -27,13 +27,7 @@ pub struct EventRecorder {
 
 impl EventRecorder {
     pub const fn at(now: Timestamp) -> Self {
-        Self {
-            now,
-            actor: None,
-            request: None,
-            has_endpoints: true,
-            recorded: Vec::new(),
-        }
+        Self { now, actor: None, request: None, has_endpoints: true, recorded: Vec::new() }
     }
 
     /// Records an event, unless no webhook endpoint is enabled.
@@ -51,17 +45,11 @@ impl EventRecorder {
     /// Writes the recorded events to the outbox.
     pub async fn write(self, tx: &Transaction<'_>) -> BoardResult<Vec<Event>> {
         for event in &self.recorded {
-            tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters())
-                .await?;
+            tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters()).await?;
         }
         Ok(self.recorded)
     }
 }
 
 /// The transaction, the events, the member and the texts of a command.
-pub type Command<'a> = (
-    &'a Transaction<'a>,
-    &'a mut EventRecorder,
-    &'a Actor,
-    &'static Texts,
-);
+pub type Command<'a> = (&'a Transaction<'a>, &'a mut EventRecorder, &'a Actor, &'static Texts);

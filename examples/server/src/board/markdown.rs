@@ -79,9 +79,7 @@ fn render_source(source: &str) -> String {
         ("<td style=\"text-align: ", "<td align=\""),
         ("<a href=", "<a rel=\"nofollow ugc noopener\" href="),
     ];
-    replacements
-        .into_iter()
-        .fold(html, |html, (from, to)| html.replace(from, to))
+    replacements.into_iter().fold(html, |html, (from, to)| html.replace(from, to))
 }
 
 /// Parses a source, without tables if they can have more than [`MAX_CELLS`] cells. Each row of a table has as many
@@ -116,17 +114,9 @@ fn safe<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Eve
             Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
             Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
             Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
-            Event::Start(Tag::Heading {
-                level,
-                id,
-                classes,
-                attrs,
-            }) => Event::Start(Tag::Heading {
-                level: lower(level),
-                id,
-                classes,
-                attrs,
-            }),
+            Event::Start(Tag::Heading { level, id, classes, attrs }) => {
+                Event::Start(Tag::Heading { level: lower(level), id, classes, attrs })
+            }
             Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lower(level))),
             event => event,
         })
@@ -156,13 +146,8 @@ fn is_safe_address(address: &str) -> bool {
 /// Unicode reserves these noncharacters for the use within a program.
 const BEGIN: char = '\u{fdd0}';
 const END: char = '\u{fdd1}';
-const REPLACEMENTS: [(char, char); 5] = [
-    ('*', '\u{fdd2}'),
-    ('_', '\u{fdd3}'),
-    ('~', '\u{fdd4}'),
-    ('[', '\u{fdd5}'),
-    (']', '\u{fdd6}'),
-];
+const REPLACEMENTS: [(char, char); 5] =
+    [('*', '\u{fdd2}'), ('_', '\u{fdd3}'), ('~', '\u{fdd4}'), ('[', '\u{fdd5}'), (']', '\u{fdd6}')];
 
 /// Delimits the bare addresses of a source and replaces the marks in them, so that the parser finds no markup in them.
 /// Addresses in links, images and code do not change.
@@ -218,9 +203,7 @@ fn push_without_marks(text: &mut String, address: &str) {
 fn restore(text: &str) -> String {
     let letters = text.chars().filter(|letter| ![BEGIN, END].contains(letter));
     let restored = letters.map(|letter| {
-        let mark = REPLACEMENTS
-            .iter()
-            .find(|(_, replacement)| *replacement == letter);
+        let mark = REPLACEMENTS.iter().find(|(_, replacement)| *replacement == letter);
         mark.map_or(letter, |(mark, _)| *mark)
     });
     restored.collect()
@@ -315,8 +298,7 @@ fn scheme_len(text: &str) -> usize {
 }
 
 fn begins_with(text: &str, prefix: &str) -> bool {
-    text.get(..prefix.len())
-        .is_some_and(|beginning| beginning.eq_ignore_ascii_case(prefix))
+    text.get(..prefix.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(prefix))
 }
 
 /// Maximum length of a domain in characters.
@@ -357,9 +339,7 @@ fn without_punctuation(mut address: &str, before: Option<char>) -> &str {
         .map(|(open, close)| (close, count(close).saturating_sub(count(open))));
     while let Some(last) = address.chars().next_back() {
         let rest = address.strip_suffix(last).unwrap_or_default();
-        let bracket = unopened
-            .iter_mut()
-            .find(|(close, count)| *close == last && *count > 0);
+        let bracket = unopened.iter_mut().find(|(close, count)| *close == last && *count > 0);
         address = match last {
             '?' | '!' | '.' | ',' | ':' | '\'' | '\\' => rest,
             ';' => {
@@ -401,15 +381,12 @@ fn email<'a>(before: &str, text: &'a str) -> Option<&'a str> {
     let (mailbox, domain) = text.split_at(text.find(|letter| !is_in_mailbox(letter))?);
     let domain = domain.strip_prefix('@')?;
     let end = domain.find(|letter| !is_in_mailbox(letter) || letter == '+');
-    let mut domain = domain
-        .get(..end.unwrap_or(domain.len()))?
-        .trim_end_matches('.');
+    let mut domain = domain.get(..end.unwrap_or(domain.len()))?.trim_end_matches('.');
     if unmarked.len() < before.len() {
         domain = domain.trim_end_matches('_');
     }
     let is_valid = domain.contains('.') && !domain.ends_with(['-', '_']);
-    text.get(..mailbox.len() + 1 + domain.len())
-        .filter(|_| is_valid)
+    text.get(..mailbox.len() + 1 + domain.len()).filter(|_| is_valid)
 }
 
 /// Returns an upper bound of the number of cells. A table ends before a blank line. The number of its columns exceeds
@@ -509,9 +486,7 @@ mod tests {
             let html = html.replace("<a rel=\"nofollow ugc noopener\" href=\"", "{");
             let html = html.replace("\">", " ").replace("</a>", "}");
             let html = html.trim_end().replace('\n', "⏎");
-            let inner = html
-                .strip_prefix("<p>")
-                .and_then(|html| html.strip_suffix("</p>"));
+            let inner = html.strip_prefix("<p>").and_then(|html| html.strip_suffix("</p>"));
             assert_eq!(inner.unwrap_or(&html), expected, "{source}");
         }
         let table = render_blocking("| a |\n|---|\n| https://a.b/_c_|");

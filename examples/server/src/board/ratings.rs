@@ -186,10 +186,7 @@ async fn load_limits(
         ":rater": rater, ":member": member, ":post": post, ":since": since, ":until": until,
         ":now": now, ":day_ago": day_ago, ":offset": most - 1,
     };
-    tx.one(query, parameters, |row| {
-        Ok((row.value("is_rated")?, row.value("oldest")?))
-    })
-    .await
+    tx.one(query, parameters, |row| Ok((row.value("is_rated")?, row.value("oldest")?))).await
 }
 
 const INSERT: [&str; 2] = [

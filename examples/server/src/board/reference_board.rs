@@ -81,20 +81,17 @@ impl ReferenceBoard {
 
     /// Returns whether the database has a board already.
     pub async fn exists(&self) -> BoardResult<bool> {
-        self.read_short(|connection| Box::pin(schema::exists(connection)))
-            .await
+        self.read_short(|connection| Box::pin(schema::exists(connection))).await
     }
 
     /// Compares the board's tables with those that this program needs.
     pub async fn schema_status(&self) -> BoardResult<SchemaStatus> {
-        self.read_short(|connection| Box::pin(schema::status(connection)))
-            .await
+        self.read_short(|connection| Box::pin(schema::status(connection))).await
     }
 
     /// Returns the names of the pending migrations of the library's and the board's tables.
     pub async fn pending_migrations(&self) -> BoardResult<Vec<String>> {
-        self.read_snapshot(|connection| Box::pin(schema::pending(connection)))
-            .await
+        self.read_snapshot(|connection| Box::pin(schema::pending(connection))).await
     }
 
     /// Applies the pending migrations to the board's tables.
@@ -105,10 +102,7 @@ impl ReferenceBoard {
         if self.schema_status().await? == SchemaStatus::UpToDate {
             return Ok(());
         }
-        self.database
-            .write_without_timeout(|tx| Box::pin(schema::apply(tx)))
-            .await
-            .map(drop)
+        self.database.write_without_timeout(|tx| Box::pin(schema::apply(tx))).await.map(drop)
     }
 
     /// Creates a board and fills it with `fill`, in one transaction. If the database has a board already, migrates its
@@ -225,8 +219,7 @@ impl ReferenceBoard {
         entry: AuditEntry,
         change: impl RecordedChange<bool> + Clone + 'static,
     ) -> BoardResult<bool> {
-        self.write_counted(entry, |is_changed| u64::from(*is_changed), change)
-            .await
+        self.write_counted(entry, |is_changed| u64::from(*is_changed), change).await
     }
 
     /// Changes the board like [`write_audited`](Self::write_audited). Adds the number of affected records, which `count`
@@ -243,8 +236,7 @@ impl ReferenceBoard {
                 let count = count(&done);
                 if count > 0 {
                     let parameters = entry.insert_parameters(count);
-                    tx.execute_texts(AuditEntry::INSERT_SQL, &parameters)
-                        .await?;
+                    tx.execute_texts(AuditEntry::INSERT_SQL, &parameters).await?;
                 }
                 Ok(done)
             })

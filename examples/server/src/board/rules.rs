@@ -59,8 +59,7 @@ pub fn check_text(
 
 fn check_length(field: &'static str, text: &str, most: i64, too_long: &str) -> BoardResult<()> {
     let fits = text.chars().count() as i64 <= most;
-    fits.then_some(())
-        .ok_or_else(|| BoardError::validation(field, fill(too_long, most)))
+    fits.then_some(()).ok_or_else(|| BoardError::validation(field, fill(too_long, most)))
 }
 
 /// Checks that `interval` seconds have passed since the member's last post. Staff is exempt.
@@ -114,9 +113,7 @@ pub fn reply_denial(
 ) -> Option<fn(&Texts) -> &'static str> {
     match access {
         ForumPermissions { reply: false, .. } => Some(|texts| texts.may_not_reply),
-        ForumPermissions {
-            moderate: false, ..
-        } if locked => Some(|texts| texts.locked),
+        ForumPermissions { moderate: false, .. } if locked => Some(|texts| texts.locked),
         _ if state != ContentState::Visible => Some(|texts| texts.not_visible),
         _ => None,
     }
@@ -125,8 +122,7 @@ pub fn reply_denial(
 /// Checks that the version is the one that the caller `expected`. `None` accepts every version.
 pub fn check_version(expected: Option<i64>, version: i64, texts: &Texts) -> BoardResult<()> {
     let same = expected.is_none_or(|expected| expected == version);
-    same.then_some(())
-        .ok_or_else(|| BoardError::conflict(texts.version_conflict))
+    same.then_some(()).ok_or_else(|| BoardError::conflict(texts.version_conflict))
 }
 
 /// State of new content by a member of these groups.

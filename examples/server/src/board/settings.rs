@@ -104,9 +104,7 @@ impl Setting {
 
     /// Parses a stored value. Returns the default if the value is missing or invalid.
     pub fn read(&self, stored: Option<&str>) -> i64 {
-        stored
-            .and_then(|text| self.parse(text))
-            .unwrap_or(self.default)
+        stored.and_then(|text| self.parse(text)).unwrap_or(self.default)
     }
 
     fn parse(&self, text: &str) -> Option<i64> {
@@ -236,9 +234,7 @@ pub async fn set_offline(
 /// Returns whether the board is online, for people.
 pub async fn availability(connection: &Connection<'_>) -> BoardResult<String> {
     let find = "SELECT value FROM setting WHERE key = 'board.offline'";
-    let until: Option<String> = connection
-        .first(find, &[], |row| row.value("value"))
-        .await?;
+    let until: Option<String> = connection.first(find, &[], |row| row.value("value")).await?;
     Ok(match until.as_deref() {
         None => "online".into(),
         Some("true") => "offline".into(),

@@ -51,9 +51,7 @@ pub async fn list(
         ":rows": list.limit.plus_one(),
     };
     let query = list.filter.target.map_or(&*ALL, |_| &*OF_TARGET);
-    let rows = connection
-        .all(query, &visibility.with(parameters), read)
-        .await?;
+    let rows = connection.all(query, &visibility.with(parameters), read).await?;
     let page = Page::from_overfetch(rows, list.limit, |(id, last): &(i64, Subscription)| {
         PageKey::from_time_and_id(last.created_at, id)
     });
@@ -139,10 +137,7 @@ async fn containing_forum(
     if target == SubscriptionTargetKind::Forum {
         return Ok(actor.access(id).read.then_some(id));
     }
-    let content = ContentRef {
-        thread: Some(id),
-        ..ContentRef::default()
-    };
+    let content = ContentRef { thread: Some(id), ..ContentRef::default() };
     match visibility::forum(connection, actor, content).await {
         Ok(forum) => Ok(Some(forum)),
         Err(BoardError::PathNotFound) => Ok(None),

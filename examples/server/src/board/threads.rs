@@ -51,10 +51,7 @@ static LIST: LazyLock<[String; 2]> = LazyLock::new(|| {
 });
 
 pub static ONE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT {COLUMNS} FROM thread {JOINS} WHERE thread.id = :thread AND {}",
-        sees_thread()
-    )
+    format!("SELECT {COLUMNS} FROM thread {JOINS} WHERE thread.id = :thread AND {}", sees_thread())
 });
 
 /// A page of a forum's threads, newest activity first.
@@ -72,9 +69,7 @@ pub async fn list(
         ":rows": list.limit.plus_one(),
     };
     let threads = connection
-        .all(connection.on(&LIST), &visibility.with(parameters), |row| {
-            read(row, actor)
-        })
+        .all(connection.on(&LIST), &visibility.with(parameters), |row| read(row, actor))
         .await?;
     Ok(Page::from_overfetch(threads, list.limit, |last| {
         PageKey::from_time_and_id(last.last_activity_at, &last.thread_id)
@@ -84,9 +79,7 @@ pub async fn list(
 pub async fn load(connection: &Connection<'_>, actor: &Actor, thread: i64) -> BoardResult<Thread> {
     let visibility = Visibility::of(actor);
     let parameters = bind! { ":thread": thread };
-    let thread = connection
-        .first(&ONE, &visibility.with(parameters), |row| read(row, actor))
-        .await;
+    let thread = connection.first(&ONE, &visibility.with(parameters), |row| read(row, actor)).await;
     thread?.ok_or(BoardError::PathNotFound)
 }
 

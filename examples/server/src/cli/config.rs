@@ -163,9 +163,7 @@ impl Configuration {
             let name = option.get_long();
             name.is_some_and(|name| ![CONFIG, "json", "to"].contains(&name))
         });
-        named
-            .map(|option| self.effective_option(option, matches))
-            .collect()
+        named.map(|option| self.effective_option(option, matches)).collect()
     }
 
     fn effective_option(&self, option: &Arg, matches: &ArgMatches) -> EffectiveOption {
@@ -180,11 +178,7 @@ impl Configuration {
             Some(configured) => configured.source.clone(),
             None => "default".into(),
         };
-        EffectiveOption {
-            option: name.into(),
-            values: shown.collect(),
-            source,
-        }
+        EffectiveOption { option: name.into(), values: shown.collect(), source }
     }
 }
 

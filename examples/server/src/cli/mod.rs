@@ -102,11 +102,8 @@ impl Cli {
         let arguments = options_behind_command(env::args_os().collect());
         let cli = Self::from(&parse(unconfigured_parser(), &arguments));
         let file = config::file(cli.common.config);
-        let configuration =
-            Configuration::load(file.as_deref()).map_err(|error| InvalidConfiguration {
-                error,
-                json: is_json(&arguments),
-            })?;
+        let configuration = Configuration::load(file.as_deref())
+            .map_err(|error| InvalidConfiguration { error, json: is_json(&arguments) })?;
         let matches = parse(configuration.apply(parser()), &arguments);
         let mut cli = Self::from(&matches);
         if matches!(cli.command, Some(Command::Config(_))) {
@@ -162,15 +159,13 @@ fn is_json(arguments: &[OsString]) -> bool {
 /// Parses the arguments. Ends the process with status 2 if they are wrong, and also prints the reason as JSON if
 /// [`is_json`] returns `true`.
 fn parse(mut parser: clap::Command, arguments: &[OsString]) -> ArgMatches {
-    parser
-        .try_get_matches_from_mut(arguments)
-        .unwrap_or_else(|error| {
-            let error = with_known_names(error, &parser, arguments);
-            if error.use_stderr() && is_json(arguments) {
-                output::print_error_json(&reason(&error));
-            }
-            error.exit()
-        })
+    parser.try_get_matches_from_mut(arguments).unwrap_or_else(|error| {
+        let error = with_known_names(error, &parser, arguments);
+        if error.use_stderr() && is_json(arguments) {
+            output::print_error_json(&reason(&error));
+        }
+        error.exit()
+    })
 }
 
 /// Adds the known names to the error about an unknown command or option, unless the error names a similar one.
@@ -194,9 +189,7 @@ fn with_known_names(
     let known: Vec<_> = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let commands = command.get_subcommands();
-            commands
-                .map(|command| command.get_name().to_owned())
-                .collect()
+            commands.map(|command| command.get_name().to_owned()).collect()
         }
         ErrorKind::UnknownArgument if is_option => {
             let names = command.get_arguments().filter_map(Arg::get_long);
@@ -338,9 +331,7 @@ mod tests {
             .collect();
         assert!(commands.len() > 60, "{commands:?}");
         for command in commands {
-            let words = ["forum-server"]
-                .into_iter()
-                .chain(command.split_whitespace());
+            let words = ["forum-server"].into_iter().chain(command.split_whitespace());
             let arguments = options_behind_command(words.map(OsString::from).collect());
             if let Err(error) = unconfigured_parser().try_get_matches_from(arguments) {
                 let kind = error.kind();
@@ -390,9 +381,7 @@ mod tests {
         let lines: usize = lengths.map(|length| length.div_ceil(COLUMNS).max(1)).sum();
         assert!(lines <= 40, "{lines} lines:\n{help}");
         assert!(!help.contains("--listen"), "{help}");
-        let serve = parser()
-            .try_get_matches_from(["forum-server", "serve", "-h"])
-            .unwrap_err();
+        let serve = parser().try_get_matches_from(["forum-server", "serve", "-h"]).unwrap_err();
         let serve = serve.to_string();
         assert!(serve.contains("--listen"), "{serve}");
         let groups = "Listening Database Limits Webhooks Security Log Board".split(' ');
@@ -428,9 +417,7 @@ mod tests {
         let options: BTreeSet<_> = parser.get_arguments().filter_map(Arg::get_long).collect();
         let blocks = OPERATING.split("```toml\n").skip(1);
         let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
-        let keys: Vec<_> = lines
-            .filter_map(|line| line.trim_start().split_once(" = "))
-            .collect();
+        let keys: Vec<_> = lines.filter_map(|line| line.trim_start().split_once(" = ")).collect();
         assert!(keys.len() > 5, "{keys:?}");
         for (key, _) in keys {
             assert!(options.contains(key), "{key}");

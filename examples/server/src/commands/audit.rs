@@ -58,9 +58,7 @@ impl AuditCommand {
                 break;
             };
             filter.after = Some((last.entry.occurred_at, last.entry.id.clone()));
-            let actors = page
-                .iter()
-                .filter_map(|record| record.entry.actor.user_id.clone());
+            let actors = page.iter().filter_map(|record| record.entry.actor.user_id.clone());
             let names = member_names(board, actors.collect()).await?;
             all.extend(page.into_iter().map(|record| {
                 let name_of = |id| names.get(id).cloned();
@@ -125,14 +123,7 @@ impl ListItem for AuditListing {
             1 => self.target.clone(),
             count => format!("{} x{count}", self.target).trim_start().to_owned(),
         };
-        vec![
-            time(self.at),
-            self.action.clone(),
-            target,
-            by,
-            from.into(),
-            self.details.clone(),
-        ]
+        vec![time(self.at), self.action.clone(), target, by, from.into(), self.details.clone()]
     }
 }
 

@@ -46,14 +46,10 @@ impl BoardCommand {
         };
         let details = until.map(|until| format!("until {until}"));
         let entry = audit::entry(action, "")?.with_details(details.unwrap_or_default());
-        let set = board.set_audited(entry, move |tx, _| {
-            Box::pin(settings::set_offline(tx, offline, until))
-        });
-        let (state, undo) = if offline {
-            ("offline", " To undo, run `board online`.")
-        } else {
-            ("online", "")
-        };
+        let set = board
+            .set_audited(entry, move |tx, _| Box::pin(settings::set_offline(tx, offline, until)));
+        let (state, undo) =
+            if offline { ("offline", " To undo, run `board online`.") } else { ("online", "") };
         let done = format!("The board is now {state}.{undo}");
         let unchanged = format!("The board is already {state}.");
         Output::message_if_changed(set.await?, done, unchanged)
@@ -138,9 +134,7 @@ impl AddForumArgs {
         };
         let entry = audit::entry(audit::FORUM_ADDED, &forum.title)?.with_details(details(&forum));
         let title = forum.title.clone();
-        let id = board
-            .write_audited(entry, move |tx, _| Box::pin(forums::add(tx, forum)))
-            .await?;
+        let id = board.write_audited(entry, move |tx, _| Box::pin(forums::add(tx, forum))).await?;
         let text = format_args!("Added forum {title:?} with the id {id}.");
         Output::new(text, json!({ "forumId": id.to_string() }))
     }
@@ -150,9 +144,7 @@ impl AddForumArgs {
 fn details(forum: &ForumInsert) -> String {
     let title = forum.title.trim();
     let lists = &forum.lists;
-    let parent = forum
-        .parent
-        .map_or("none".into(), |parent| parent.to_string());
+    let parent = forum.parent.map_or("none".into(), |parent| parent.to_string());
     let groups = |list: Option<Groups>, default| {
         let list = list.map(|groups| groups.to_string());
         effective_groups(list, forum.parent.is_some(), default)
@@ -223,9 +215,8 @@ impl ThreadCommand {
             (ThreadFlag::Pinned, false) => ("Unpinned", "is not pinned"),
         };
         let entry = audit::entry(action, id)?;
-        let set = board.set_audited(entry, move |tx, _| {
-            Box::pin(moderation::set_flag(tx, id, flag, on))
-        });
+        let set =
+            board.set_audited(entry, move |tx, _| Box::pin(moderation::set_flag(tx, id, flag, on)));
         let done = format!("{done} thread {id}.");
         let unchanged = format!("Thread {id} {unchanged}.");
         Output::message_if_changed(set.await?, done, unchanged)
@@ -286,9 +277,8 @@ impl DeleteArgs {
         }
         let post = self.id.unwrap_or_default();
         let entry = audit::entry(audit::POST_DELETED, post)?;
-        let deletion = board.set_audited(entry, move |tx, events| {
-            Box::pin(moderation::delete(tx, events, post))
-        });
+        let deletion = board
+            .set_audited(entry, move |tx, events| Box::pin(moderation::delete(tx, events, post)));
         let done = format!("Deleted post {post}. To undo, run `post restore {post}`.");
         let unchanged = format!("Post {post} is already deleted.");
         Output::message_if_changed(deletion.await?, done, unchanged)
@@ -394,9 +384,8 @@ impl SettingCommand {
         if let (Some(key), Some(value)) = (self.key, self.value) {
             return set(board, key, value).await;
         }
-        let mut values = board
-            .read_snapshot(|connection| Box::pin(settings::all(connection)))
-            .await?;
+        let mut values =
+            board.read_snapshot(|connection| Box::pin(settings::all(connection))).await?;
         if let Some(SettingAction::Get { key }) = self.action {
             let mut values = values.into_iter();
             let found = values.find(|(known, _)| known.key == key);
@@ -412,9 +401,8 @@ impl SettingCommand {
             table.row([setting.key.into(), setting.text(*value), meaning.into()]);
         }
         let values = values.into_iter();
-        let object: BTreeMap<&str, Value> = values
-            .map(|(setting, value)| (setting.key, setting.json(value)))
-            .collect();
+        let object: BTreeMap<&str, Value> =
+            values.map(|(setting, value)| (setting.key, setting.json(value))).collect();
         Output::new(table, object)
     }
 }
@@ -463,35 +451,25 @@ pub struct GenerateCommand {
 }
 
 fn seed(text: &str) -> Result<u64, &'static str> {
-    text.parse()
-        .map_err(|_| "expected a whole number from 0 to 18446744073709551615")
+    text.parse().map_err(|_| "expected a whole number from 0 to 18446744073709551615")
 }
 
 impl GenerateCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let is_fresh = board
-            .read(|connection| Box::pin(demo::is_fresh(connection)))
-            .await?;
+        let is_fresh = board.read(|connection| Box::pin(demo::is_fresh(connection))).await?;
         if !is_fresh {
             let what = "This adds content to a board that is not a new demo board. Generated content cannot be removed.";
             self.confirm.ask(what)?;
         }
         let (members, posts) = (self.members, self.posts);
         let threads = self.threads.unwrap_or_else(|| (posts / 10).max(1));
-        let amount = ContentSize {
-            members,
-            threads,
-            posts,
-        };
+        let amount = ContentSize { members, threads, posts };
         let style = ProgressStyle::with_template("{bar:40} {human_pos} of {human_len}, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::new(amount.total()).with_style(style);
         let details = format!("members {members}; threads {threads}; posts {posts}");
         let entry = audit::entry(audit::CONTENT_GENERATED, "")?.with_details(details);
-        generate::run(board, amount, self.seed, entry, |made| {
-            bar.set_position(made)
-        })
-        .await?;
+        generate::run(board, amount, self.seed, entry, |made| bar.set_position(made)).await?;
         bar.finish_and_clear();
         Output::message(format_args!(
             "Generated content: members {members}, threads {threads}, posts {posts}."

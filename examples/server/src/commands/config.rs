@@ -35,17 +35,8 @@ impl ConfigCommand {
         }
         let mut table = Table::new("OPTION|*VALUE|SOURCE");
         let mut values = Map::new();
-        for EffectiveOption {
-            option,
-            values: texts,
-            source,
-        } in options
-        {
-            let shown = if texts.is_empty() {
-                "-".into()
-            } else {
-                texts.join(",")
-            };
+        for EffectiveOption { option, values: texts, source } in options {
+            let shown = if texts.is_empty() { "-".into() } else { texts.join(",") };
             table.row([option.clone(), shown, source]);
             let texts = texts.into_iter().map(Value::String).collect();
             values.insert(option, Value::Array(texts));

@@ -13,9 +13,7 @@ use crate::output::{Limit, ListItem, Output, quoted, time};
 
 /// Lists all forums. A sub-forum without a list of groups has the list of its parent.
 pub async fn list_forums(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {
-    let forums = board
-        .read(|connection| Box::pin(listings::forums(connection)))
-        .await?;
+    let forums = board.read(|connection| Box::pin(listings::forums(connection))).await?;
     Output::list(forums, limit)
 }
 
@@ -53,9 +51,7 @@ pub async fn list_posts(
     state: ContentState,
     limit: Limit,
 ) -> BoardResult<Output> {
-    let posts = board
-        .read(move |connection| Box::pin(listings::posts(connection, state)))
-        .await?;
+    let posts = board.read(move |connection| Box::pin(listings::posts(connection, state))).await?;
     Output::list(posts, limit)
 }
 
@@ -69,9 +65,7 @@ impl ListItem for ForumListing {
         };
         vec![
             self.forum_id.to_string(),
-            self.parent_id
-                .as_ref()
-                .map_or("-".into(), ToString::to_string),
+            self.parent_id.as_ref().map_or("-".into(), ToString::to_string),
             self.thread_count.to_string(),
             self.post_count.to_string(),
             groups(&self.read, TOP_FORUM.read),

@@ -59,8 +59,7 @@ impl CopyCommand {
                 (copied, key.as_ref().map(WebhookKey::for_postgres))
             }
             Direction::ToSqlite(source, target) => {
-                self.copy_to_sqlite(&source, &target, &entry, &progress, key)
-                    .await?
+                self.copy_to_sqlite(&source, &target, &entry, &progress, key).await?
             }
         };
         progress.finish();
@@ -164,9 +163,9 @@ impl Direction {
             },
             (DatabaseUrl::Postgres(source), DatabaseUrl::Sqlite(target, _)) => match target {
                 DatabasePath::File { path, .. } => Ok(Self::ToSqlite(source, path)),
-                DatabasePath::Memory => Err(refused(
-                    "an in-memory database cannot be the target of a copy",
-                )),
+                DatabasePath::Memory => {
+                    Err(refused("an in-memory database cannot be the target of a copy"))
+                }
             },
             _ => Err(refused(same)),
         }

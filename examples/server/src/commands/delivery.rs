@@ -172,20 +172,10 @@ async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> 
         ("attempts", delivery.attempts.to_string()),
     ]);
     text.push('\n');
-    let body = body.map(|body| {
-        if io::stdout().is_terminal() {
-            pretty_json(&body)
-        } else {
-            body
-        }
-    });
+    let body = body.map(|body| if io::stdout().is_terminal() { pretty_json(&body) } else { body });
     text += &section("Request body", body.as_deref());
     text.extend(log.iter().map(format_attempt));
-    let delivery = DeliveryListing {
-        log: Some(log),
-        request_id: Some(request_id),
-        ..delivery
-    };
+    let delivery = DeliveryListing { log: Some(log), request_id: Some(request_id), ..delivery };
     Output::new(text, delivery)
 }
 
@@ -277,11 +267,8 @@ fn parse_finished_state(name: &str) -> Result<DeliveryState, &'static str> {
 
 fn state(name: &str) -> Result<DeliveryState, String> {
     DeliveryState::parse(name).map_err(|_| {
-        let known = DeliveryState::ALL
-            .iter()
-            .map(|state| state.as_str())
-            .collect::<Vec<_>>()
-            .join(", ");
+        let known =
+            DeliveryState::ALL.iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
         format!("expected one of {known}")
     })
 }
@@ -376,8 +363,6 @@ fn section(title: &str, text: Option<&str>) -> String {
     if text.is_empty() {
         return format!("{title}: empty\n");
     }
-    let lines = text
-        .lines()
-        .map(|line| format!("    {}\n", line.replace('\r', " ")));
+    let lines = text.lines().map(|line| format!("    {}\n", line.replace('\r', " ")));
     format!("{title}\n{}", lines.collect::<String>())
 }

@@ -53,10 +53,6 @@ async fn status(address: SocketAddr) -> io::Result<String> {
     stream.write_all(request.as_bytes()).await?;
     let mut response = String::new();
     stream.take(4096).read_to_string(&mut response).await?;
-    let status = response
-        .strip_prefix("HTTP/1.1 ")
-        .and_then(|rest| rest.get(..3));
-    status
-        .map(Into::into)
-        .ok_or_else(|| io::Error::other("the response is not HTTP/1.1"))
+    let status = response.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+    status.map(Into::into).ok_or_else(|| io::Error::other("the response is not HTTP/1.1"))
 }

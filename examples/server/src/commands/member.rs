@@ -88,24 +88,18 @@ impl MemberCommand {
         let (name, new) = match self {
             Self::List(limit) => return list(board, limit).await,
             Self::Add { name, groups } => return add(board, name, groups).await,
-            Self::Password {
-                name,
-                password_stdin,
-            } => {
+            Self::Password { name, password_stdin } => {
                 let password = new_password(&name, password_stdin).await?;
                 let hash = passwords::hash_new(password).await?;
                 (name, Change::PasswordHash(hash))
             }
-            Self::Ban {
-                member: Name { name },
-                delete_posts: false,
-            } => (name, Change::Banned(true)),
+            Self::Ban { member: Name { name }, delete_posts: false } => {
+                (name, Change::Banned(true))
+            }
             Self::Ban { member, .. } => return ban_with_posts(board, member.name).await,
-            Self::Erase {
-                member,
-                posts,
-                confirm,
-            } => return erase(board, member.name, posts, confirm).await,
+            Self::Erase { member, posts, confirm } => {
+                return erase(board, member.name, posts, confirm).await;
+            }
             Self::Unban(Name { name }) => (name, Change::Banned(false)),
             Self::Groups { name, groups } => {
                 (name, Change::Groups(Groups::parse_non_empty(&groups)?))
@@ -128,9 +122,7 @@ async fn new_password(name: &str, from_stdin: bool) -> BoardResult<String> {
 }
 
 async fn list(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {
-    let members = board
-        .read(|connection| Box::pin(listings::members(connection)))
-        .await?;
+    let members = board.read(|connection| Box::pin(listings::members(connection))).await?;
     Output::list(members, limit)
 }
 
@@ -207,9 +199,7 @@ async fn erase(
         // The member writes no further posts. The deletion updates the counters and writes the events.
         let ban = audit::entry(audit::MEMBER_BANNED, member)?;
         board
-            .set_audited(ban, move |tx, _| {
-                Box::pin(accounts::set_banned(tx, member, true))
-            })
+            .set_audited(ban, move |tx, _| Box::pin(accounts::set_banned(tx, member, true)))
             .await?;
         let entry =
             audit::entry(audit::POST_DELETED, "")?.with_details(format_args!("by {member}"));
@@ -218,9 +208,7 @@ async fn erase(
     let entry = audit::entry(audit::MEMBER_ERASED, member)?;
     board.erase(member, with_posts, entry).await?;
     let remark = board.clear_free_space(member).await?;
-    Output::message(format_args!(
-        "Erased the member {member}. {posts_of}{remark} {ELSEWHERE}"
-    ))
+    Output::message(format_args!("Erased the member {member}. {posts_of}{remark} {ELSEWHERE}"))
 }
 
 /// Changes a member. Returns a text about the change.

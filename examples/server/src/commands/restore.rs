@@ -165,10 +165,7 @@ impl RestoreCommand {
         old: Option<&Connection>,
     ) -> BoardResult<Option<KeyId>> {
         self.check_content(&files.copy)?;
-        let location = DatabasePath::File {
-            path: files.copy.clone(),
-            create: false,
-        };
+        let location = DatabasePath::File { path: files.copy.clone(), create: false };
         let url = DatabaseUrl::Sqlite(location, DatabaseSettings::default());
         let board = url.open(Language::English).await?;
         board.migrate().await?;
@@ -185,16 +182,12 @@ impl RestoreCommand {
             )));
         }
         let entry = audit::entry(audit::DATABASE_RESTORED, self.path.display())?;
-        board
-            .write_audited(entry, |_, _| Box::pin(async { Ok(()) }))
-            .await?;
+        board.write_audited(entry, |_, _| Box::pin(async { Ok(()) })).await?;
         board.database.close().await;
         Connection::open(&files.copy)
             .and_then(|copy| leave_gap(&copy, old))
             .map_err(SqliteError::from)?;
-        File::open(&files.copy)
-            .and_then(|copy| copy.sync_all())
-            .or_internal()?;
+        File::open(&files.copy).and_then(|copy| copy.sync_all()).or_internal()?;
         Ok(missing)
     }
 
@@ -203,9 +196,7 @@ impl RestoreCommand {
         let shown = self.path.display();
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let result = Connection::open_with_flags(copy, flags).and_then(|connection| {
-            connection.query_row("PRAGMA integrity_check(1)", [], |row| {
-                row.get::<_, String>(0)
-            })
+            connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0))
         });
         match result {
             Ok(result) if result == "ok" => {}
@@ -221,9 +212,7 @@ impl RestoreCommand {
         }
         match db::holds_board(copy) {
             Ok(true) => Ok(()),
-            _ => Err(refused(&format!(
-                "the backup \"{shown}\" contains no board"
-            ))),
+            _ => Err(refused(&format!("the backup \"{shown}\" contains no board"))),
         }
     }
 }
@@ -311,9 +300,7 @@ fn lock(database: &Path) -> BoardResult<Option<Connection>> {
         (_, Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)) => Ok(None),
         (Ok(_), _) | (_, Some(ErrorCode::DatabaseBusy)) => {
             let shown = database.display();
-            Err(refused(&format!(
-                "another program uses the database \"{shown}\"; stop it first"
-            )))
+            Err(refused(&format!("another program uses the database \"{shown}\"; stop it first")))
         }
         (Err(error), _) => Err(unusable(&SqliteError::from(error))),
     }

@@ -60,16 +60,13 @@ impl StatusCommand {
             let json = json!({ "program": NODE, "database": shown_url, "migrations": migrations });
             return Output::new(labelled(&pairs), json);
         }
-        let availability = board
-            .read_short(|connection| Box::pin(settings::availability(connection)))
-            .await?;
+        let availability =
+            board.read_short(|connection| Box::pin(settings::availability(connection))).await?;
         let key = key(url, self.secret_key_file.as_deref(), database).await?;
         let now = SystemClock.now();
         let webhooks = database.webhooks();
         let queue = webhooks.deliveries.queue_stats(now).await?;
-        let age = queue
-            .oldest_due_at
-            .map_or(0, |due| now.saturating_duration_since(due).as_secs());
+        let age = queue.oldest_due_at.map_or(0, |due| now.saturating_duration_since(due).as_secs());
         let mut failing = listings(&webhooks, board).await?;
         failing.retain(|endpoint| endpoint.failing_since.is_some());
         let nodes = nodes(url, database).await?;
@@ -92,11 +89,7 @@ impl StatusCommand {
         }
         for (index, node) in nodes.iter().enumerate() {
             let label = if index == 0 { "nodes" } else { "" };
-            let Node {
-                version,
-                process,
-                address,
-            } = node;
+            let Node { version, process, address } = node;
             pairs.push((label, format!("{version} at {address}, process {process}")));
         }
         let mut text = labelled(&pairs);
@@ -151,9 +144,5 @@ async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<Node>> {
     if matches!(database, BoardDatabase::Sqlite(_)) {
         return Ok(running_nodes(url));
     }
-    database
-        .read(ReadKind::One, |connection| {
-            Box::pin(nodes_of_postgres(connection))
-        })
-        .await
+    database.read(ReadKind::One, |connection| Box::pin(nodes_of_postgres(connection))).await
 }

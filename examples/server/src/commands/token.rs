@@ -183,10 +183,7 @@ impl IssueArgs {
                 })
             })
             .await?;
-        let issuer = AuditActor {
-            user_id: Some(UserId::from(admin)),
-            ..audit::actor()
-        };
+        let issuer = AuditActor { user_id: Some(UserId::from(admin)), ..audit::actor() };
         let owner = UserId::from(owner);
         let owner_name = username(board, &owner).await?;
         let wanted = TokenRequest::new(&owner, &scopes)
@@ -287,10 +284,9 @@ impl ListArgs {
             None => None,
         };
         let search = match self.search {
-            Some(text) => Some(TokenSearch {
-                owner: member_named(board, text.clone()).await.ok(),
-                text,
-            }),
+            Some(text) => {
+                Some(TokenSearch { owner: member_named(board, text.clone()).await.ok(), text })
+            }
             None => None,
         };
         Ok(TokenFilter {

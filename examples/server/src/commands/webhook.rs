@@ -222,11 +222,9 @@ impl WebhookCommand {
         let options = &self.options;
         let action = match self.action {
             WebhookAction::Endpoint(action) => action,
-            WebhookAction::Reencrypt {
-                old_key_file: old,
-                new_key_file: new,
-                ..
-            } => return reencrypt(options, &board.database, old.as_deref(), &new).await,
+            WebhookAction::Reencrypt { old_key_file: old, new_key_file: new, .. } => {
+                return reencrypt(options, &board.database, old.as_deref(), &new).await;
+            }
         };
         let cipher = match options.secret_key_file.as_deref() {
             Some(path) if action.needs_no_secret() && !path.exists() => {
@@ -341,18 +339,14 @@ async fn reencrypt(
     new_key: &Path,
 ) -> BoardResult<Output> {
     let stored = database.webhooks().endpoints.key_id().await?;
-    let is_encrypted = stored
-        .as_ref()
-        .is_some_and(|key| *key != KeyId::plaintext());
+    let is_encrypted = stored.as_ref().is_some_and(|key| *key != KeyId::plaintext());
     let current = options.secret_key_file.as_deref();
     let current = current.filter(|path| is_encrypted && path.exists());
     let old = WebhookCipher::read_or_plaintext(old_key.or(current))?;
     let new = WebhookCipher::read(new_key)?;
     let webhook_admin = webhooks::admin(database, &old.environment(), AllowedAddresses::Public);
-    let count = webhook_admin
-        .reencrypt(&*new.0, &audit::actor())
-        .await
-        .map_err(|error| match error {
+    let count =
+        webhook_admin.reencrypt(&*new.0, &audit::actor()).await.map_err(|error| match error {
             WebhookAdminError::Key(mismatch) => key_refusal(&mismatch, "--old-key-file"),
             other => refusal(other),
         })?;
@@ -368,8 +362,7 @@ async fn reencrypt(
 }
 
 fn parse_topics(text: &str) -> BoardResult<TopicSet> {
-    text.parse()
-        .map_err(|unknown: UnknownTopicError| refusal(unknown.into()))
+    text.parse().map_err(|unknown: UnknownTopicError| refusal(unknown.into()))
 }
 
 impl Changes {
@@ -433,16 +426,11 @@ pub(super) async fn listings(
 
 /// Returns the output with the secret. `next` names the next step of the operator.
 async fn reveal(
-    EndpointWithSecret {
-        endpoint, secret, ..
-    }: EndpointWithSecret,
+    EndpointWithSecret { endpoint, secret, .. }: EndpointWithSecret,
     board: &ReferenceBoard,
     next: &str,
 ) -> BoardResult<Output> {
-    let pairs = [
-        ("endpoint", endpoint.id.to_string()),
-        ("secret", secret.expose_secret().into()),
-    ];
+    let pairs = [("endpoint", endpoint.id.to_string()), ("secret", secret.expose_secret().into())];
     let pairs = labelled(&pairs);
     let text = format!("{pairs}\nThe secret is not shown again. {next}");
     let names = member_names(board, vec![endpoint.owner.clone()]).await?;

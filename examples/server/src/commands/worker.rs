@@ -64,9 +64,8 @@ impl WorkerCommand {
         let worker = webhooks::start(&board, &environment, allowed, retries)?;
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
-            admin_listen = operator
-                .as_ref()
-                .map(|operator| tracing::field::display(operator.address)),
+            admin_listen =
+                operator.as_ref().map(|operator| tracing::field::display(operator.address)),
             database = without_password(url),
             "webhook worker started"
         );

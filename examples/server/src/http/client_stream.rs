@@ -104,12 +104,7 @@ pub struct ClientStream {
 impl ClientStream {
     /// Creates a connection that is reset if its client exceeds a time limit of `response`.
     pub fn new(stream: TcpStream, response: CurrentResponse) -> Self {
-        Self {
-            stream,
-            response,
-            timer: None,
-            discarded: 0,
-        }
+        Self { stream, response, timer: None, discarded: 0 }
     }
 
     /// Limits the time of a write that returned `written`.
@@ -128,9 +123,7 @@ impl ClientStream {
             Poll::Pending => {
                 let now = Instant::now();
                 let ends_at = self.response.with(|progress| progress.ends_at(now));
-                let timer = self
-                    .timer
-                    .get_or_insert_with(|| Box::pin(sleep_until(ends_at)));
+                let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(ends_at)));
                 ready!(timer.as_mut().poll(context));
                 // The kernel then discards the bytes that it has not sent. Otherwise it would keep them as long as the
                 // client acknowledges packets.

@@ -32,13 +32,10 @@ type Bodies = Arc<Mutex<HashMap<HeaderValue, Bytes>>>;
 /// Compresses the responses of a router for clients that accept gzip: pages well, because the reference page is long and
 /// compressed once, and other responses fast.
 pub fn compress(router: Router) -> Router {
-    let predicate = IsLong
-        .and(NotForContentType::IMAGES)
-        .and(NotForContentType::SSE);
+    let predicate = IsLong.and(NotForContentType::IMAGES).and(NotForContentType::SSE);
     let pages = CompressionLayer::new().compress_when(predicate.clone().and(IsPage));
-    let others = CompressionLayer::new()
-        .quality(CompressionLevel::Fastest)
-        .compress_when(predicate);
+    let others =
+        CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(predicate);
     let once = from_fn_with_state(Bodies::default(), compress_once);
     let router = router.layer(pages).layer(others).layer(once);
     router.layer(from_fn(negotiate))
@@ -56,9 +53,7 @@ async fn compress_once(
     let is_document = request.uri().path().ends_with("/openapi.json");
     let response = next.run(request).await;
     let headers = response.headers();
-    let is_public = headers
-        .get(CACHE_CONTROL)
-        .is_some_and(|value| value == "no-cache");
+    let is_public = headers.get(CACHE_CONTROL).is_some_and(|value| value == "no-cache");
     let is_compressed = is_read && headers.contains_key(CONTENT_ENCODING);
     let never_changes = is_document || is_public;
     let tag = headers.get(ETAG).filter(|_| is_compressed && never_changes);
@@ -109,9 +104,7 @@ async fn negotiate(mut request: Request, next: Next) -> axum::response::Response
     let headers = request.headers_mut();
     accept_identity(headers);
     let mut is_known = false;
-    let lines = headers
-        .iter_mut()
-        .filter(|(name, _)| *name == IF_NONE_MATCH);
+    let lines = headers.iter_mut().filter(|(name, _)| *name == IF_NONE_MATCH);
     for (_, tags) in lines {
         let known = tags.to_str().ok();
         let known = known.filter(|tags| tags.contains(COMPRESSED_TAG));

@@ -193,9 +193,7 @@ impl Connection {
             () = self.shutdown.clone().wait_for_stop() => {}
         }
         if !self.response.has_begun()
-            && timeout(FIRST_REQUEST_TIMEOUT, connection.as_mut())
-                .await
-                .is_ok()
+            && timeout(FIRST_REQUEST_TIMEOUT, connection.as_mut()).await.is_ok()
         {
             return;
         }
@@ -237,10 +235,7 @@ fn set_client(peer: SocketAddr, mut request: Request<Body>) -> Request<Body> {
     let extensions = request.extensions_mut();
     extensions.insert(peer);
     if hosts > 1 || hosts == 0 && !is_optional {
-        extensions.insert(MalformedRequest {
-            header: "host",
-            expected: "exactly one",
-        });
+        extensions.insert(MalformedRequest { header: "host", expected: "exactly one" });
     }
     request
 }
@@ -260,10 +255,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(30);
 
     /// A body that is larger than the buffers of a socket. It sends a signal when it is dropped.
-    struct Large(
-        Vec<u8>,
-        #[expect(dead_code, reason = "dropped only")] oneshot::Sender<()>,
-    );
+    struct Large(Vec<u8>, #[expect(dead_code, reason = "dropped only")] oneshot::Sender<()>);
 
     impl AsRef<[u8]> for Large {
         fn as_ref(&self) -> &[u8] {
@@ -282,11 +274,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let limits = Limits {
-            max: MaxConnections {
-                all: 10,
-                per_address: 0,
-                trusted_proxies: Vec::new(),
-            },
+            max: MaxConnections { all: 10, per_address: 0, trusted_proxies: Vec::new() },
             client_timeout: Duration::from_millis(100),
         };
         let shutdown = Shutdown::listen(Duration::ZERO, LIMIT).unwrap();

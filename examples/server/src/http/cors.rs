@@ -50,13 +50,7 @@ pub fn layer(origins: &[HeaderValue]) -> Option<CorsLayer> {
     };
     let layer = CorsLayer::new()
         .allow_origin(origin)
-        .allow_methods([
-            Method::GET,
-            Method::HEAD,
-            Method::POST,
-            Method::PATCH,
-            Method::DELETE,
-        ])
+        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::PATCH, Method::DELETE])
         .allow_headers(SENT)
         .expose_headers(EXPOSED)
         .max_age(MAX_AGE);

@@ -15,11 +15,7 @@ use crate::shutdown::Shutdown;
 
 /// Limits of a listener for the operator. It has few clients, such as a balancer, and no limit for each of them.
 const LIMITS: Limits = Limits {
-    max: MaxConnections {
-        all: 64,
-        per_address: 0,
-        trusted_proxies: Vec::new(),
-    },
+    max: MaxConnections { all: 64, per_address: 0, trusted_proxies: Vec::new() },
     client_timeout: Duration::from_secs(30),
 };
 

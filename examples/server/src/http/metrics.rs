@@ -28,9 +28,8 @@ const START: &str = "process_start_time_seconds";
 const TASKS: &str = "forum_server_tasks";
 
 /// Upper bounds of the histograms' buckets in seconds: from a cached response to the longest webhook attempt.
-const BUCKETS: [f64; 13] = [
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
-];
+const BUCKETS: [f64; 13] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 /// Time between two runs of the recorder's upkeep. The recorder keeps each recorded duration until then.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
@@ -39,22 +38,13 @@ const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 pub const GAUGES: [(&str, &str); 10] = [
     (BUILD, "1, with the `version` of the program."),
     (CONNECTIONS, "Open connections of clients."),
-    (
-        MAX_CONNECTIONS,
-        "Maximum number of open connections of clients.",
-    ),
+    (MAX_CONNECTIONS, "Maximum number of open connections of clients."),
     (
         DATABASE_CONNECTIONS,
         "Connections to the database by `state`: `in_use` or `idle`; on SQLite, threads that read.",
     ),
-    (
-        MAX_DATABASE_CONNECTIONS,
-        "Maximum number of connections to the database.",
-    ),
-    (
-        TASKS,
-        "Number of live Tokio tasks, including one for each open connection.",
-    ),
+    (MAX_DATABASE_CONNECTIONS, "Maximum number of connections to the database."),
+    (TASKS, "Number of live Tokio tasks, including one for each open connection."),
     (MEMORY, "Resident memory of the process."),
     (OPEN_FILES, "Open files of the process."),
     (MAX_FILES, "Maximum number of open files."),

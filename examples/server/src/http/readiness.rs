@@ -34,20 +34,13 @@ pub struct Readiness {
 impl Readiness {
     /// Returns the checks of this board.
     pub fn new(board: ReferenceBoard) -> Self {
-        Self {
-            board,
-            worker: None,
-            last: Arc::default(),
-        }
+        Self { board, worker: None, last: Arc::default() }
     }
 
     /// Adds a worker to the health check: the process is unhealthy if the worker stops, or has not read its events or
     /// deliveries for 60 s. The first 60 s begin with this call.
     pub fn with_worker(self, worker: WorkerHandle) -> Self {
-        Self {
-            worker: Some((worker, Instant::now())),
-            ..self
-        }
+        Self { worker: Some((worker, Instant::now())), ..self }
     }
 
     /// Returns whether the database can be read, and the worker works.
@@ -110,9 +103,7 @@ impl Readiness {
 fn is_working(worker: &WorkerHandle, started: Instant) -> bool {
     let health = worker.health();
     let now = SystemClock.now();
-    let since_last_poll = health
-        .last_poll_at
-        .map(|last| now.saturating_duration_since(last));
+    let since_last_poll = health.last_poll_at.map(|last| now.saturating_duration_since(last));
     let working = !health.stopped && polls(since_last_poll, started.elapsed());
     if !working {
         tracing::error!(?health, "webhook worker stuck");
@@ -131,12 +122,9 @@ mod tests {
 
     #[test]
     fn a_worker_without_a_successful_poll_for_a_minute_is_stuck() {
-        for (since_last_poll, since_start, expected) in [
-            (None, 60, true),
-            (None, 61, false),
-            (Some(60), 90, true),
-            (Some(61), 90, false),
-        ] {
+        for (since_last_poll, since_start, expected) in
+            [(None, 60, true), (None, 61, false), (Some(60), 90, true), (Some(61), 90, false)]
+        {
             let last_poll = since_last_poll.map(Duration::from_secs);
             let polls = polls(last_poll, Duration::from_secs(since_start));
             assert_eq!(polls, expected, "{since_last_poll:?} of {since_start}");

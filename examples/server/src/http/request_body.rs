@@ -46,9 +46,7 @@ impl RequestBody {
     /// Returns whether the whole body was read, so that the connection can be used for another request.
     pub fn is_complete(&self) -> bool {
         let reading = self.reading();
-        reading
-            .ended
-            .unwrap_or_else(|| reading.body.is_end_stream())
+        reading.ended.unwrap_or_else(|| reading.body.is_end_stream())
     }
 
     fn reading(&self) -> MutexGuard<'_, Reading> {

@@ -66,23 +66,13 @@ pub struct Monitor {
 impl Monitor {
     /// Builds the router of a listener for the operator.
     pub fn router(self) -> Router {
-        let routes = self
-            .routes(true)
-            .fallback(not_found)
-            .method_not_allowed_fallback(not_found);
+        let routes = self.routes(true).fallback(not_found).method_not_allowed_fallback(not_found);
         compress(routes)
     }
 
     fn routes(self, with_metrics: bool) -> Router {
-        let routes = Router::new()
-            .route("/health", any(health))
-            .route("/ready", any(ready));
-        if with_metrics {
-            routes.route("/metrics", any(samples))
-        } else {
-            routes
-        }
-        .with_state(self)
+        let routes = Router::new().route("/health", any(health)).route("/ready", any(ready));
+        if with_metrics { routes.route("/metrics", any(samples)) } else { routes }.with_state(self)
     }
 }
 
@@ -177,10 +167,7 @@ fn check(passed: bool) -> Response {
     if passed {
         json(StatusCode::OK, r#"{"status":"ok"}"#)
     } else {
-        json(
-            StatusCode::SERVICE_UNAVAILABLE,
-            r#"{"status":"unavailable"}"#,
-        )
+        json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"unavailable"}"#)
     }
 }
 

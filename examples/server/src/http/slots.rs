@@ -52,10 +52,7 @@ impl Slots {
     /// Waits for a free slot.
     pub async fn free(&mut self) -> Option<OwnedSemaphorePermit> {
         if self.free.available_permits() == 0 && self.warned.is_due() {
-            tracing::warn!(
-                limit = self.max.all,
-                "connection limit reached: new connections wait"
-            );
+            tracing::warn!(limit = self.max.all, "connection limit reached: new connections wait");
         }
         // The semaphore is never closed.
         Arc::clone(&self.free).acquire_owned().await.ok()
@@ -102,9 +99,7 @@ struct Warned(Option<Instant>);
 impl Warned {
     /// Returns whether the last warning was at least [`WARNING_INTERVAL`] ago. If so, begins the next interval.
     fn is_due(&mut self) -> bool {
-        let is_due = self
-            .0
-            .is_none_or(|warned| warned.elapsed() >= WARNING_INTERVAL);
+        let is_due = self.0.is_none_or(|warned| warned.elapsed() >= WARNING_INTERVAL);
         if is_due {
             self.0 = Some(Instant::now());
         }
@@ -119,10 +114,7 @@ pub fn raise_file_limit(connections: usize) -> usize {
     let before = getrlimit(Resource::Nofile);
     if before.current.is_some_and(|current| current < needed) {
         let current = before.maximum.map_or(needed, |maximum| maximum.min(needed));
-        let raised = Rlimit {
-            current: Some(current),
-            ..before
-        };
+        let raised = Rlimit { current: Some(current), ..before };
         // The limit is read again below, so that a failure lowers the number of connections.
         let _ = setrlimit(Resource::Nofile, raised);
     }

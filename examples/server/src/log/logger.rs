@@ -64,11 +64,7 @@ fn parse_filter(directives: &str) -> (Targets, Vec<&str>) {
     let directives = directives.filter(|directive| !directive.is_empty());
     let (valid, invalid): (Vec<_>, Vec<_>) =
         directives.partition(|directive| directive.parse::<Targets>().is_ok());
-    let filter = if valid.is_empty() {
-        None
-    } else {
-        valid.join(",").parse().ok()
-    };
+    let filter = if valid.is_empty() { None } else { valid.join(",").parse().ok() };
     let default = || Targets::new().with_default(LevelFilter::INFO);
     (filter.unwrap_or_else(default), invalid)
 }

@@ -35,9 +35,8 @@ const MAX_HOST_LEN: usize = 30;
 /// process, for example `forum-server/0.1.0 web1/4711`.
 pub fn node_name() -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let printable = host
-        .chars()
-        .filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.'));
+    let printable =
+        host.chars().filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.'));
     let host: String = printable.take(MAX_HOST_LEN).collect();
     format!("{NODE} {host}/{}", process::id())
 }
@@ -194,12 +193,8 @@ pub struct DatabaseOptions {
 
 impl DatabaseOptions {
     /// Options of a command that runs once, not of a server or a worker.
-    pub const COMMAND: Self = Self {
-        postgres_connections: 4,
-        sqlite_readers: Some(1),
-        sqlite_cache: 32,
-        is_node: false,
-    };
+    pub const COMMAND: Self =
+        Self { postgres_connections: 4, sqlite_readers: Some(1), sqlite_cache: 32, is_node: false };
 }
 
 /// Target of `copy`. It can be configured, because the URL can contain a password.

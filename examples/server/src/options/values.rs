@@ -46,19 +46,13 @@ pub fn days(text: &str) -> Result<Duration, &'static str> {
 pub fn time(text: &str) -> Result<Timestamp, &'static str> {
     let forms = ["", "Z", ":00Z", "T00:00:00Z"].map(|rest| format!("{text}{rest}"));
     let mut times = forms.iter().map(|form| Timestamp::parse(form));
-    times
-        .find_map(Result::ok)
-        .ok_or("expected a time, for example 2026-01-31 or 2026-01-31T12:00")
+    times.find_map(Result::ok).ok_or("expected a time, for example 2026-01-31 or 2026-01-31T12:00")
 }
 
 /// Parses the URL of a database. A path without a scheme is that of a SQLite database.
 pub fn database(text: &str) -> Result<String, Infallible> {
     let is_path = text.starts_with(['/', '.']) || !text.contains([':', '=']);
-    Ok(if is_path && !text.is_empty() {
-        format!("sqlite:{text}")
-    } else {
-        text.into()
-    })
+    Ok(if is_path && !text.is_empty() { format!("sqlite:{text}") } else { text.into() })
 }
 
 fn within<N: FromStr + PartialOrd>(text: &str, range: RangeInclusive<N>) -> Option<N> {
@@ -76,9 +70,7 @@ pub fn seconds(text: &str) -> Result<Duration, &'static str> {
 /// Parses seconds, with or without a fraction, or 0.
 pub fn delay(text: &str) -> Result<Duration, &'static str> {
     let seconds = within(text, 0.0..=3600.0);
-    seconds
-        .map(Duration::from_secs_f64)
-        .ok_or("expected a number of seconds from 0 to 3600")
+    seconds.map(Duration::from_secs_f64).ok_or("expected a number of seconds from 0 to 3600")
 }
 
 /// Parses an HTTP URL without credentials, path, query and fragment. Removes trailing slashes.
@@ -100,9 +92,7 @@ pub fn base_url(text: &str) -> Result<String, &'static str> {
 pub fn color(text: &str) -> Result<String, &'static str> {
     let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6);
     let is_hex = digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-    is_hex
-        .then(|| text.into())
-        .ok_or("expected a colour such as #1f55b5")
+    is_hex.then(|| text.into()).ok_or("expected a colour such as #1f55b5")
 }
 
 /// Parses an origin in the form in which a browser sends it, or `*`. A browser compares the whole text: an origin in
@@ -120,9 +110,8 @@ pub fn origin(text: &str) -> Result<HeaderValue, &'static str> {
     let scheme = parsed.scheme_str().unwrap_or_default();
     let port = parsed.port_u16().filter(|port| Some(*port) != default_port);
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-    let written = parsed
-        .host()
-        .map(|host| format!("{scheme}://{}{port}", host.to_ascii_lowercase()));
+    let written =
+        parsed.host().map(|host| format!("{scheme}://{}{port}", host.to_ascii_lowercase()));
     let is_origin = text == "*" || written.as_deref() == Some(text);
     let value = HeaderValue::from_str(text).ok().filter(|_| is_origin);
     value.ok_or(
@@ -189,12 +178,9 @@ mod tests {
 
     #[test]
     fn a_time_can_be_a_date() {
-        for text in [
-            "2026-01-31",
-            "2026-01-31T00:00",
-            "2026-01-31T00:00:00",
-            "2026-01-31T01:00:00+01:00",
-        ] {
+        for text in
+            ["2026-01-31", "2026-01-31T00:00", "2026-01-31T00:00:00", "2026-01-31T01:00:00+01:00"]
+        {
             let expected = Timestamp::parse("2026-01-31T00:00:00Z").unwrap();
             assert_eq!(time(text), Ok(expected), "{text}");
         }
@@ -225,27 +211,15 @@ mod tests {
         for (url, shown) in [
             ("sqlite:forum.db", "sqlite:forum.db"),
             ("postgres://forum@h/db", "postgres://forum@h/db"),
-            (
-                "postgres://forum:s3/cret@h/db?x=1",
-                "postgres://forum:***@h/db?x=1",
-            ),
-            (
-                "postgres://forum:s3@h:1,[::1]:2/db",
-                "postgres://forum:***@h:1,[::1]:2/db",
-            ),
-            (
-                "postgres://h/db?x=1&password=s3",
-                "postgres://h/db?x=1&password=***",
-            ),
+            ("postgres://forum:s3/cret@h/db?x=1", "postgres://forum:***@h/db?x=1"),
+            ("postgres://forum:s3@h:1,[::1]:2/db", "postgres://forum:***@h:1,[::1]:2/db"),
+            ("postgres://h/db?x=1&password=s3", "postgres://h/db?x=1&password=***"),
             ("redis://:s3@h:1/0", "redis://:***@h:1/0"),
             (
                 "redis+sentinel://u:s3@h:1,[::1]/board?sentinel_password=s3&x=1",
                 "redis+sentinel://u:***@h:1,[::1]/board?sentinel_password=***&x=1",
             ),
-            (
-                "redis+cluster://:s3@h:1,i:1",
-                "redis+cluster://:***@h:1,i:1",
-            ),
+            ("redis+cluster://:s3@h:1,i:1", "redis+cluster://:***@h:1,i:1"),
         ] {
             assert_eq!(without_password(url), shown);
         }

@@ -12,9 +12,7 @@ pub use crate::board::accounts::Login as Account;
 
 /// Returns the account of this member; `None` if it does not exist or cannot sign in.
 pub async fn account(board: &ReferenceBoard, user: UserRef) -> BoardResult<Option<Account>> {
-    board
-        .read(move |connection| Box::pin(accounts::login(connection, user)))
-        .await
+    board.read(move |connection| Box::pin(accounts::login(connection, user))).await
 }
 
 /// Returns the account if the password is correct. Takes the same time if there is no account.
@@ -42,14 +40,10 @@ pub async fn names(
     board: &ReferenceBoard,
     members: Vec<UserId>,
 ) -> BoardResult<HashMap<UserId, String>> {
-    board
-        .read(move |connection| Box::pin(accounts::names(connection, members)))
-        .await
+    board.read(move |connection| Box::pin(accounts::names(connection, members))).await
 }
 
 /// Returns the names of the members who were active last and can own a token.
 pub async fn last_active(board: &ReferenceBoard, limit: u32) -> BoardResult<Vec<String>> {
-    board
-        .read(move |connection| Box::pin(accounts::last_active(connection, limit)))
-        .await
+    board.read(move |connection| Box::pin(accounts::last_active(connection, limit))).await
 }

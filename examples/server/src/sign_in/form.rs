@@ -76,9 +76,7 @@ impl SignInForm {
 fn is_own_path(path: &str) -> bool {
     path.starts_with('/')
         && !path.starts_with("//")
-        && path
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+        && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
 }
 
 #[cfg(test)]

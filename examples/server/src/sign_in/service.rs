@@ -132,10 +132,7 @@ impl SignIn {
             settings,
             throttle: Throttle::new(rate_limits),
             turns: Arc::default(),
-            queue: Queue {
-                free: Arc::new(Semaphore::new(MAX_QUEUED)),
-                networks: Mutex::default(),
-            },
+            queue: Queue { free: Arc::new(Semaphore::new(MAX_QUEUED)), networks: Mutex::default() },
             checks: Semaphore::new(MAX_CHECKS),
             panel_checks: Semaphore::new(MAX_PANEL_CHECKS),
         }))

@@ -57,10 +57,7 @@ impl Cookie {
                 attributes: "HttpOnly; SameSite=Lax; Path=/; Secure",
             }
         } else {
-            Self {
-                name: "forum_session",
-                attributes: "HttpOnly; SameSite=Lax; Path=/",
-            }
+            Self { name: "forum_session", attributes: "HttpOnly; SameSite=Lax; Path=/" }
         }
     }
 
@@ -138,9 +135,7 @@ fn prefix_hash(prefix: u128) -> Hash {
 /// Ends sessions.
 pub async fn end(board: &ReferenceBoard, ended: &[SessionId]) -> BoardResult<()> {
     let ended = hashes(ended);
-    board
-        .write(move |tx, _| Box::pin(sessions::end(tx, ended)))
-        .await
+    board.write(move |tx, _| Box::pin(sessions::end(tx, ended))).await
 }
 
 fn hashes(sessions: &[SessionId]) -> Vec<Hash> {

@@ -14,23 +14,14 @@ use forum_api::store::RateLimitStore;
 const WINDOW: Duration = Duration::from_secs(5 * 60);
 
 /// Failures per name and address prefix.
-const BY_NAME: Budget = Budget {
-    units: 10,
-    window: WINDOW,
-};
+const BY_NAME: Budget = Budget { units: 10, window: WINDOW };
 
 /// Failures per address prefix.
-const BY_PREFIX: Budget = Budget {
-    units: 50,
-    window: WINDOW,
-};
+const BY_PREFIX: Budget = Budget { units: 50, window: WINDOW };
 
 /// Failures of a name from all addresses. The number of units exceeds the number of possible checks in the window, so
 /// that each attempt is counted and can be refunded.
-const OF_NAME: Budget = Budget {
-    units: 1_000_000,
-    window: Duration::from_secs(60 * 60),
-};
+const OF_NAME: Budget = Budget { units: 1_000_000, window: Duration::from_secs(60 * 60) };
 
 /// Number of failures of a name from all addresses from which its attempts are checked one at a time.
 const MAX_FAILURES: u32 = 200;
@@ -121,9 +112,7 @@ impl Attempt {
 }
 
 fn until_reset(charge: RateLimitDecision) -> Duration {
-    charge
-        .resets_at
-        .saturating_duration_since(charge.charged_at)
+    charge.resets_at.saturating_duration_since(charge.charged_at)
 }
 
 #[cfg(test)]

@@ -46,10 +46,7 @@ impl Turns {
     ) -> Option<Turn> {
         let (place, turn) = self.join(name, network)?;
         let permit = turn.acquire_owned().await.ok()?;
-        Some(Turn {
-            _place: place,
-            _permit: permit,
-        })
+        Some(Turn { _place: place, _permit: permit })
     }
 
     fn join(
@@ -65,11 +62,7 @@ impl Turns {
         if waiting.networks.len() >= MAX_WAITING || !waiting.networks.insert(network) {
             return None;
         }
-        let place = QueuedName {
-            turns: Arc::clone(self),
-            name,
-            network,
-        };
+        let place = QueuedName { turns: Arc::clone(self), name, network };
         Some((place, Arc::clone(&waiting.turn)))
     }
 
@@ -108,9 +101,8 @@ mod tests {
         let mut first = Some(turns.wait(name, network(0)).await.unwrap());
         assert!(turns.wait(name, network(0)).await.is_none());
         assert!(turns.wait(other, network(0)).await.is_some());
-        let mut waiting: Vec<_> = (1..32)
-            .map(|number| Box::pin(turns.wait(name, network(number))))
-            .collect();
+        let mut waiting: Vec<_> =
+            (1..32).map(|number| Box::pin(turns.wait(name, network(number)))).collect();
         for one in &mut waiting {
             assert!(one.as_mut().now_or_never().is_none());
         }

@@ -78,10 +78,8 @@ impl Storage {
 
     /// Registers an endpoint for all topics, without which the board writes no events.
     pub async fn add_endpoint(&self) {
-        let endpoint = Endpoint {
-            topics: "*,message.sent".parse().unwrap(),
-            ..test_util::endpoint()
-        };
+        let endpoint =
+            Endpoint { topics: "*,message.sent".parse().unwrap(), ..test_util::endpoint() };
         let endpoints = self.webhooks().endpoints;
         let entry = test_util::audit_entry();
         assert!(endpoints.add(&endpoint, &entry).await.unwrap());
@@ -99,10 +97,7 @@ impl Storage {
 
 async fn in_sqlite(location: &DatabasePath, guard: impl Any + Send + Sync) -> Storage {
     let database = BoardDatabase::from(sqlite::Database::open(location).unwrap());
-    let storage = Storage {
-        database,
-        _guard: Box::new(guard),
-    };
+    let storage = Storage { database, _guard: Box::new(guard) };
     create_tables(&storage.database).await;
     storage
 }
@@ -111,10 +106,7 @@ async fn in_sqlite(location: &DatabasePath, guard: impl Any + Send + Sync) -> St
 fn in_postgres() -> Storage {
     static TEMPLATE: OnceLock<postgres::Database> = OnceLock::new();
     let database = postgres::Database::copy_of(TEMPLATE.get_or_init(create_template));
-    Storage {
-        database: connect(&database.url(), 16).unwrap().into(),
-        _guard: Box::new(database),
-    }
+    Storage { database: connect(&database.url(), 16).unwrap().into(), _guard: Box::new(database) }
 }
 
 fn create_template() -> postgres::Database {

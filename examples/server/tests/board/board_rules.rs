@@ -49,9 +49,7 @@ async fn execute(demo: &Demo, change: &'static str, commits: bool) {
         .write(move |tx, _| {
             Box::pin(async move {
                 tx.execute_batch(change).await?;
-                commits
-                    .then_some(())
-                    .ok_or_else(|| BoardError::conflict("refused"))
+                commits.then_some(()).ok_or_else(|| BoardError::conflict("refused"))
             })
         })
         .await;

@@ -53,12 +53,7 @@ impl Demo {
         let board = storage.demo(clock.clone(), language).await;
         let shared: Arc<ReferenceBoard> = Arc::new(board.clone());
         let api = api_of(shared, Stores::in_memory(), ApiSettings::default(), &clock);
-        Self {
-            api,
-            board,
-            clock,
-            storage,
-        }
+        Self { api, board, clock, storage }
     }
 
     /// Creates the API of another node on the same database, with a clock of its own.
@@ -168,9 +163,7 @@ impl Demo {
 
     /// Fills the board with generated content.
     pub async fn generate(&self, amount: ContentSize) {
-        generate::run(&self.board, amount, 1, audit_entry(), |_| ())
-            .await
-            .unwrap();
+        generate::run(&self.board, amount, 1, audit_entry(), |_| ()).await.unwrap();
     }
 
     /// Adds an endpoint for all topics.
@@ -180,23 +173,18 @@ impl Demo {
 
     /// Approves a post, as an operator does.
     pub async fn approve(&self, post: i64) -> BoardResult<()> {
-        self.board
-            .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)))
-            .await
+        self.board.write(move |tx, events| Box::pin(moderation::approve(tx, events, post))).await
     }
 
     /// Restores a post, as an operator does.
     pub async fn restore(&self, post: i64) -> BoardResult<()> {
-        self.board
-            .write(move |tx, events| Box::pin(moderation::restore(tx, events, post)))
-            .await
+        self.board.write(move |tx, events| Box::pin(moderation::restore(tx, events, post))).await
     }
 
     /// Runs a statement.
     pub async fn sql(&self, sql: &str) {
         let sql = sql.to_owned();
-        self.change(move |tx| Box::pin(async move { tx.execute_batch(&sql).await }))
-            .await;
+        self.change(move |tx| Box::pin(async move { tx.execute_batch(&sql).await })).await;
     }
 
     /// Sets a setting, as an operator does.
@@ -253,9 +241,7 @@ pub fn posts_path(thread: &Value) -> String {
 pub fn find_item(list: &Value, field: &str, value: &str) -> Value {
     let items = list["items"].as_array().unwrap();
     let found = items.iter().find(|item| item[field] == value);
-    found
-        .unwrap_or_else(|| panic!("no {value} in {list}"))
-        .clone()
+    found.unwrap_or_else(|| panic!("no {value} in {list}")).clone()
 }
 
 /// Returns this field of every item of a list.

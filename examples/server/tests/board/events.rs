@@ -76,11 +76,7 @@ async fn every_event_matches_the_openapi_document_and_contains_no_private_conten
 #[tokio::test]
 async fn generated_content_has_no_events() {
     let demo = Demo::new().await;
-    let amount = ContentSize {
-        members: 2,
-        threads: 2,
-        posts: 10,
-    };
+    let amount = ContentSize { members: 2, threads: 2, posts: 10 };
     demo.generate(amount).await;
     assert_eq!(outbox(&demo).await, Vec::<String>::new());
 }

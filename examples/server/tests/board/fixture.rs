@@ -56,11 +56,7 @@ impl Storage {
     pub async fn fixture(self, clock: Arc<ManualClock>) -> ReferenceBoardFixture {
         self.add_endpoint().await;
         let board = Arc::new(self.board(clock, Language::English));
-        ReferenceBoardFixture {
-            host: board.clone().into(),
-            board,
-            storage: self,
-        }
+        ReferenceBoardFixture { host: board.clone().into(), board, storage: self }
     }
 }
 
@@ -98,11 +94,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
         let forum = forums::ForumInsert {
             title: new.title.clone(),
             parent: new.parent_id.as_ref().map(ForumId::to_i64).transpose()?,
-            lists: AccessLists {
-                read: readers,
-                start: writers,
-                reply: writers,
-            },
+            lists: AccessLists { read: readers, start: writers, reply: writers },
             ..forums::ForumInsert::default()
         };
         let board = &self.board;
@@ -145,13 +137,11 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
 
     async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
         let member = member.to_i64()?;
-        self.change(move |tx| Box::pin(accounts::set_banned(tx, member, banned)))
-            .await
+        self.change(move |tx| Box::pin(accounts::set_banned(tx, member, banned))).await
     }
 
     async fn set_offline(&self, offline: bool) -> FixtureResult<()> {
-        self.change(move |tx| Box::pin(settings::set_offline(tx, offline, None)))
-            .await
+        self.change(move |tx| Box::pin(settings::set_offline(tx, offline, None))).await
     }
 
     async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
@@ -181,8 +171,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
     async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {
         let member = member.to_i64()?;
         let ignored = ignored.to_i64()?;
-        self.change(move |tx| Box::pin(accounts::ignore(tx, member, ignored)))
-            .await
+        self.change(move |tx| Box::pin(accounts::ignore(tx, member, ignored))).await
     }
 
     fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
@@ -206,8 +195,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
 impl ReferenceBoardFixture {
     async fn mark(&self, thread: &ThreadId, mark: ThreadFlag, on: bool) -> FixtureResult<()> {
         let thread = thread.to_i64()?;
-        self.change(move |tx| Box::pin(moderation::set_flag(tx, thread, mark, on)))
-            .await
+        self.change(move |tx| Box::pin(moderation::set_flag(tx, thread, mark, on))).await
     }
 
     async fn change<T: Send + 'static>(

@@ -65,10 +65,8 @@ const EXPAND: Migration = Migration {
         CREATE INDEX post_by_language ON post (language)",
 };
 
-const CONTRACT: Migration = Migration {
-    name: "0003_contract",
-    sql: "ALTER TABLE post DROP COLUMN edit_reason",
-};
+const CONTRACT: Migration =
+    Migration { name: "0003_contract", sql: "ALTER TABLE post DROP COLUMN edit_reason" };
 
 /// Applies the first `count` migrations of the next version.
 async fn upgrade(demo: &Demo, count: usize) {
@@ -78,10 +76,7 @@ async fn upgrade(demo: &Demo, count: usize) {
     );
     let name = "0001_init";
     let all = vec![Migration { name, sql: init }, EXPAND, CONTRACT].leak();
-    let migrations = Migrations {
-        table: "board_migrations",
-        all: &all[..count],
-    };
+    let migrations = Migrations { table: "board_migrations", all: &all[..count] };
     let [names, checksums] = [
         "SELECT name AS value FROM board_migrations ORDER BY step",
         "SELECT checksum AS value FROM board_migrations ORDER BY step",

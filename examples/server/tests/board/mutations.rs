@@ -43,19 +43,13 @@ const ACCESS: &str = "access::revoked_access_is_effective_at_once";
 #[tokio::test(flavor = "multi_thread")]
 async fn each_mutation_is_caught_by_its_rule() {
     for (mutation, method, rule) in MUTATIONS {
-        let mutant = MutantFactory {
-            method,
-            mutation,
-            ..MutantFactory::default()
-        };
+        let mutant = MutantFactory { method, mutation, ..MutantFactory::default() };
         let result = run(rule, &mutant).await;
         let is_caught = matches!(&result, Err(TestFailure::Failed(text)) if !text.starts_with("the fixture failed"));
         assert!(is_caught, "{rule}: {result:?}");
         if mutation == RacingCallIsGranted {
-            let unsupported = MutantFactory {
-                unsupported: &[Capability::AtomicCommands],
-                ..mutant
-            };
+            let unsupported =
+                MutantFactory { unsupported: &[Capability::AtomicCommands], ..mutant };
             let expected = TestFailure::Unsupported(Capability::AtomicCommands);
             assert_eq!(run(rule, &unsupported).await, Err(expected), "{rule}");
         }
@@ -64,14 +58,11 @@ async fn each_mutation_is_caught_by_its_rule() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rules_of_omitted_operations_are_skipped() {
-    let factory = MutantFactory {
-        omitted_operations: &["vote", "deletePost"],
-        ..MutantFactory::default()
-    };
-    for rule in [
-        "votes::one_of_concurrent_votes_counts",
-        "deletion::one_of_concurrent_deletions_succeeds",
-    ] {
+    let factory =
+        MutantFactory { omitted_operations: &["vote", "deletePost"], ..MutantFactory::default() };
+    for rule in
+        ["votes::one_of_concurrent_votes_counts", "deletion::one_of_concurrent_deletions_succeeds"]
+    {
         let result = run(rule, &factory).await;
         let is_skipped = matches!(result, Err(TestFailure::Unsupported(_)));
         assert!(is_skipped, "{rule}: {result:?}");
@@ -87,11 +78,7 @@ async fn an_expected_difference_does_not_fail() {
     };
     let result = run(ACCESS, &passing).await;
     assert!(matches!(result, Err(TestFailure::Failed(_))), "{result:?}");
-    let expected = MutantFactory {
-        method: "get_thread",
-        mutation: StaleResult,
-        ..passing
-    };
+    let expected = MutantFactory { method: "get_thread", mutation: StaleResult, ..passing };
     let result = run(ACCESS, &expected).await.unwrap_err().to_string();
     assert!(result.starts_with("access is cached; "), "{result}");
 }

@@ -91,11 +91,7 @@ fn no_statement_is_planned_on_each_request() {
         let mut sender = RequestSender::new().await;
         let demo = &sender.demo;
         demo.add_endpoint().await;
-        let amount = ContentSize {
-            members: 50,
-            threads: 2_000,
-            posts: 5_000,
-        };
+        let amount = ContentSize { members: 50, threads: 2_000, posts: 5_000 };
         demo.generate(amount).await;
         demo.set(settings::RATINGS_PER_DAY.key, "100").await;
         demo.sql("ANALYZE").await;
@@ -147,21 +143,13 @@ impl RequestSender {
         for member in [ADMINISTRATOR, ALICE, BOB, NEWBIE] {
             tokens.insert(member, token(demo.database(), member).await);
         }
-        Self {
-            demo,
-            api,
-            tokens,
-            ids: HashMap::new(),
-            sent: 0,
-        }
+        Self { demo, api, tokens, ids: HashMap::new(), sent: 0 }
     }
 
     async fn send(&mut self, member: i64, method: &str, path: &str, body: &str) {
         let [path, body] = [path, body].map(|text| {
             let names = self.ids.iter();
-            names.fold(text.to_owned(), |text, (name, id)| {
-                text.replace(&format!("{{{name}}}"), id)
-            })
+            names.fold(text.to_owned(), |text, (name, id)| text.replace(&format!("{{{name}}}"), id))
         });
         self.sent += 1;
         let client = self.api.client(self.tokens.get(&member).cloned());
@@ -173,11 +161,7 @@ impl RequestSender {
         assert!(response.status < 300, "{method} {path}: {response:?}");
         let json = response.json();
         for name in IDS.split(' ') {
-            let found = [
-                &json[name],
-                &json["items"][0][name],
-                &json["options"][1][name],
-            ];
+            let found = [&json[name], &json["items"][0][name], &json["options"][1][name]];
             let id = found.into_iter().find_map(|id| id.as_str());
             self.ids.extend(id.map(|id| (name, id.to_owned())));
         }

@@ -27,19 +27,11 @@ struct Request {
 }
 
 fn post(member: i64, path: impl Into<String>, body: Value) -> Request {
-    Request {
-        member,
-        method: "POST",
-        path: path.into(),
-        body,
-    }
+    Request { member, method: "POST", path: path.into(), body }
 }
 
 fn delete(member: i64, path: impl Into<String>) -> Request {
-    Request {
-        method: "DELETE",
-        ..post(member, path, Value::Null)
-    }
+    Request { method: "DELETE", ..post(member, path, Value::Null) }
 }
 
 /// Two nodes on the demo board, without a minimum interval between posts.
@@ -78,12 +70,7 @@ impl TwoNodes {
             .await
             .unwrap();
         let clock_of_other = Arc::new(ManualClock::new(demo.clock.now().saturating_sub(lag)));
-        Arc::new(Self {
-            members,
-            other: demo.another_node(&clock_of_other),
-            clock_of_other,
-            demo,
-        })
+        Arc::new(Self { members, other: demo.another_node(&clock_of_other), clock_of_other, demo })
     }
 
     /// Sends all requests at the same time, every second one to the other node. The clock advances meanwhile. Returns the
@@ -372,9 +359,7 @@ fn concurrent_messages_do_not_exceed_the_inbox_quota() {
         nodes.demo.set(settings::INBOX_QUOTA.key, "3").await;
         let (to, senders) = nodes.members.split_first().unwrap();
         let message = json!({ "to": [to.to_string()], "subject": "x", "body": "x" });
-        let requests = senders
-            .iter()
-            .map(|sender| post(*sender, "/messages", message.clone()));
+        let requests = senders.iter().map(|sender| post(*sender, "/messages", message.clone()));
         let statuses = nodes.statuses(requests.collect()).await;
         assert_eq!(statuses, [(201, 3), (422, 8)].into());
         nodes.assert_counters().await;
@@ -595,10 +580,8 @@ fn counters_equal_a_recount_after_concurrent_writes() {
             for (number, (author, path)) in written.drain(..).enumerate() {
                 match number % 3 {
                     0 => requests.push(delete(moderator, path)),
-                    1 => requests.push(Request {
-                        method: "PATCH",
-                        ..post(author, path, body("Edited"))
-                    }),
+                    1 => requests
+                        .push(Request { method: "PATCH", ..post(author, path, body("Edited")) }),
                     _ => {}
                 }
             }

@@ -107,11 +107,7 @@ async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order(
 #[tokio::test]
 async fn pages_of_threads_list_each_thread_once_and_are_not_empty() {
     let demo = Demo::new().await;
-    let amount = ContentSize {
-        members: 2,
-        threads: 150,
-        posts: 3000,
-    };
+    let amount = ContentSize { members: 2, threads: 150, posts: 3000 };
     demo.generate(amount).await;
     for sort in ["newest", "oldest"] {
         let query = format!("/search?q=da&sort={sort}");
@@ -147,8 +143,7 @@ fn thread_ids(pages: &[Value]) -> Vec<&str> {
 #[tokio::test]
 async fn a_long_thread_is_not_found_while_it_is_deleted() {
     let demo = Demo::new().await;
-    demo.sql("UPDATE thread SET last_number = last_number + 1000")
-        .await;
+    demo.sql("UPDATE thread SET last_number = last_number + 1000").await;
     let before = hits(&demo, "mod", "q=tea").await;
     let indexed = count_indexed(&demo).await;
     let tea = demo.tea_posts_path().await;
@@ -230,10 +225,7 @@ async fn a_text_that_is_cut_for_the_index_ends_at_a_word() {
         }
         let indexed = BTreeSet::from_iter(indexed_words(text.join(" "), max));
         if expected.is_empty() {
-            expected.extend(
-                text.first()
-                    .map(|word| word.chars().take(max as usize + 1).collect()),
-            );
+            expected.extend(text.first().map(|word| word.chars().take(max as usize + 1).collect()));
         }
         prop_assert_eq!(indexed, expected);
         Ok(())

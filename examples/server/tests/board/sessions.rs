@@ -20,9 +20,7 @@ async fn begin(demo: &Demo, session: Hash) {
     demo.change(move |tx| {
         Box::pin(async move {
             let admin = accounts::find_id(tx, "admin").await?;
-            let account = accounts::login(tx, UserRef::Id(admin.into()))
-                .await?
-                .unwrap();
+            let account = accounts::login(tx, UserRef::Id(admin.into())).await?.unwrap();
             sessions::begin(tx, &session, &account, now).await
         })
     })
@@ -34,8 +32,7 @@ async fn is_signed_in(demo: &Demo, session: Hash) -> bool {
 }
 
 async fn last_use(demo: &Demo) -> i64 {
-    demo.query_value("SELECT max(used_at) AS value FROM session")
-        .await
+    demo.query_value("SELECT max(used_at) AS value FROM session").await
 }
 
 #[tokio::test]

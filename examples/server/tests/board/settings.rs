@@ -32,14 +32,8 @@ async fn each_number_works_at_its_largest_value() {
         })
         .await;
     }
-    demo.set("post.edit_window_minutes", &u32::MAX.to_string())
-        .await;
-    demo.generate(ContentSize {
-        members: 1_000,
-        threads: 2,
-        posts: 4,
-    })
-    .await;
+    demo.set("post.edit_window_minutes", &u32::MAX.to_string()).await;
+    demo.generate(ContentSize { members: 1_000, threads: 2, posts: 4 }).await;
 
     let threads = demo.threads_path("General").await;
     let posted = async |member: &'static str, path: &str, new: Value| {

@@ -16,9 +16,9 @@ fn readers_do_not_wait_for_writers() {
         let write = |_| hold_write(storage.database.clone(), ended.clone());
         let writes: JoinSet<_> = (0..20).map(write).collect();
         for _ in 0..100 {
-            let read = storage.database.read(ReadKind::One, |connection| {
-                Box::pin(connection.any("SELECT 1", &[]))
-            });
+            let read = storage
+                .database
+                .read(ReadKind::One, |connection| Box::pin(connection.any("SELECT 1", &[])));
             assert!(read.await.unwrap());
         }
         end.send_replace(true);
@@ -85,9 +85,7 @@ fn connections_that_refuse_writes_are_closed() {
             }
             let database = storage.database.clone();
             let written = if is_background {
-                database
-                    .write_background(|tx| Box::pin(delete_sessions(tx)))
-                    .await
+                database.write_background(|tx| Box::pin(delete_sessions(tx))).await
             } else {
                 database.write(|tx| Box::pin(delete_sessions(tx))).await
             };

@@ -30,11 +30,7 @@ async fn each_transcript_has_its_results() {
 }
 
 async fn replay(path: &Path) {
-    let language = if path.ends_with("german.txt") {
-        Language::German
-    } else {
-        Language::English
-    };
+    let language = if path.ends_with("german.txt") { Language::German } else { Language::English };
     let expected = fs::read_to_string(path).unwrap();
     let mut found = String::new();
     for scenario in expected.split_inclusive("\n\n") {
@@ -137,11 +133,9 @@ fn result(answer: &TestResponse, selection: Option<&str>) -> String {
             let wait = answer.header("retry-after").map(|wait| format!("{wait} "));
             format!("{}{code} {message}", wait.unwrap_or_default())
         }
-        Some(fields) => fields
-            .split(',')
-            .map(|field| select(&json, field))
-            .collect::<Value>()
-            .to_string(),
+        Some(fields) => {
+            fields.split(',').map(|field| select(&json, field)).collect::<Value>().to_string()
+        }
         None => json.to_string(),
     };
     format!("  < {status} {shown}\n")

@@ -29,10 +29,7 @@ fn nodes_continue_on_a_promoted_standby_without_a_loss() {
 
 async fn run_with_failovers(urls: BackendUrls) {
     let mut postgres = Postgres::new();
-    let urls = BackendUrls {
-        postgres: postgres.url.clone(),
-        ..urls
-    };
+    let urls = BackendUrls { postgres: postgres.url.clone(), ..urls };
     let mut cluster = Cluster::new(&urls, 2, 1, &["--token-budget", "1000000"]).await;
     let receiver = Receiver::new();
     let secret = cluster.add_webhook(&receiver.url, "post.created");

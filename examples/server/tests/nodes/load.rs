@@ -91,12 +91,7 @@ async fn send_until(stop: &AtomicBool, nodes: &Nodes, number: usize, token: &str
         let read = ApiRequest::get(token, "/threads/1/posts?limit=10");
         for (request, text) in [(reply, Some(text)), (read, None)] {
             let response = client.send(&request).await;
-            sent.push(Sent {
-                request,
-                text,
-                ended: Instant::now(),
-                response,
-            });
+            sent.push(Sent { request, text, ended: Instant::now(), response });
         }
     }
     sent

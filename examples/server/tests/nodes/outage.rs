@@ -35,11 +35,8 @@ pub type RemainingUnits = Vec<(u64, u64)>;
 async fn run_with_outages() {
     let mut postgres = Postgres::new();
     let mut redis = Redis::new();
-    let addresses = BackendUrls {
-        postgres: postgres.url.clone(),
-        redis: redis.url(),
-        replicas: Vec::new(),
-    };
+    let addresses =
+        BackendUrls { postgres: postgres.url.clone(), redis: redis.url(), replicas: Vec::new() };
     let mut cluster = Cluster::new(&addresses, 4, 3, &["--token-budget", "1000000"]).await;
     let receiver = Receiver::new();
     cluster.add_webhook(&receiver.url, "post.created");

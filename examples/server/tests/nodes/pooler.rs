@@ -57,11 +57,7 @@ async fn run_with_refusals() {
         ("SET lock_timeout = 500", busy, "default lock_timeout = 500"),
     ] {
         order_pool(&database, default, pool);
-        for command in [
-            &["--listen", "127.0.0.1:0"][..],
-            &["worker"],
-            &["setting", "list"],
-        ] {
+        for command in [&["--listen", "127.0.0.1:0"][..], &["worker"], &["setting", "list"]] {
             let arguments = [command, &["--database", &pooled]].concat();
             let refused = block_in_place(|| run(directory.path(), &arguments, ""));
             refused.assert_error(reason);

@@ -40,11 +40,8 @@ async fn run_with_replicas(urls: BackendUrls) {
     for replica in ["first", "second"] {
         postgres.order(&format!("add_replica {replica}"));
     }
-    let urls = BackendUrls {
-        postgres: postgres.url.clone(),
-        replicas: postgres.replicas.clone(),
-        ..urls
-    };
+    let urls =
+        BackendUrls { postgres: postgres.url.clone(), replicas: postgres.replicas.clone(), ..urls };
     let mut board = Board::new(&urls).await;
 
     for path in PATHS.split(' ') {
@@ -127,10 +124,7 @@ impl Board {
     async fn read(&mut self, post: &str) -> [u16; 2] {
         let path = format!("/threads/1/posts?from={post}&limit=1");
         let by_member = ApiRequest::get(&self.member, &path);
-        let by_guest = ApiRequest {
-            headers: Vec::new(),
-            ..by_member.clone()
-        };
+        let by_guest = ApiRequest { headers: Vec::new(), ..by_member.clone() };
         let of_member = self.send_to(1, &by_member).await.status;
         [of_member, self.send_to(1, &by_guest).await.status]
     }

@@ -155,10 +155,8 @@ fn a_new_password_is_asked_for_twice_at_a_terminal() {
         ("another password\n", 1, "the passwords differ"),
         ("a new password\n", 0, "Set the password of"),
     ] {
-        let inputs = [
-            ("New password of bob: ", "a new password\n"),
-            ("Repeat the password: ", repeated),
-        ];
+        let inputs =
+            [("New password of bob: ", "a new password\n"), ("Repeat the password: ", repeated)];
         let printed = run_at_terminal(&server.directory, &line, &inputs);
         assert!(printed.contains(&format!("status {status}")), "{printed}");
         assert!(printed.contains(reason), "{printed}");

@@ -372,9 +372,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Raises the limit of open files, which the server inherits.
 fn allow_open_files(files: usize) {
     let limit = format!("--nofile={files}:{files}");
-    let raise = Command::new("prlimit")
-        .args(["--pid", &process::id().to_string(), &limit])
-        .status();
+    let raise =
+        Command::new("prlimit").args(["--pid", &process::id().to_string(), &limit]).status();
     let raised = raise.is_ok_and(|status| status.success());
     assert!(raised, "prlimit could not raise the limit of open files");
 }
@@ -403,9 +402,8 @@ fn ten_thousand_idle_connections_are_bounded_and_end() {
     let before = server.resident_kib();
     let complete = "GET /api/v1/unknown HTTP/1.1\r\nhost: x\r\n\r\n";
     let heads = ["", "GET /api", &complete[..complete.len() - 2], complete];
-    let idle: Vec<_> = (0..CONNECTIONS)
-        .map(|number| begin(&server, heads[number % heads.len()]))
-        .collect();
+    let idle: Vec<_> =
+        (0..CONNECTIONS).map(|number| begin(&server, heads[number % heads.len()])).collect();
     for _ in 0..50 {
         assert_serves(&server);
     }

@@ -85,11 +85,9 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     let retry = format!("delivery retry {delivery}");
     let id = endpoint_id(&endpoint);
     let all = format!("delivery retry --dead --endpoint {id}");
-    for (command, status, state) in [
-        (&all, 410, "gone"),
-        (&retry, 200, "delivered"),
-        (&retry, 200, "delivered"),
-    ] {
+    for (command, status, state) in
+        [(&all, 410, "gone"), (&retry, 200, "delivered"), (&retry, 200, "delivered")]
+    {
         answer.store(status, Ordering::SeqCst);
         server.run_ok(command);
         assert_eq!(receiver.next().delivery(), delivery);

@@ -5,9 +5,7 @@ use tempfile::TempDir;
 use crate::prelude::*;
 
 fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("deploy")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(name)
 }
 
 fn read(name: &str) -> String {

@@ -63,9 +63,7 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         let add = "webhook add --url https://hookquux.example/ --owner zelda.quux --json";
         let gone = server.run_ok(add).json();
         let gone = gone["id"].as_str().unwrap();
-        server.run_ok(&format!(
-            "webhook update {gone} --url https://gonequux.example/"
-        ));
+        server.run_ok(&format!("webhook update {gone} --url https://gonequux.example/"));
         server.run_ok(&format!("webhook remove {gone} --yes"));
         let issue = "token issue --password-stdin --owner zelda.quux --scopes all --label";
         let tokens = ["purgedquux", "labelquux"].map(|label| {
@@ -115,9 +113,7 @@ fn an_erased_member_leaves_no_text_name_or_address() {
         let alice = server.token("alice");
         let rate = |post| {
             let rating = json!({ "points": 1, "comment": "x", "postId": post });
-            server
-                .post(&alice, "/members/@bob/reputation", &rating)
-                .status
+            server.post(&alice, "/members/@bob/reputation", &rating).status
         };
         assert_eq!(rate(guest.rsplit('/').next()), 201);
         assert_stored(directory, OWN, true);

@@ -86,11 +86,8 @@ impl FaultFixture {
     fn new(directory: ServerDirectory) -> Self {
         let server = Server::start(directory, &["--token-budget", "1000000"]);
         server.remove_post_limits();
-        let mut fixture = Self {
-            token: server.token("alice"),
-            server,
-            acknowledged: BTreeSet::new(),
-        };
+        let mut fixture =
+            Self { token: server.token("alice"), server, acknowledged: BTreeSet::new() };
         assert_eq!(fixture.reply("acknowledged", "first").status, 201);
         fixture
     }
@@ -100,8 +97,7 @@ impl FaultFixture {
         let key = [("idempotency-key", key)];
         let answer = (self.server).send_with(&key, "POST", &self.token, POSTS, &body);
         let id = answer.json()["postId"].as_str().map(str::to_owned);
-        self.acknowledged
-            .extend(id.filter(|_| answer.status == 201));
+        self.acknowledged.extend(id.filter(|_| answer.status == 201));
         answer
     }
 
@@ -157,10 +153,7 @@ pub fn call_tool(server: &Server, token: &str, name: &str, arguments: Value) -> 
         "params": { "name": name, "arguments": arguments },
     });
     let bearer = format!("Bearer {token}");
-    let headers = [
-        ("authorization", &*bearer),
-        ("content-type", "application/json"),
-    ];
+    let headers = [("authorization", &*bearer), ("content-type", "application/json")];
     send("POST", &server.url("/mcp"), &headers, &call.to_string())
 }
 
@@ -346,8 +339,7 @@ fn a_copy_to_a_full_disk_leaves_no_database() {
     let disk = SmallDisk::mount();
     let filling = disk.fill();
     let file = File::options().write(true).open(&filling).unwrap();
-    file.set_len(file.metadata().unwrap().len() - 128 * 1024)
-        .unwrap();
+    file.set_len(file.metadata().unwrap().len() - 128 * 1024).unwrap();
     drop(file);
     let target = format!("sqlite:{}/back.db", disk.path());
     let copy = ["copy", "--database", &database.url(), "--to", &target];

@@ -11,11 +11,7 @@ const SHORT: &str = "the key must have at least 16 bytes";
 
 /// Writes the key files `key`, `other` and `short`.
 fn with_keys(directory: ServerDirectory) -> ServerDirectory {
-    for (name, key) in [
-        ("key", &[7; 32][..]),
-        ("other", &[8; 32]),
-        ("short", &[9; 15]),
-    ] {
+    for (name, key) in [("key", &[7; 32][..]), ("other", &[8; 32]), ("short", &[9; 15])] {
         fs::write(directory.path().join(name), key).unwrap();
     }
     directory

@@ -14,11 +14,7 @@ const KILLS: u32 = 10;
 /// The members who post.
 const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
 
-const ARGUMENTS: [&str; 3] = [
-    "--allow-private-webhooks",
-    "--webhook-initial-backoff",
-    "0.05",
-];
+const ARGUMENTS: [&str; 3] = ["--allow-private-webhooks", "--webhook-initial-backoff", "0.05"];
 
 #[test]
 fn acknowledged_writes_survive_kill_9() {
@@ -88,10 +84,7 @@ fn posts(directory: &ServerDirectory) -> BTreeSet<i64> {
 
 fn post_until_the_server_is_gone(url: &str, token: &str, done: &Sender<i64>) {
     let bearer = format!("Bearer {token}");
-    let headers = [
-        ("authorization", bearer.as_str()),
-        ("content-type", "application/json"),
-    ];
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
     let body = json!({ "body": "Still here." }).to_string();
     while let Some(answer) = try_send("POST", url, &headers, &body) {
         assert_eq!(answer.status, 201, "{answer:?}");

@@ -96,9 +96,7 @@ fn during_the_drain_delay_requests_are_answered_and_end_their_connections() {
     let url = server.url("");
     let address = split_url(&url).0;
     let request = "GET /health HTTP/1.1\r\nhost: x\r\n\r\n";
-    let mut idle: Vec<_> = (0..3)
-        .map(|_| TcpStream::connect(address).unwrap())
-        .collect();
+    let mut idle: Vec<_> = (0..3).map(|_| TcpStream::connect(address).unwrap()).collect();
     for stream in &mut idle {
         stream.write_all(request.as_bytes()).unwrap();
         let mut response = [0; 1024];

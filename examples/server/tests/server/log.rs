@@ -304,12 +304,7 @@ impl Scenario {
         let password = format!("{MARK} 1");
         let environment = [("RUST_LOG", "trace")];
         let server = Server::start_with(ServerDirectory::new(), &options, &environment, &password);
-        Self {
-            server,
-            password,
-            secrets: Secrets::default(),
-            printed: String::new(),
-        }
+        Self { server, password, secrets: Secrets::default(), printed: String::new() }
     }
 
     fn command(&mut self, line: &str, input: &str) -> ExitedProcess {
@@ -383,10 +378,9 @@ impl Scenario {
         let add = format!(
             "owner=admin&topics=post.created&url=http%3A%2F%2F127.0.0.1%3A1%2F{MARK}&password={typed}"
         );
-        for (path, form, prefix) in [
-            ("/panel/tokens/new", issue, "forum_pat_"),
-            ("/panel/webhooks", add, "whsec_"),
-        ] {
+        for (path, form, prefix) in
+            [("/panel/tokens/new", issue, "forum_pat_"), ("/panel/webhooks", add, "whsec_")]
+        {
             let form_page = page(server, &session, path).body;
             let [csrf, nonce] = ["csrf", "once"].map(|name| hidden_field(&form_page, name));
             let form = format!("csrf={csrf}&once={nonce}&{form}");

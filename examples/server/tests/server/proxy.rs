@@ -47,13 +47,7 @@ impl Proxy {
                 }
             }
         });
-        Self {
-            url: format!("{user}@{address}/{database}"),
-            forwarded,
-            limit,
-            streams,
-            stopped,
-        }
+        Self { url: format!("{user}@{address}/{database}"), forwarded, limit, streams, stopped }
     }
 
     /// Stops forwarding, also on connections that are opened later. All connections stay open.

@@ -70,9 +70,7 @@ impl Session {
     /// Runs a command, and returns its output as it is recorded.
     fn run(&mut self, line: &str) -> String {
         let names = self.names.iter();
-        let line = names.fold(line.to_owned(), |line, (value, name)| {
-            line.replace(name, value)
-        });
+        let line = names.fold(line.to_owned(), |line, (value, name)| line.replace(name, value));
         let (line, input) = line.split_once(" < ").unwrap_or((&line, ""));
         let words: Vec<_> = line
             .split('\'')
@@ -82,11 +80,7 @@ impl Session {
                 _ => text.split_whitespace().collect(),
             })
             .collect();
-        let ExitedProcess {
-            status,
-            stdout: out,
-            stderr: err,
-        } = self.run_program(&words, input);
+        let ExitedProcess { status, stdout: out, stderr: err } = self.run_program(&words, input);
         let out = out.lines().map(|line| format!("  {line}\n"));
         let lines = if status == 2 { 1 } else { usize::MAX };
         let err = err.lines().take(lines).map(|line| format!("  ! {line}\n"));
@@ -132,9 +126,7 @@ impl Session {
             }
         }
         let names = self.names.iter();
-        let renamed = names.fold(text.to_owned(), |text, (value, name)| {
-            text.replace(value, name)
-        });
+        let renamed = names.fold(text.to_owned(), |text, (value, name)| text.replace(value, name));
         let text = self.time.replace_all(&renamed, "[TIME]");
         if !text.contains("[USER]  ") {
             return text.into_owned();

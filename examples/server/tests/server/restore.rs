@@ -70,11 +70,7 @@ fn a_link_in_the_place_of_a_file_of_the_server_is_not_followed() {
         refused.assert_error("it is a symbolic link");
         assert_eq!(fs::read_to_string(at("other")).unwrap(), "content");
     };
-    for name in [
-        "forum.db.lock",
-        "forum.db.server",
-        "forum.db.before-restore",
-    ] {
+    for name in ["forum.db.lock", "forum.db.server", "forum.db.before-restore"] {
         // The killed server has left its files.
         drop(fs::remove_file(at(name)));
         symlink("other", at(name)).unwrap();

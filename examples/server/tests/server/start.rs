@@ -69,10 +69,7 @@ fn run_curl(line: &str) -> u16 {
     let parts = line.split('\'').enumerate();
     let mut words = parts.flat_map(|(part, text)| match part % 2 {
         1 => vec![text],
-        _ => text
-            .split_whitespace()
-            .skip(usize::from(part == 0))
-            .collect(),
+        _ => text.split_whitespace().skip(usize::from(part == 0)).collect(),
     });
     let mut method = "GET";
     let mut headers = Vec::new();

@@ -118,14 +118,8 @@ impl Worker {
         let steps = Arc::new(AtomicU32::new(steps));
         let WebhookStores { outbox, .. } = fixture.webhooks.clone();
         Ok(Self {
-            events: Killable {
-                inner: fixture.pending_events()?,
-                steps: Arc::clone(&steps),
-            },
-            outbox: Killable {
-                inner: outbox,
-                steps,
-            },
+            events: Killable { inner: fixture.pending_events()?, steps: Arc::clone(&steps) },
+            outbox: Killable { inner: outbox, steps },
         })
     }
 

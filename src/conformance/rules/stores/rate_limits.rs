@@ -6,10 +6,7 @@ use super::*;
 use crate::host::BackendError;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
 
-const BUDGET: Budget = Budget {
-    units: 120,
-    window: Duration::from_secs(300),
-};
+const BUDGET: Budget = Budget { units: 120, window: Duration::from_secs(300) };
 
 store_rules! {
     mod rate_limits;

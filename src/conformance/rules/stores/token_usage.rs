@@ -97,7 +97,5 @@ fn guests(hour: i64, requests: u64) -> TokenUsage {
 
 fn usage(hour: i64, token: u64, requests: u64) -> TestResult<TokenUsage> {
     let token = lookup(token)?;
-    Ok(with(guests(hour, requests), |usage| {
-        usage.token = Some(token)
-    }))
+    Ok(with(guests(hour, requests), |usage| usage.token = Some(token)))
 }

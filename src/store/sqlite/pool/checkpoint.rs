@@ -116,10 +116,7 @@ impl Checkpoint {
         if let Err(error) = truncated {
             tracing::warn!(size, %error, "write-ahead log not truncated");
         } else {
-            tracing::warn!(
-                size,
-                "write-ahead log not truncated: a read transaction holds it"
-            );
+            tracing::warn!(size, "write-ahead log not truncated: a read transaction holds it");
         }
     }
 }

@@ -121,9 +121,7 @@ mod tests {
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         OTHER.set(Some(other));
         // SQLite calls it for a statement that waits, but not for one that it rejects to avoid a deadlock.
-        connection
-            .busy_handler(Some(|_| OTHER.take().is_some()))
-            .unwrap();
+        connection.busy_handler(Some(|_| OTHER.take().is_some())).unwrap();
         enable_wal(&connection).unwrap();
         assert!(OTHER.take().is_none(), "the log was enabled at once");
     }

@@ -142,8 +142,7 @@ impl Database {
         E: From<SqliteError> + Send + 'static,
     {
         let (sender, reply) = oneshot::channel();
-        self.0
-            .queue(|queues| queues.write(priority, run, reply_to(sender)))?;
+        self.0.queue(|queues| queues.write(priority, run, reply_to(sender)))?;
         recv_reply(reply).await
     }
 

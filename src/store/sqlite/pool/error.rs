@@ -159,11 +159,7 @@ pub(crate) fn describe_failure(failure: &ffi::Error, message: &str, allowed: &[&
         ErrorCode::Unknown => allowed.iter().any(|start| message.starts_with(start)),
         _ => false,
     };
-    if has_no_values {
-        message.into()
-    } else {
-        failure.to_string()
-    }
+    if has_no_values { message.into() } else { failure.to_string() }
 }
 
 /// Returns the result of `run`, or an error if it panics.

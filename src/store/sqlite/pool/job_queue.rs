@@ -57,11 +57,7 @@ pub(super) fn queue<T>(bounds: Bounds) -> (JobSender<T>, Arc<JobQueue<T>>) {
         waking: false,
         closed: false,
     };
-    let queue = Arc::new(JobQueue {
-        bounds,
-        state: Mutex::new(state),
-        changed: Condvar::new(),
-    });
+    let queue = Arc::new(JobQueue { bounds, state: Mutex::new(state), changed: Condvar::new() });
     (JobSender(Arc::clone(&queue)), queue)
 }
 
@@ -163,10 +159,7 @@ mod tests {
     use super::Class::{Ordinary, Short};
     use super::*;
 
-    const BOUNDS: Bounds = Bounds {
-        waiting: 3,
-        running: 1,
-    };
+    const BOUNDS: Bounds = Bounds { waiting: 3, running: 1 };
 
     #[test]
     fn a_full_queue_refuses_jobs_of_its_class_only() {

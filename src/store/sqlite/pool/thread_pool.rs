@@ -59,29 +59,17 @@ impl ThreadPool {
     ) -> Result<Self> {
         let writer = connection::writer(path, settings)?;
         set_up(&writer)?;
-        let (reads, waiting) = queue(Bounds {
-            waiting: settings.queue_capacity,
-            running: settings.readers.max(1),
-        });
+        let (reads, waiting) =
+            queue(Bounds { waiting: settings.queue_capacity, running: settings.readers.max(1) });
         let readers = start_readers(path, settings, &waiting)?;
         let reads = (!readers.is_empty()).then_some(reads);
         let (writes, waiting) = channel();
         let checkpoint = Checkpoint::start(path, settings, &writer)?;
         let running = start_writer(writer, waiting, readers, checkpoint)?;
         let capacity = || Arc::new(Semaphore::new(settings.queue_capacity));
-        let senders = JobSenders {
-            reads,
-            writes,
-            foreground: capacity(),
-            background: capacity(),
-        };
+        let senders = JobSenders { reads, writes, foreground: capacity(), background: capacity() };
         let queues = RwLock::new(Some(senders));
-        Ok(Self {
-            queues,
-            running,
-            file: path.file_id(),
-            path: path.clone(),
-        })
+        Ok(Self { queues, running, file: path.file_id(), path: path.clone() })
     }
 
     /// Fails if the path names another file than the open one, or none. A system keeps a removed file while it is open:

@@ -79,11 +79,7 @@ fn run(mut transaction: Transaction<'_>, scheduler: &mut WriteScheduler<'_>) {
     while completions.len() < MAX_GROUP_SIZE
         && let Some(write) = scheduler.next(has_foreground)
     {
-        let QueuedWrite {
-            operation,
-            is_background,
-            permit,
-        } = write;
+        let QueuedWrite { operation, is_background, permit } = write;
         drop(permit);
         catch(|| completions.push(operation.run(&mut transaction)));
         has_foreground |= !is_background;

@@ -51,9 +51,5 @@ pub fn test_request(url: &str) -> SignedRequest {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", "application/json".parse().unwrap());
     headers.insert("x-forum-event", "ping".parse().unwrap());
-    SignedRequest {
-        url: url.into(),
-        headers,
-        body: Bytes::from_static(b"{\"event\":\"evt_1\"}"),
-    }
+    SignedRequest { url: url.into(), headers, body: Bytes::from_static(b"{\"event\":\"evt_1\"}") }
 }

@@ -27,13 +27,8 @@ impl FakeResolver {
     /// Creates a resolver that returns these results one after another, and then repeats the last one.
     pub fn with_results(results: &[&[&str]]) -> Arc<Self> {
         let parse = |address: &&str| address.parse().unwrap();
-        let results = results
-            .iter()
-            .map(|addresses| addresses.iter().map(parse).collect());
-        Arc::new(Self {
-            results: Mutex::new(results.collect()),
-            calls: AtomicUsize::new(0),
-        })
+        let results = results.iter().map(|addresses| addresses.iter().map(parse).collect());
+        Arc::new(Self { results: Mutex::new(results.collect()), calls: AtomicUsize::new(0) })
     }
 
     /// Creates a resolver whose calls do not return.
@@ -63,8 +58,6 @@ impl Resolver for FakeResolver {
             return pending().await;
         };
         let is_known = !addresses.is_empty();
-        is_known
-            .then_some(addresses)
-            .ok_or(io::ErrorKind::NotFound.into())
+        is_known.then_some(addresses).ok_or(io::ErrorKind::NotFound.into())
     }
 }

@@ -108,9 +108,7 @@ impl Actor {
         texts: &Texts,
     ) -> BoardResult<Self> {
         let closed = || BoardError::forbidden(texts.account_closed);
-        let row = ActorRow::load(tx, Some(member), false)
-            .await?
-            .ok_or_else(closed)?;
+        let row = ActorRow::load(tx, Some(member), false).await?.ok_or_else(closed)?;
         match rules.get(row.rules_version) {
             Some(rules) => Ok(row.with_rules(&rules)),
             None => Ok(row.with_rules(&BoardRules::load(tx).await?)),
@@ -136,9 +134,7 @@ impl Actor {
 
     fn forums_where(&self, has: fn(&ForumPermissions) -> bool) -> impl Iterator<Item = i64> {
         let forums = self.forums.iter();
-        forums
-            .filter(move |(_, access)| has(access))
-            .map(|(forum, _)| *forum)
+        forums.filter(move |(_, access)| has(access)).map(|(forum, _)| *forum)
     }
 }
 
@@ -167,9 +163,7 @@ impl ActorRow {
     ) -> BoardResult<Option<Self>> {
         let [without, with] = &*LOAD;
         let load = if with_position { with } else { without };
-        connection
-            .first(load, bind! { ":member": member }, Self::read)
-            .await
+        connection.first(load, bind! { ":member": member }, Self::read).await
     }
 
     /// Loads those of the members who exist and are not banned.
@@ -192,9 +186,7 @@ impl ActorRow {
             let owner = Self::read(row)?;
             Ok((row.token()?, owner.member.is_some().then_some(owner)))
         };
-        connection
-            .first(load, bind! { ":lookup": lookup }, read)
-            .await
+        connection.first(load, bind! { ":lookup": lookup }, read).await
     }
 
     fn read(row: &Row<'_>) -> BackendResult<Self> {

@@ -60,9 +60,7 @@ impl BoardRules {
             };
             forums.insert(forum, rules_of_forum);
             let moderator: Option<i64> = row.value("member_id")?;
-            rules
-                .moderators
-                .extend(moderator.map(|member| (member, forum)));
+            rules.moderators.extend(moderator.map(|member| (member, forum)));
             Ok(Continue(()))
         };
         connection.each_row(LOAD, &[], read).await?;

@@ -20,13 +20,8 @@ pub enum Group {
 }
 
 impl Group {
-    const ALL: [Self; 5] = [
-        Self::Guests,
-        Self::Members,
-        Self::Newcomers,
-        Self::Staff,
-        Self::Administrators,
-    ];
+    const ALL: [Self; 5] =
+        [Self::Guests, Self::Members, Self::Newcomers, Self::Staff, Self::Administrators];
 
     const fn name(self) -> &'static str {
         match self {
@@ -62,9 +57,7 @@ impl Groups {
     pub fn parse_non_empty(text: &str) -> BoardResult<Self> {
         let groups: Self = text.parse()?;
         let none = || BoardError::validation("groups", "expected at least one group");
-        (groups != Self::default())
-            .then_some(groups)
-            .ok_or_else(none)
+        (groups != Self::default()).then_some(groups).ok_or_else(none)
     }
 
     pub const fn with(self, group: Group) -> Self {

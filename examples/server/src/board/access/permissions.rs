@@ -49,9 +49,7 @@ pub fn resolve(forums: impl Iterator<Item = ForumRules>) -> Vec<(i64, AccessList
 /// Finds the value of a forum. `forums` is in the order of the ids.
 pub fn of_forum<T: Copy>(forums: &[(i64, T)], forum: i64) -> Option<T> {
     let found = forums.binary_search_by_key(&forum, |(id, _)| *id).ok();
-    found
-        .and_then(|found| forums.get(found))
-        .map(|(_, value)| *value)
+    found.and_then(|found| forums.get(found)).map(|(_, value)| *value)
 }
 
 impl AccessLists<Groups> {

@@ -28,11 +28,8 @@ impl Visibility {
     }
 
     pub fn with<'a>(&'a self, others: &[Bound<'a>]) -> Vec<Bound<'a>> {
-        let mut all: Vec<Bound<'a>> = vec![
-            (":sees", &self.sees),
-            (":moderates", &self.moderates),
-            (":member", &self.member),
-        ];
+        let mut all: Vec<Bound<'a>> =
+            vec![(":sees", &self.sees), (":moderates", &self.moderates), (":member", &self.member)];
         all.extend_from_slice(others);
         all
     }

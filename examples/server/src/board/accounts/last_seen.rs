@@ -81,8 +81,7 @@ impl fmt::Debug for LastSeenTimes {
 /// Returns whether `now` differs from `recorded` by at least `resolution` in either direction, because clocks can be set
 /// back.
 pub fn is_due(recorded: Timestamp, now: Timestamp, resolution: Duration) -> bool {
-    now.saturating_duration_since(recorded)
-        .max(recorded.saturating_duration_since(now))
+    now.saturating_duration_since(recorded).max(recorded.saturating_duration_since(now))
         >= resolution
 }
 

@@ -44,10 +44,8 @@ pub async fn find_id(connection: &Connection<'_>, name: &str) -> BoardResult<i64
 
 /// Returns the id of a member; `None` if the member does not exist.
 pub async fn find(connection: &Connection<'_>, user: &UserRef) -> BoardResult<Option<i64>> {
-    let find = [
-        "SELECT id FROM member WHERE id = ?1",
-        "SELECT id FROM member WHERE lower(username) = ?1",
-    ];
+    let find =
+        ["SELECT id FROM member WHERE id = ?1", "SELECT id FROM member WHERE lower(username) = ?1"];
     first(connection, user, find, |row| row.value("id")).await
 }
 
@@ -87,9 +85,7 @@ pub async fn last_active(connection: &Connection<'_>, limit: u32) -> BoardResult
         SELECT username FROM member WHERE banned = FALSE
         ORDER BY COALESCE(last_seen_at, 0) DESC, id LIMIT ?1";
     let limit = i64::from(limit);
-    connection
-        .all(list, bind![limit], |row| row.value("username"))
-        .await
+    connection.all(list, bind![limit], |row| row.value("username")).await
 }
 
 /// Bans a member and ends the member's sessions, or lifts the ban. Returns `false` if the member is in this state

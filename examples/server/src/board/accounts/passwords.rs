@@ -15,9 +15,7 @@ const MIN_LENGTH: usize = 8;
 pub fn check_length(password: &str) -> Result<(), BoardError> {
     let long_enough = composed(password).chars().count() >= MIN_LENGTH;
     let rule = || format!("the password must have at least {MIN_LENGTH} characters");
-    long_enough
-        .then_some(())
-        .ok_or_else(|| BoardError::validation("password", rule()))
+    long_enough.then_some(()).ok_or_else(|| BoardError::validation("password", rule()))
 }
 
 fn composed(password: &str) -> String {

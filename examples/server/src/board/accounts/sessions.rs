@@ -58,8 +58,7 @@ pub async fn begin(
     account: &Login,
     now: Timestamp,
 ) -> BoardResult<()> {
-    tx.execute(SWEEP, bind![now.saturating_sub(IDLE), MAX_SWEPT])
-        .await?;
+    tx.execute(SWEEP, bind![now.saturating_sub(IDLE), MAX_SWEPT]).await?;
     let insert = "
         INSERT INTO session (hash, member_id, password, began_at, used_at)
         VALUES (:hash, :member, :password, :now, :now)";
@@ -72,9 +71,7 @@ pub async fn begin(
 
 pub async fn record_use(tx: &Transaction<'_>, hash: Hash, now: Timestamp) -> BoardResult<()> {
     let update = "UPDATE session SET used_at = ?2 WHERE hash = ?1";
-    tx.execute(update, bind![hash.as_slice(), now])
-        .await
-        .map(drop)
+    tx.execute(update, bind![hash.as_slice(), now]).await.map(drop)
 }
 
 /// Maximum number of address prefixes that are remembered for a member.
@@ -91,14 +88,11 @@ pub async fn remember_prefix(
     let upsert = "
         INSERT INTO sign_in_prefix (member_id, hash, used_at) VALUES (?1, ?2, ?3)
         ON CONFLICT (member_id, hash) DO UPDATE SET used_at = excluded.used_at";
-    tx.execute(upsert, bind![member, prefix.as_slice(), now])
-        .await?;
+    tx.execute(upsert, bind![member, prefix.as_slice(), now]).await?;
     let limit = "
         DELETE FROM sign_in_prefix WHERE member_id = ?1 AND hash NOT IN (
             SELECT hash FROM sign_in_prefix WHERE member_id = ?1 ORDER BY used_at DESC, hash LIMIT ?2)";
-    tx.execute(limit, bind![member, MAX_PREFIXES])
-        .await
-        .map(drop)
+    tx.execute(limit, bind![member, MAX_PREFIXES]).await.map(drop)
 }
 
 /// Returns whether the member of this name has signed in from an address prefix.

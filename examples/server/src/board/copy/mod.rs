@@ -103,18 +103,13 @@ pub async fn to_postgres(
     progress.begin_step("Comparing", Some(rows));
     let mut compared = Vec::with_capacity(tables.len());
     for (table, expected) in tables.into_iter().zip(copied) {
-        let found = postgres::checksum(&tx, &table, progress)
-            .await
-            .during(copying(&table))?;
+        let found = postgres::checksum(&tx, &table, progress).await.during(copying(&table))?;
         compared.push(compare(table, expected, found)?);
     }
     let finished = postgres::finish(&tx, entry).await;
     finished.during(TARGET)?;
     tx.commit().await.during(TARGET)?;
-    Ok(CopiedBoard {
-        tables: compared,
-        was_offline,
-    })
+    Ok(CopiedBoard { tables: compared, was_offline })
 }
 
 /// Copies the board in a Postgres database into an empty file, which becomes a SQLite database that is not synced, and
@@ -177,10 +172,7 @@ pub async fn to_sqlite(
     let entry = entry.insert_parameters(1);
     let finished = blocking(move || sqlite::finish(&target, entry.into())).await;
     finished.during(TARGET)?;
-    Ok(CopiedBoard {
-        tables: compared,
-        was_offline,
-    })
+    Ok(CopiedBoard { tables: compared, was_offline })
 }
 
 const SOURCE: &str = "cannot read the source";
@@ -194,11 +186,7 @@ fn copying(table: &Table) -> String {
 }
 
 fn check_offline(was_offline: bool, allow_online: bool) -> BoardResult<()> {
-    if was_offline || allow_online {
-        Ok(())
-    } else {
-        Err(BoardError::conflict(IS_ONLINE))
-    }
+    if was_offline || allow_online { Ok(()) } else { Err(BoardError::conflict(IS_ONLINE)) }
 }
 
 fn compare(table: Table, expected: Checksum, found: Checksum) -> BoardResult<(String, Checksum)> {

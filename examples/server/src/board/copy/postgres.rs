@@ -115,9 +115,7 @@ const HOLDS_BOARD: &str = "the target contains a board already";
 
 /// Begins a read of the current state. Returns whether the board is offline.
 pub async fn begin_source(client: &mut Client) -> BackendResult<(Transaction<'_>, bool)> {
-    let begin = client
-        .build_transaction()
-        .isolation_level(IsolationLevel::RepeatableRead);
+    let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
     let tx = begin.read_only(true).start().await?;
     tx.batch_execute(WITHOUT_TIMEOUTS).await?;
     let is_offline = tx.query_one(IS_OFFLINE, &[]).await?.try_get("is_offline")?;
@@ -130,9 +128,7 @@ pub async fn tables(tx: &Transaction<'_>) -> BackendResult<Vec<Table>> {
     for row in tx.query(FIND_COLUMNS, &[]).await? {
         let (name, column): (String, String) = (row.try_get("relname")?, row.try_get("attname")?);
         let kind = Type::from_oid(row.try_get("atttypid")?).unwrap_or(Type::UNKNOWN);
-        let identity = row
-            .try_get::<_, bool>("is_identity")?
-            .then(|| column.clone());
+        let identity = row.try_get::<_, bool>("is_identity")?.then(|| column.clone());
         if LEFT_OUT.contains(&&*name) {
             continue;
         }
@@ -141,11 +137,7 @@ pub async fn tables(tx: &Transaction<'_>) -> BackendResult<Vec<Table>> {
                 table.columns.push((column, kind));
                 table.identity = table.identity.take().or(identity);
             }
-            None => tables.push(Table {
-                name,
-                columns: vec![(column, kind)],
-                identity,
-            }),
+            None => tables.push(Table { name, columns: vec![(column, kind)], identity }),
         }
     }
     Ok(tables)

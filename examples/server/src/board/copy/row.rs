@@ -38,9 +38,7 @@ impl Value {
                 Ok(Self::Text(value.as_str().map_err(invalid)?.into()))
             }
             (ValueRef::Blob(bytes), &Type::BYTEA) => Ok(Self::Bytes(bytes.into())),
-            _ => Err(BackendError::new(
-                "a value does not have the type of its column",
-            )),
+            _ => Err(BackendError::new("a value does not have the type of its column")),
         }
     }
 
@@ -129,10 +127,7 @@ impl<'a> FromSql<'a> for Value {
 
 /// Returns whether values of this type of Postgres can be copied.
 pub fn is_supported(column: &Type) -> bool {
-    matches!(
-        *column,
-        Type::BOOL | Type::INT4 | Type::INT8 | Type::TEXT | Type::BYTEA
-    )
+    matches!(*column, Type::BOOL | Type::INT4 | Type::INT8 | Type::TEXT | Type::BYTEA)
 }
 
 /// Number of the rows of a table, and a checksum that does not depend on their order: the sum of the first 128 bits of
@@ -149,9 +144,7 @@ impl Checksum {
         row.iter().for_each(|value| value.hash(&mut hash));
         let hash = hash.finalize();
         let (first, _) = hash.split_at(size_of::<u128>());
-        let number = first
-            .iter()
-            .fold(0, |number: u128, byte| (number << 8) | u128::from(*byte));
+        let number = first.iter().fold(0, |number: u128, byte| (number << 8) | u128::from(*byte));
         self.sum = self.sum.wrapping_add(number);
         self.rows += 1;
     }
@@ -227,9 +220,8 @@ mod tests {
     fn a_batch_has_a_limited_size() {
         let row = || vec![Value::Bytes(vec![0; BATCH_SIZE / 4])];
         let mut batches = Batches::default();
-        let complete: Vec<usize> = (0..10)
-            .filter_map(|_| batches.add(row()).map(|batch| batch.len()))
-            .collect();
+        let complete: Vec<usize> =
+            (0..10).filter_map(|_| batches.add(row()).map(|batch| batch.len())).collect();
         let (last, checksum) = batches.finish();
         assert_eq!(complete, [4, 4]);
         assert_eq!((last.len(), checksum.rows), (2, 10));

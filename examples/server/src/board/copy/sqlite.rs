@@ -94,11 +94,7 @@ fn read(
     table: &Table,
     mut each: impl FnMut(Row) -> bool,
 ) -> BackendResult<()> {
-    let sql = format!(
-        "SELECT {} FROM {}",
-        table.column_list(),
-        table.quoted_name()
-    );
+    let sql = format!("SELECT {} FROM {}", table.column_list(), table.quoted_name());
     let mut select = connection.prepare(&sql)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
@@ -145,11 +141,8 @@ pub fn last_id(connection: &Connection, table: &Table) -> BackendResult<Option<i
     };
     let find = "SELECT seq FROM sqlite_sequence WHERE name = ?1";
     let recorded = connection.query_row(find, [&table.name], |row| row.get("seq"));
-    let find_largest = format!(
-        "SELECT max({}) AS last FROM {}",
-        quote(identity),
-        table.quoted_name()
-    );
+    let find_largest =
+        format!("SELECT max({}) AS last FROM {}", quote(identity), table.quoted_name());
     let largest: Option<i64> = connection.query_row(&find_largest, [], |row| row.get("last"))?;
     Ok(largest.max(recorded.optional()?))
 }

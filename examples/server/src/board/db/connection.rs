@@ -61,19 +61,13 @@ impl<'a> Connection<'a> {
     }
 
     const fn of(driver: Driver<'a>) -> Self {
-        Self {
-            driver,
-            is_spent: None,
-        }
+        Self { driver, is_spent: None }
     }
 
     /// Returns the connection for a read of one statement. A second statement fails, because on Postgres it would see
     /// the changes that were committed after the first.
     pub(super) fn for_one_statement(self) -> Self {
-        Self {
-            is_spent: Some(AtomicBool::new(false)),
-            ..self
-        }
+        Self { is_spent: Some(AtomicBool::new(false)), ..self }
     }
 
     pub async fn all<T: Send>(
@@ -214,11 +208,7 @@ impl<'a> Transaction<'a> {
                         id = Some(row.get(0)?);
                     }
                 }
-                if used.contains(&false) {
-                    Err(mismatch().into())
-                } else {
-                    Ok(id)
-                }
+                if used.contains(&false) { Err(mismatch().into()) } else { Ok(id) }
             }
             Driver::Postgres(connection) => {
                 Ok(connection.execute_all(statements, parameters).await?)

@@ -87,14 +87,10 @@ impl BoardDatabase {
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => {
-                database
-                    .write_background(|tx| change_sqlite(tx, change))
-                    .await
+                database.write_background(|tx| change_sqlite(tx, change)).await
             }
             Self::Postgres(database) => {
-                database
-                    .transaction(BACKGROUND, change, &Failure::new())
-                    .await
+                database.transaction(BACKGROUND, change, &Failure::new()).await
             }
         }
     }
@@ -197,14 +193,11 @@ fn change_sqlite<T>(tx: &rusqlite::Connection, change: impl Change<T>) -> BoardR
 
 /// Returns the result of a future that uses only SQLite and therefore never waits.
 fn block_on_ready<T>(mut future: TransactionFuture<'_, T>) -> BoardResult<T> {
-    match future
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()))
-    {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
-        Poll::Pending => Err(BoardError::internal(
-            "a command waited for something other than SQLite",
-        )),
+        Poll::Pending => {
+            Err(BoardError::internal("a command waited for something other than SQLite"))
+        }
     }
 }
 
@@ -233,9 +226,8 @@ impl From<Pool> for BoardDatabase {
 /// for example on a file system that reports a size of 0.
 fn check_free_space(connection: &rusqlite::Connection) -> BackendResult<()> {
     let path = connection.path().filter(|path| !path.is_empty());
-    let disk = path
-        .and_then(|path| rustix::fs::statvfs(path).ok())
-        .filter(|disk| disk.f_blocks > 0);
+    let disk =
+        path.and_then(|path| rustix::fs::statvfs(path).ok()).filter(|disk| disk.f_blocks > 0);
     match disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)) {
         Some(free) if free < MIN_FREE_SPACE => Err(BackendError::new("the disk is full")),
         _ => Ok(()),

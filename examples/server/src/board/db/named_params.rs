@@ -62,10 +62,7 @@ pub fn named_params(statements: &[&'static str]) -> Arc<NamedParams> {
     }
     drop(known);
     let mut known = CACHE.write().unwrap_or_else(PoisonError::into_inner);
-    known
-        .entry(statements.to_vec())
-        .or_insert_with(|| parse(&join(statements)).into())
-        .clone()
+    known.entry(statements.to_vec()).or_insert_with(|| parse(&join(statements)).into()).clone()
 }
 
 /// Joins statements that return no rows into one. Postgres runs each part of a `WITH` that changes rows.
@@ -96,13 +93,10 @@ fn parse(text: &str) -> NamedParams {
         quoted ^= letter == '\'';
         if matches!(letter, ':' | '?') && length > 0 && before != ':' && !quoted {
             let (name, after) = rest.split_at(1 + length);
-            let number = names
-                .iter()
-                .position(|known| known == name)
-                .unwrap_or_else(|| {
-                    names.push(name.to_owned());
-                    names.len() - 1
-                });
+            let number = names.iter().position(|known| known == name).unwrap_or_else(|| {
+                names.push(name.to_owned());
+                names.len() - 1
+            });
             sql.push_str(&format!("${}", number + 1));
             rest = after;
         } else {
@@ -120,10 +114,9 @@ mod tests {
 
     #[test]
     fn statements_are_joined_into_one() {
-        for (statements, joined) in [
-            (&["A"][..], "A"),
-            (&["A", "B", "C"], "WITH change_0 AS (A), change_1 AS (B) C"),
-        ] {
+        for (statements, joined) in
+            [(&["A"][..], "A"), (&["A", "B", "C"], "WITH change_0 AS (A), change_1 AS (B) C")]
+        {
             assert_eq!(join(statements), joined);
         }
     }
@@ -132,17 +125,9 @@ mod tests {
     fn each_parameter_has_one_number() {
         for (text, sql, names) in [
             ("SELECT 1", "SELECT 1", vec![]),
-            (
-                "a = :a AND b = :b OR :a",
-                "a = $1 AND b = $2 OR $1",
-                vec![":a", ":b"],
-            ),
+            ("a = :a AND b = :b OR :a", "a = $1 AND b = $2 OR $1", vec![":a", ":b"]),
             ("?2 + ?1 + ?2", "$1 + $2 + $1", vec!["?2", "?1"]),
-            (
-                "':no', :yes::TEXT, '?1' || ','",
-                "':no', $1::TEXT, '?1' || ','",
-                vec![":yes"],
-            ),
+            ("':no', :yes::TEXT, '?1' || ','", "':no', $1::TEXT, '?1' || ','", vec![":yes"]),
             ("x ? 'k' : y", "x ? 'k' : y", vec![]),
         ] {
             let parsed = parse(text);

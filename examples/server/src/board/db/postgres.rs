@@ -91,10 +91,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The transaction of a command. Its query plans do not depend on parameter values: commands find rows by keys, and planning
 /// a statement again for the values of each execution can take longer than the execution.
 const COMMAND: TransactionKind = TransactionKind {
-    begin: concat!(
-        "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; ",
-        limits!()
-    ),
+    begin: concat!("BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; ", limits!()),
     has_limit: true,
     is_repeated: false,
 };
@@ -161,10 +158,7 @@ impl PostgresDatabase {
         let mut attempt = 1;
         loop {
             let failure = Failure::new();
-            let kind = TransactionKind {
-                is_repeated: attempt > 1,
-                ..kind
-            };
+            let kind = TransactionKind { is_repeated: attempt > 1, ..kind };
             let written = self.transaction(kind, change.clone(), &failure).await;
             let has_conflict = failure.get().is_some_and(|code| CONFLICTS.contains(code));
             if written.is_ok() || !has_conflict || attempt == ATTEMPTS {

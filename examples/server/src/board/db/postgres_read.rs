@@ -17,10 +17,7 @@ macro_rules! limits {
 pub(super) use limits;
 
 const SNAPSHOT: TransactionKind = TransactionKind {
-    begin: concat!(
-        "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ",
-        limits!()
-    ),
+    begin: concat!("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ", limits!()),
     has_limit: true,
     is_repeated: false,
 };

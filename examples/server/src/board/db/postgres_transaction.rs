@@ -52,12 +52,7 @@ impl<'a> PostgresTransaction<'a> {
         failure: &'a Failure,
     ) -> BackendResult<Self> {
         // A value exists before the statements are sent, so that it is rolled back if this wait ends early.
-        let transaction = Self {
-            client,
-            kind,
-            failure,
-            is_open: true,
-        };
+        let transaction = Self { client, kind, failure, is_open: true };
         transaction.execute_batch(kind.begin).await?;
         Ok(transaction)
     }
@@ -102,11 +97,7 @@ impl<'a> PostgresTransaction<'a> {
             without_effect(self.client, error)
         };
         let checked = Box::pin(async { result.await.map_err(failed) });
-        Ok(if self.kind.has_limit {
-            postgres::limit_wait(checked).await?
-        } else {
-            checked.await?
-        })
+        Ok(if self.kind.has_limit { postgres::limit_wait(checked).await? } else { checked.await? })
     }
 }
 

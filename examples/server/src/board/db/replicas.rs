@@ -140,10 +140,7 @@ impl Replicas {
             replica.check_in_background();
             replica
         });
-        Ok(Self {
-            replicas: replicas.collect(),
-            next: Arc::default(),
-        })
+        Ok(Self { replicas: replicas.collect(), next: Arc::default() })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -348,12 +345,8 @@ pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
 fn hosts(url: &str) -> usize {
     let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
     let without_scheme = address.split_once("://").map_or("", |(_, rest)| rest);
-    let address = without_scheme
-        .rsplit_once('@')
-        .map_or(without_scheme, |(_, host)| host);
-    let named = parameters
-        .split('&')
-        .filter_map(|parameter| parameter.strip_prefix("host="));
+    let address = without_scheme.rsplit_once('@').map_or(without_scheme, |(_, host)| host);
+    let named = parameters.split('&').filter_map(|parameter| parameter.strip_prefix("host="));
     let hosts = address.split('/').take(1).chain(named);
     let hosts = hosts.flat_map(|hosts| hosts.split(','));
     hosts.filter(|host| !host.is_empty()).count()

@@ -104,8 +104,7 @@ impl<'a> Row<'a> {
     }
 
     pub fn state(&self, name: &str) -> BackendResult<ContentState> {
-        self.maybe_state(name)?
-            .ok_or_else(|| BackendError::new("a state is null"))
+        self.maybe_state(name)?.ok_or_else(|| BackendError::new("a state is null"))
     }
 
     pub fn maybe_state(&self, name: &str) -> BackendResult<Option<ContentState>> {
@@ -124,11 +123,7 @@ impl<'a> Row<'a> {
 }
 
 fn state(text: &str) -> BackendResult<ContentState> {
-    let states = [
-        ContentState::Visible,
-        ContentState::AwaitingApproval,
-        ContentState::Deleted,
-    ];
+    let states = [ContentState::Visible, ContentState::AwaitingApproval, ContentState::Deleted];
     let state = states.into_iter().find(|state| stored(*state) == text);
     state.ok_or_else(|| BackendError::new("a state is unknown"))
 }

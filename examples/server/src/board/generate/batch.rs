@@ -96,8 +96,7 @@ impl Batch {
 
     /// Writes the batch. Posts in the forums `on_profiles` count on their authors' profiles.
     pub async fn write(self, tx: &Transaction<'_>, on_profiles: &[i64]) -> BoardResult<()> {
-        tx.execute(INSERT_THREADS, bind![json(&self.threads)?])
-            .await?;
+        tx.execute(INSERT_THREADS, bind![json(&self.threads)?]).await?;
         tx.execute(INSERT_POSTS, bind![json(&self.posts)?]).await?;
         advance_sequences(tx).await?;
         count(tx, self.last_post, on_profiles).await
@@ -143,8 +142,7 @@ async fn advance_sequences(tx: &Transaction<'_>) -> BoardResult<()> {
 /// Adds all posts with ids above `last` to the counters. These posts must be visible and newer than all other posts.
 /// Posts in the forums `on_profiles` also count on profiles.
 pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> BoardResult<()> {
-    tx.execute(COUNT_IN_THREADS, bind! { ":last": last })
-        .await?;
+    tx.execute(COUNT_IN_THREADS, bind! { ":last": last }).await?;
     tx.execute(COUNT_IN_FORUMS, bind! { ":last": last }).await?;
     let forums = between_commas(on_profiles.iter().copied());
     let profiles = bind! { ":last": last, ":forums": forums };

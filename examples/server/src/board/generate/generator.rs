@@ -150,18 +150,15 @@ impl ContentGenerator {
 
     fn time(&self) -> Timestamp {
         let part = (self.posts + 1) as f64 / self.amount.posts as f64;
-        let time = self
-            .begin
-            .saturating_add(self.end.saturating_duration_since(self.begin).mul_f64(part));
+        let time =
+            self.begin.saturating_add(self.end.saturating_duration_since(self.begin).mul_f64(part));
         time.max(self.newest)
     }
 }
 
 async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<GeneratedForum> {
     let find = "SELECT id FROM forum WHERE title = ?1 ORDER BY id";
-    let id: Option<i64> = connection
-        .first(find, bind![title], |row| row.value("id"))
-        .await?;
+    let id: Option<i64> = connection.first(find, bind![title], |row| row.value("id")).await?;
     let [general, help, members_only] = FORUMS;
     let absent = || {
         BoardError::not_found(format!(
@@ -219,11 +216,7 @@ mod tests {
     }
 
     async fn fill(tx: &Transaction<'_>, now: Timestamp) -> BoardResult<()> {
-        let amount = ContentSize {
-            members: 1,
-            threads: 2,
-            posts: 9,
-        };
+        let amount = ContentSize { members: 1, threads: 2, posts: 9 };
         let mut generator = ContentGenerator::begin(tx, amount, 1, now).await?;
         generator.generate(tx, 5).await?;
         let new = PostInsert {

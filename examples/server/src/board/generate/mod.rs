@@ -48,8 +48,5 @@ pub async fn run(
             .await?;
         report(generator.generated_items());
     }
-    board
-        .database
-        .write_without_timeout(|tx| Box::pin(search::update_statistics(tx)))
-        .await
+    board.database.write_without_timeout(|tx| Box::pin(search::update_statistics(tx))).await
 }

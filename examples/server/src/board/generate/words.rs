@@ -5,9 +5,8 @@ use forum_api::runtime::{RandomSource, SeededRandom};
 /// Exponent of the number of words, which is 2¹⁷ - 1.
 const DOUBLINGS: u64 = 17;
 
-const CONSONANTS: [char; 14] = [
-    'b', 'd', 'f', 'g', 'k', 'l', 'm', 'n', 'p', 'r', 's', 't', 'v', 'z',
-];
+const CONSONANTS: [char; 14] =
+    ['b', 'd', 'f', 'g', 'k', 'l', 'm', 'n', 'p', 'r', 's', 't', 'v', 'z'];
 const VOWELS: [char; 5] = ['a', 'e', 'i', 'o', 'u'];
 
 /// Returns the word of a rank: 1 is the most common one. Common words are short.

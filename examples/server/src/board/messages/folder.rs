@@ -68,9 +68,7 @@ pub async fn list(
         ":owner": owner, ":folder": stored(list.filter.folder), ":time": time, ":id": id,
         ":rows": list.limit.plus_one(), ":unread": list.filter.unread,
     };
-    let found = connection
-        .all(connection.on(query), parameters, summary)
-        .await?;
+    let found = connection.all(connection.on(query), parameters, summary).await?;
     Ok(Page::from_overfetch(found, list.limit, |last| {
         PageKey::from_time_and_id(last.sent_at, &last.message_id)
     }))
@@ -141,11 +139,7 @@ pub async fn mark_read(
             (SELECT sender_id FROM message WHERE id = message_id AND receipt_requested) AS asked_by,
             (SELECT subject FROM message WHERE id = message_id) AS subject";
     let read = |row: &Row<'_>| {
-        Ok((
-            row.value("message_id")?,
-            row.value("asked_by")?,
-            row.value("subject")?,
-        ))
+        Ok((row.value("message_id")?, row.value("asked_by")?, row.value("subject")?))
     };
     let found: Option<(i64, Option<i64>, String)> = tx.first(update, parameters, read).await?;
     let Some((message, sender, subject)) = found else {

@@ -62,9 +62,7 @@ pub async fn find_recipients(
         return Err(too_many(most, texts));
     }
     let quota = settings.of(&INBOX_QUOTA);
-    let accepting = found
-        .into_iter()
-        .map(|recipient| recipient.check_accepts(quota, texts));
+    let accepting = found.into_iter().map(|recipient| recipient.check_accepts(quota, texts));
     accepting.collect()
 }
 

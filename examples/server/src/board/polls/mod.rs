@@ -191,9 +191,7 @@ fn add_option(poll: &mut Poll, row: &Row<'_>) -> BackendResult<()> {
     option.votes = Some(row.count("votes")?);
     let chosen: bool = row.value("is_chosen")?;
     let own_vote = poll.own_vote.as_mut().filter(|_| chosen);
-    own_vote
-        .into_iter()
-        .for_each(|vote| vote.push(option.option_id.clone()));
+    own_vote.into_iter().for_each(|vote| vote.push(option.option_id.clone()));
     poll.options.push(option);
     Ok(())
 }
@@ -220,16 +218,10 @@ macro_rules! insert_options {
 
 /// Adds a poll to a thread, and returns its id.
 pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> BoardResult<i64> {
-    const ON_SQLITE: &[&str] = &[
-        insert!(),
-        insert_options!("(SELECT id FROM poll WHERE thread_id = :thread)"),
-    ];
-    const ON_POSTGRES: &[&str] = &[concat!(
-        "WITH new AS (",
-        insert!(),
-        " RETURNING id) ",
-        insert_options!("new")
-    )];
+    const ON_SQLITE: &[&str] =
+        &[insert!(), insert_options!("(SELECT id FROM poll WHERE thread_id = :thread)")];
+    const ON_POSTGRES: &[&str] =
+        &[concat!("WITH new AS (", insert!(), " RETURNING id) ", insert_options!("new"))];
     let parameters = bind! {
         ":thread": thread, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
@@ -264,8 +256,7 @@ async fn update(
     let kept = draft.options.iter().flatten();
     let kept = kept.filter(|one| one.id.is_some()).count();
     if options.is_some() && kept < before.options.len() {
-        tx.execute_all(&[COUNT_VOTERS, REMOVE_BALLOTS], bind! { ":poll": poll })
-            .await?;
+        tx.execute_all(&[COUNT_VOTERS, REMOVE_BALLOTS], bind! { ":poll": poll }).await?;
     }
     Ok(())
 }

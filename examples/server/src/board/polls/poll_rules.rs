@@ -110,9 +110,7 @@ fn choice<'a>(
 ) -> BoardResult<PollChoice<'a>> {
     let id = option.option_id.as_ref();
     Ok(PollChoice {
-        id: id
-            .map(|id| option_number(poll, "options", id, texts))
-            .transpose()?,
+        id: id.map(|id| option_number(poll, "options", id, texts)).transpose()?,
         text: &option.text,
     })
 }
@@ -240,11 +238,9 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
     if !all_differ(named.iter()) {
         return Err(BoardError::validation("optionIds", texts.duplicate_choice));
     }
-    (named.len() <= poll.max_choices as usize)
-        .then_some(named)
-        .ok_or_else(|| {
-            BoardError::validation("optionIds", fill(texts.too_many_choices, poll.max_choices))
-        })
+    (named.len() <= poll.max_choices as usize).then_some(named).ok_or_else(|| {
+        BoardError::validation("optionIds", fill(texts.too_many_choices, poll.max_choices))
+    })
 }
 
 /// Returns the id of an option of `poll` as a number. An error names `field`.

@@ -117,9 +117,7 @@ pub async fn list(
         }
         Ok(Continue(()))
     };
-    connection
-        .each_row(connection.on(&PAGE), &visibility.with(parameters), read)
-        .await?;
+    connection.each_row(connection.on(&PAGE), &visibility.with(parameters), read).await?;
     let view = view.ok_or(BoardError::PathNotFound)?;
     if !sees_from {
         let expected = "a post of this thread";
@@ -386,12 +384,8 @@ pub async fn edit(
     edit: PostUpdate,
     html: Option<BodyHtml>,
 ) -> BoardResult<InForum<Post>> {
-    let ChangedPost {
-        mut item,
-        mut scope,
-        oldest_edit,
-        view,
-    } = ChangedPost::load(tx, actor, at, PostChange::Edit, events.now, texts).await?;
+    let ChangedPost { mut item, mut scope, oldest_edit, view } =
+        ChangedPost::load(tx, actor, at, PostChange::Edit, events.now, texts).await?;
     let forum = ForumId::from(item.forum);
     rules::check_version(edit.expected_version, item.version, texts)?;
     if edit.title.is_some() && !item.first {
@@ -435,8 +429,7 @@ pub async fn edit(
     }
     edit_limit::check(actor, oldest_edit, events.now, texts)?;
     edit_limit::run_counted(tx, actor, events.now, changes, parameters).await?;
-    item.count_state(tx, state, actor.access(item.forum).counts)
-        .await?;
+    item.count_state(tx, state, actor.access(item.forum).counts).await?;
     if let Some(title) = title {
         scope.thread.title = title.into();
         scope.thread.version += 1;

@@ -36,8 +36,7 @@ pub async fn restore(
     let before = item.state_before.unwrap_or(ContentState::Visible);
     set_state(tx, &mut item, before).await?;
     if item.is_public() {
-        item.publish(tx, events, (THREAD_RESTORED, REPLY_RESTORED))
-            .await?;
+        item.publish(tx, events, (THREAD_RESTORED, REPLY_RESTORED)).await?;
     }
     Ok(())
 }
@@ -69,11 +68,7 @@ pub struct PostsOfMember {
 
 impl PostsOfMember {
     pub const fn new(author: i64, since: Timestamp) -> Self {
-        Self {
-            author,
-            since,
-            are_first: false,
-        }
+        Self { author, since, are_first: false }
     }
 
     /// Soft-deletes the next posts as [`delete`] does. Returns their number, and the rest of the list; `None` at its end.
@@ -91,10 +86,7 @@ impl PostsOfMember {
         };
         let posts: Vec<i64> = tx.all(find, parameters, |row| row.value("id")).await?;
         if posts.is_empty() {
-            let first_posts = Self {
-                are_first: true,
-                ..self
-            };
+            let first_posts = Self { are_first: true, ..self };
             return Ok((0, (!self.are_first).then_some(first_posts)));
         }
         locks::posts(tx, &posts).await?;
@@ -163,10 +155,7 @@ pub async fn set_flag(
         }
     };
     let changed = tx.execute(update, bind![thread, on]).await? > 0;
-    let exists = changed
-        || tx
-            .any("SELECT 1 FROM thread WHERE id = ?1", bind![thread])
-            .await?;
+    let exists = changed || tx.any("SELECT 1 FROM thread WHERE id = ?1", bind![thread]).await?;
     let absent = || BoardError::not_found(format!("unknown thread \"{thread}\""));
     exists.then_some(changed).ok_or_else(absent)
 }

@@ -121,10 +121,8 @@ pub enum PostEventKind {
     Post(fn(EventMeta, &Post, EventContext<'_>) -> Event),
 }
 
-pub const STARTED: PostEvents = &[
-    PostEventKind::Thread(Event::thread_created),
-    PostEventKind::Post(Event::post_created),
-];
+pub const STARTED: PostEvents =
+    &[PostEventKind::Thread(Event::thread_created), PostEventKind::Post(Event::post_created)];
 pub const REPLIED: PostEvents = &[PostEventKind::Post(Event::post_created)];
 pub const EDITED: PostEvents = &[PostEventKind::Post(Event::post_updated)];
 pub const THREAD_DELETED: PostEvents = &[PostEventKind::Thread(Event::thread_deleted)];

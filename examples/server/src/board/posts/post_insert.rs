@@ -68,13 +68,7 @@ impl PostInsert<'_> {
             ":threads": if is_visible { threads } else { 0 }, ":posts": i64::from(is_visible),
         };
         let subscription = self.subscribe.then_some(subscriptions::ADD_THREAD);
-        let statements = [
-            &[POST, PROFILE][..],
-            others,
-            subscription.as_slice(),
-            &[FORUM],
-        ]
-        .concat();
+        let statements = [&[POST, PROFILE][..], others, subscription.as_slice(), &[FORUM]].concat();
         tx.execute_all(&statements, parameters).await.map(drop)
     }
 }
@@ -255,10 +249,7 @@ pub const TIMES: &str = "
 impl PostTimes {
     /// Reads a row of the query.
     pub fn read(row: &Row<'_>) -> BackendResult<Self> {
-        Ok(Self {
-            last: row.value("last_written_at")?,
-            oldest: row.value("oldest_written_at")?,
-        })
+        Ok(Self { last: row.value("last_written_at")?, oldest: row.value("oldest_written_at")? })
     }
 
     /// Checks the interval and the hourly limit.

@@ -149,11 +149,9 @@ impl PostRow {
         on_profiles: bool,
     ) -> BoardResult<()> {
         let was_public = self.is_public();
-        self.set_state(tx, ContentState::Deleted, on_profiles)
-            .await?;
+        self.set_state(tx, ContentState::Deleted, on_profiles).await?;
         if was_public {
-            self.record(tx, events, (THREAD_DELETED, REPLY_DELETED))
-                .await?;
+            self.record(tx, events, (THREAD_DELETED, REPLY_DELETED)).await?;
         }
         Ok(())
     }
@@ -199,9 +197,7 @@ impl PostRow {
                 )
             WHERE id = :thread";
         if self.thread_state == ContentState::Visible {
-            return self
-                .count_in_forum(tx, by, [0, by], on_profiles, Some(COUNT))
-                .await;
+            return self.count_in_forum(tx, by, [0, by], on_profiles, Some(COUNT)).await;
         }
         let parameters = bind! { ":thread": self.thread, ":by": by };
         tx.execute(COUNT, parameters).await.map(drop)
@@ -220,8 +216,7 @@ impl PostRow {
         }
         let profiles = counts_replies.then_some(PROFILES_OF_REPLIES);
         let counted = [by, by * (1 + self.replies)];
-        self.count_in_forum(tx, by, counted, on_profiles, profiles)
-            .await
+        self.count_in_forum(tx, by, counted, on_profiles, profiles).await
     }
 
     /// Changes the numbers of threads and posts of the forum, and runs `other` with them. Then counts the post on its
@@ -253,9 +248,7 @@ impl PostRow {
         let parameters = bind! {
             ":forum": self.forum, ":author": self.author, ":by": if on_profiles { by } else { 0 },
         };
-        tx.execute_all(&[PROFILE, ACTIVITY], parameters)
-            .await
-            .map(drop)
+        tx.execute_all(&[PROFILE, ACTIVITY], parameters).await.map(drop)
     }
 }
 

@@ -69,9 +69,7 @@ impl PublicPost {
     }
 
     pub fn new(mut post: Post, answered: Option<AnsweredPost>) -> Self {
-        let public = answered
-            .as_ref()
-            .filter(|answered| answered.state == ContentState::Visible);
+        let public = answered.as_ref().filter(|answered| answered.state == ContentState::Visible);
         post.in_reply_to = public.map(|answered| answered.post_id.clone());
         Self { post, answered }
     }

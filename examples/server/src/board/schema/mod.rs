@@ -11,18 +11,12 @@ const TABLE: &str = "board_migrations";
 
 pub(super) const SQLITE: Migrations = Migrations {
     table: TABLE,
-    all: &[Migration {
-        name: "0001_init",
-        sql: include_str!("sqlite/0001_init.sql"),
-    }],
+    all: &[Migration { name: "0001_init", sql: include_str!("sqlite/0001_init.sql") }],
 };
 
 pub(super) const POSTGRES: Migrations = Migrations {
     table: TABLE,
-    all: &[Migration {
-        name: "0001_init",
-        sql: include_str!("postgres/0001_init.sql"),
-    }],
+    all: &[Migration { name: "0001_init", sql: include_str!("postgres/0001_init.sql") }],
 };
 
 /// Returns whether the database has a board.
@@ -35,9 +29,7 @@ async fn has_table(connection: &Connection<'_>, table: &'static str) -> BoardRes
         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1) AS is_there",
         "SELECT to_regclass(?1) IS NOT NULL AS is_there",
     );
-    connection
-        .one(find, bind![table], |row| row.value("is_there"))
-        .await
+    connection.one(find, bind![table], |row| row.value("is_there")).await
 }
 
 /// Returns the names of the pending migrations of the library's and the board's tables.
@@ -48,21 +40,11 @@ pub async fn pending(connection: &Connection<'_>) -> BoardResult<Vec<String>> {
     };
     let mut names = Vec::new();
     for (owner, migrations, count) in [
-        (
-            "library",
-            library,
-            "SELECT count(*) AS applied FROM forum_api_migrations",
-        ),
-        (
-            "board",
-            board,
-            "SELECT count(*) AS applied FROM board_migrations",
-        ),
+        ("library", library, "SELECT count(*) AS applied FROM forum_api_migrations"),
+        ("board", board, "SELECT count(*) AS applied FROM board_migrations"),
     ] {
         let applied = if has_table(connection, migrations.table).await? {
-            connection
-                .one(count, &[], |row| row.count("applied"))
-                .await?
+            connection.one(count, &[], |row| row.count("applied")).await?
         } else {
             0
         };
@@ -109,9 +91,7 @@ pub fn leave_gap(
             connection.query_row(find_last, [&table], |row| row.get(0))
         };
         let assigned = replaced.and_then(|replaced| last(replaced).ok());
-        let seq = last(restored)?
-            .saturating_add(GAP)
-            .max(assigned.unwrap_or(0));
+        let seq = last(restored)?.saturating_add(GAP).max(assigned.unwrap_or(0));
         restored.execute("DELETE FROM sqlite_sequence WHERE name = ?1", [&table])?;
         let insert = "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)";
         restored.execute(insert, (&table, seq))?;

@@ -77,9 +77,7 @@ async fn with_descendants(
             SELECT forum.id FROM below JOIN forum ON forum.parent_id = below.id
         )
         SELECT id FROM below";
-    let found = connection
-        .all(find, bind![named], |row| row.value("id"))
-        .await?;
+    let found = connection.all(find, bind![named], |row| row.value("id")).await?;
     Ok(&BTreeSet::from_iter(found) & visible)
 }
 

@@ -36,11 +36,7 @@ pub fn words(text: &str) -> impl Iterator<Item = Word> {
         while let Some((_, next)) = letters.next_if(|(_, letter)| continues(*letter)) {
             end += next.len_utf8();
         }
-        Some(Word {
-            offset,
-            folded: fold(text.get(offset..end).unwrap_or_default()),
-            is_letter,
-        })
+        Some(Word { offset, folded: fold(text.get(offset..end).unwrap_or_default()), is_letter })
     })
 }
 
@@ -211,17 +207,11 @@ mod tests {
             ("हिन्दी चाय", "हिन्दी चाय"),
             ("مُحَمَّد أكل كـتـاب, محمد", "محمد اكل كتاب محمد"),
             ("שָׁלוֹם שלום", "שלום שלום"),
-            (
-                "Text\u{ad}datei \u{ad} می\u{200c}خواهم \u{640}",
-                "textdatei میخواهم \u{640}",
-            ),
+            ("Text\u{ad}datei \u{ad} می\u{200c}خواهم \u{640}", "textdatei میخواهم \u{640}"),
             ("Ⓐ ❤\u{fe0f} \u{308} ١", "ⓐ ١"),
             ("上海, tea", "上 上海 海 tea"),
             ("３杯のﾊﾞﾅﾅ", "3 杯 杯の の のバ バ バナ ナ ナナ ナ"),
-            (
-                "서울ㅋ \u{1109}\u{1165}",
-                "서 서울 울 울\u{110f} \u{110f} \u{110f}서 서",
-            ),
+            ("서울ㅋ \u{1109}\u{1165}", "서 서울 울 울\u{110f} \u{110f} \u{110f}서 서"),
             ("ข้าวABC", "ข้ ข้า า าว ว abc"),
             ("葛\u{e0100}", "葛"),
         ] {
@@ -278,9 +268,7 @@ mod tests {
         index.execute(add, [&words]).unwrap();
         let terms = "CREATE VIRTUAL TABLE term USING fts5vocab (post_text, instance)";
         index.execute_batch(terms).unwrap();
-        let mut select = index
-            .prepare("SELECT term FROM term ORDER BY offset")
-            .unwrap();
+        let mut select = index.prepare("SELECT term FROM term ORDER BY offset").unwrap();
         let terms = select.query_map([], |row| row.get(0)).unwrap();
         same(&terms.map(Result::unwrap).collect::<Vec<String>>().join(" "));
     }

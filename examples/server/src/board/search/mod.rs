@@ -31,10 +31,7 @@ pub async fn page(
 ) -> BoardResult<Page<SearchHit>> {
     check_word_count(&search.filter.q)?;
     let Some(filter) = MatchCondition::of(connection, actor, &search.filter, now).await? else {
-        return Ok(Page {
-            items: Vec::new(),
-            next: None,
-        });
+        return Ok(Page { items: Vec::new(), next: None });
     };
     let direction = match search.filter.sort {
         SearchSort::Relevance => None,

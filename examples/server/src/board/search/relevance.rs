@@ -27,9 +27,7 @@ pub async fn page(
         // Reads more matches, because posts may have been restored since the first page.
         Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * max_matches),
     };
-    let mut matches = ScanDirection::Descending
-        .matches(connection, filter, &posts, rows)
-        .await?;
+    let mut matches = ScanDirection::Descending.matches(connection, filter, &posts, rows).await?;
     let span = match after {
         None => post_range(&matches),
         Some(_) => posts,

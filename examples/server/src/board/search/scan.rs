@@ -47,9 +47,7 @@ pub async fn page(
     };
     let rows = search.limit.plus_one();
     let matches = direction.matches(connection, filter, &ahead, rows).await?;
-    Ok(Page::from_overfetch(matches, search.limit, |found| {
-        PageKey::new(found.post)
-    }))
+    Ok(Page::from_overfetch(matches, search.limit, |found| PageKey::new(found.post)))
 }
 
 impl ScanDirection {
@@ -62,14 +60,8 @@ impl ScanDirection {
         rows: i64,
     ) -> BoardResult<Vec<Match>> {
         match &connection.driver {
-            Driver::Postgres(_) => {
-                self.matches_on_postgres(connection, filter, ahead, rows)
-                    .await
-            }
-            Driver::Sqlite(_) => {
-                self.matches_on_sqlite(connection, filter, ahead, rows)
-                    .await
-            }
+            Driver::Postgres(_) => self.matches_on_postgres(connection, filter, ahead, rows).await,
+            Driver::Sqlite(_) => self.matches_on_sqlite(connection, filter, ahead, rows).await,
         }
     }
 
@@ -93,11 +85,7 @@ impl ScanDirection {
             let posts = row.numbers("posts")?;
             let threads = row.numbers("threads")?;
             let matches = zip(zip(posts, threads), row.numbers("scores")?);
-            found.extend(matches.map(|((post, thread), score)| Match {
-                score,
-                post,
-                thread,
-            }));
+            found.extend(matches.map(|((post, thread), score)| Match { score, post, thread }));
             Ok(Continue(()))
         };
         connection.each_row(ON_POSTGRES, parameters, read).await?;
@@ -115,9 +103,8 @@ impl ScanDirection {
         rows: i64,
     ) -> BoardResult<Vec<Match>> {
         let most = rows.max(MIN_CANDIDATES) * MAX_CANDIDATES_FACTOR;
-        let (mut found, rest) = self
-            .matches_in_place(connection, filter, "", ahead, [rows, most])
-            .await?;
+        let (mut found, rest) =
+            self.matches_in_place(connection, filter, "", ahead, [rows, most]).await?;
         if let Some(rest) = rest {
             let missing = rows - found.len() as i64;
             let (others, _) = self
@@ -154,14 +141,8 @@ impl ScanDirection {
             }
             if filter.forums.contains(&row.value("forum_id")?) {
                 let words = |column| row.text(column).map(Option::unwrap_or_default);
-                let score = filter
-                    .scorer
-                    .score(words("title_words")?, words("body_words")?);
-                found.push(Match {
-                    score,
-                    post,
-                    thread,
-                });
+                let score = filter.scorer.score(words("title_words")?, words("body_words")?);
+                found.push(Match { score, post, thread });
             }
             let is_full = found.len() as i64 == rows;
             Ok(if is_full { Break(()) } else { Continue(()) })
@@ -237,9 +218,8 @@ pub async fn threads_page(
 ) -> BoardResult<Page<Match>> {
     let limit = search.limit.get();
     let after: Option<[i64; 2]> = search.after_ints()?;
-    let mut ahead = after.map_or(filter.posts.clone(), |[from, _]| {
-        direction.ahead(&filter.posts, from)
-    });
+    let mut ahead =
+        after.map_or(filter.posts.clone(), |[from, _]| direction.ahead(&filter.posts, from));
     let behind = after.map(|[from, first_hit]| direction.behind(first_hit, from));
     let mut hits: Vec<Match> = Vec::new();
     let mut visited = HashSet::new();
@@ -271,9 +251,7 @@ pub async fn threads_page(
     }
     let without_last = hits.len().saturating_sub(1);
     let kept = if more { limit.min(without_last) } else { limit };
-    let first_hit = after
-        .map(|[_, first_hit]| first_hit)
-        .or(hits.first().map(|hit| hit.post));
+    let first_hit = after.map(|[_, first_hit]| first_hit).or(hits.first().map(|hit| hit.post));
     let next = hits.get(kept).zip(first_hit);
     let next = next.map(|(from, first_hit)| PageKey::from([from.post, first_hit]));
     hits.truncate(kept);
@@ -296,9 +274,7 @@ async fn with_earlier_match(
         ":last": behind.end(),
     };
     let find = connection.dialect(EARLIER_ON_SQLITE, EARLIER_ON_POSTGRES);
-    let earlier = connection
-        .all(find, parameters, |row| row.value("thread_id"))
-        .await?;
+    let earlier = connection.all(find, parameters, |row| row.value("thread_id")).await?;
     Ok(HashSet::from_iter(earlier))
 }
 
@@ -366,9 +342,8 @@ mod tests {
             let connection = Connection::sqlite(&board);
             // FTS5 rejects this condition, so the search fails if it passes the condition to FTS5.
             let filter = filter(" AND (");
-            let found = ScanDirection::Descending
-                .matches(&connection, &filter, &filter.posts, rows)
-                .await;
+            let found =
+                ScanDirection::Descending.matches(&connection, &filter, &filter.posts, rows).await;
             assert_eq!(found.is_err(), named, "{posts} posts, 1 of {every}");
         }
     }

@@ -59,11 +59,7 @@ fn weight_of(in_title: usize, in_body: usize) -> f32 {
     let weights = repeat_n(TITLE_WEIGHT, in_title).chain(repeat_n(BODY_WEIGHT, in_body));
     let first = weights.clone().next().unwrap_or_default();
     let parts = (1..=MAX_OCCURRENCES).zip(weights);
-    first
-        + parts
-            .map(|(n, weight)| weight / (n * n) as f32)
-            .sum::<f32>()
-        - first
+    first + parts.map(|(n, weight)| weight / (n * n) as f32).sum::<f32>() - first
 }
 
 /// Counts the occurrences of a word in folded words.

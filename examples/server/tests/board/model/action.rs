@@ -29,9 +29,8 @@ const READS: &[Kind] = &[
 const WRITES: &[Kind] = &[
     Start, Reply, Edit, Delete, Rate, Send, Vote, UpdatePoll, Subscribe, Unsubscribe,
 ];
-const OPERATIONS: &[Kind] = &[
-    Ban, Offline, Readers, Moderator, Lock, Approve, Restore, Ignore, Wait,
-];
+const OPERATIONS: &[Kind] =
+    &[Ban, Offline, Readers, Moderator, Lock, Approve, Restore, Ignore, Wait];
 
 /// An action. The meaning of its numbers and of its flag depends on its kind.
 #[derive(Clone, Copy, Debug)]

@@ -101,11 +101,7 @@ impl ActionRunner {
             let thread = thread.map_or(UNKNOWN_ID, String::as_str);
             format!("/threads/{thread}/posts/{post}")
         };
-        let (target, target_id) = if flag {
-            ("forum", forum)
-        } else {
-            ("thread", thread)
-        };
+        let (target, target_id) = if flag { ("forum", forum) } else { ("thread", thread) };
         let limit = format!("limit={}", 1 + other_index % 10);
         let get = |path| (Method::GET, path, Value::Null);
         let post_to = |path, body| (Method::POST, path, body);
@@ -213,12 +209,7 @@ impl ActionRunner {
 
     /// Makes a change by an operator.
     async fn operate(&self, action: &Action) -> FixtureResult<()> {
-        let Action {
-            index,
-            other_index,
-            flag,
-            ..
-        } = *action;
+        let Action { index, other_index, flag, .. } = *action;
         let fixture = &self.fixture;
         let ids = &self.ids;
         let user = |index| UserId::parse(ids.get("member", index)).unwrap();
@@ -236,11 +227,7 @@ impl ActionRunner {
                 let readers = [Audience::Guests, Audience::Members, Audience::Staff];
                 fixture.set_readers(&forum, readers[other_index % 3]).await
             }
-            Kind::Moderator => {
-                fixture
-                    .set_moderator(&forum, &user(other_index), flag)
-                    .await
-            }
+            Kind::Moderator => fixture.set_moderator(&forum, &user(other_index), flag).await,
             Kind::Lock if has_threads => fixture.set_locked(&thread, flag).await,
             Kind::Approve if has_posts => fixture.approve(&post).await,
             Kind::Restore if has_posts => fixture.restore(&post).await,

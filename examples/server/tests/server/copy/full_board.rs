@@ -56,13 +56,7 @@ impl FullBoard {
             directory.query(&first).is_empty()
         });
         assert!(empty.is_empty(), "the board has no content in {empty:?}");
-        Self {
-            directory,
-            tokens,
-            invalid,
-            endpoint,
-            receiver,
-        }
+        Self { directory, tokens, invalid, endpoint, receiver }
     }
 }
 

@@ -34,12 +34,10 @@ fn copy(directory: &ServerDirectory, from: &str, to: &str) -> ExitedProcess {
 fn checksums(copied: &ExitedProcess) -> BTreeMap<String, String> {
     assert_eq!((copied.status, &*copied.stderr), (0, ""), "{copied:?}");
     let lines = copied.stdout.lines().skip(1);
-    let cells = lines.map_while(
-        |line| match line.split_whitespace().collect::<Vec<_>>()[..] {
-            [table, rows, checksum] => Some((table.to_owned(), format!("{rows} {checksum}"))),
-            _ => None,
-        },
-    );
+    let cells = lines.map_while(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [table, rows, checksum] => Some((table.to_owned(), format!("{rows} {checksum}"))),
+        _ => None,
+    });
     cells.collect()
 }
 
