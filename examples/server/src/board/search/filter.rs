@@ -68,8 +68,8 @@ async fn with_descendants(
     named: &[ForumId],
     visible: &BTreeSet<i64>,
 ) -> BoardResult<BTreeSet<i64>> {
-    let forums = named.iter().filter_map(|forum| forum.to_i64().ok());
-    let named = between_commas(forums.filter(|forum| visible.contains(forum)));
+    let named_ids = named.iter().filter_map(|forum| forum.to_i64().ok());
+    let roots = between_commas(named_ids.filter(|forum| visible.contains(forum)));
     let find = "
         WITH RECURSIVE below (id) AS (
             SELECT id FROM forum WHERE instr(?1, ',' || id || ',') > 0
@@ -77,7 +77,7 @@ async fn with_descendants(
             SELECT forum.id FROM below JOIN forum ON forum.parent_id = below.id
         )
         SELECT id FROM below";
-    let found = connection.all(find, bind![named], |row| row.value("id")).await?;
+    let found = connection.all(find, bind![roots], |row| row.value("id")).await?;
     Ok(&BTreeSet::from_iter(found) & visible)
 }
 
@@ -88,13 +88,14 @@ async fn posts_in_range(
     now: Timestamp,
 ) -> BoardResult<RangeInclusive<i64>> {
     let (from, until) = when.bounds(now);
-    let from = from.map_or(i64::MIN, Timestamp::as_millis);
-    let until = until.map_or(i64::MAX, Timestamp::as_millis);
+    let parameters = bind![
+        from.map_or(i64::MIN, Timestamp::as_millis),
+        until.map_or(i64::MAX, Timestamp::as_millis),
+    ];
     let find = "
         SELECT
             (SELECT id FROM post WHERE created_at >= ?1 ORDER BY created_at, id LIMIT 1) AS first,
             (SELECT id FROM post WHERE created_at < ?2 ORDER BY created_at DESC, id DESC LIMIT 1) AS last";
-    let parameters = bind![from, until];
     connection
         .one(find, parameters, |row| {
             let first: Option<i64> = row.value("first")?;
@@ -131,8 +132,8 @@ pub const FTS5: QueryDialect = QueryDialect {
         if is_whole_board {
             String::new()
         } else {
-            let words: Vec<_> = forums.iter().map(|id| format!("place : f{id}")).collect();
-            format!("{}{}", FTS5.and, group(&words, FTS5.or))
+            let places: Vec<_> = forums.iter().map(|id| format!("place : f{id}")).collect();
+            format!("{}{}", FTS5.and, group(&places, FTS5.or))
         }
     },
 };
@@ -145,12 +146,12 @@ pub const TSQUERY: QueryDialect = QueryDialect {
     or: " | ",
     without: " & !",
     phrase: |column, words| {
-        let words = words.split(' ').map(|word| match column {
+        let lexemes = words.split(' ').map(|word| match column {
             SearchField::All => lexeme("", word),
             SearchField::Titles => lexeme("=", word),
             SearchField::Posts => lexeme("", word) + ":C",
         });
-        group(&words.collect::<Vec<_>>(), ADJACENT)
+        group(&lexemes.collect::<Vec<_>>(), ADJACENT)
     },
     author: |id| format!("'#{id}'"),
     place: |forums, _| serde_json::json!(forums).to_string(),
@@ -168,10 +169,10 @@ impl QueryDialect {
         let mut text = self.exclude(&required, &excluded);
         let has_phrases = required.iter().chain(&excluded).any(|term| is_phrase(term));
         if has_phrases {
-            let adjacent = |term: &String| term.replace(ADJACENT, self.and);
-            let required: Vec<_> = required.iter().map(adjacent).collect();
+            let unordered: Vec<_> =
+                required.iter().map(|term| term.replace(ADJACENT, self.and)).collect();
             excluded.retain(|term| !is_phrase(term));
-            text = format!("({text} | '*' & {})", self.exclude(&required, &excluded));
+            text = format!("({text} | '*' & {})", self.exclude(&unordered, &excluded));
         }
         if let Some(author) = author {
             text = format!("{text}{}{}", self.and, (self.author)(author));
@@ -191,9 +192,8 @@ impl QueryDialect {
     }
 
     fn terms(&self, filter: &SearchFilter, excluded: bool) -> Vec<String> {
-        let words = words(&filter.q, excluded);
-        let phrases = words.iter().map(|words| (self.phrase)(filter.field, words));
-        phrases.collect()
+        let folded = fold_terms(&filter.q, excluded);
+        folded.iter().map(|words| (self.phrase)(filter.field, words)).collect()
     }
 }
 
@@ -204,22 +204,21 @@ fn is_phrase(term: &str) -> bool {
     term.contains(ADJACENT)
 }
 
-fn words(query: &SearchQuery, excluded: bool) -> BTreeSet<String> {
-    let terms = query.terms().iter();
-    let terms = terms.filter(|term| term.excluded == excluded);
+fn fold_terms(query: &SearchQuery, excluded: bool) -> BTreeSet<String> {
+    let terms = query.terms().iter().filter(|term| term.excluded == excluded);
     terms.map(|term| index::phrase(&term.text)).collect()
 }
 
 /// Returns the terms as the function `has_phrases` of the schema of Postgres expects them.
 fn phrases(filter: &SearchFilter) -> String {
-    let phrases: Vec<_> = [true, false]
+    let marked: Vec<_> = [true, false]
         .into_iter()
         .flat_map(|is_required| {
-            let words = words(&filter.q, !is_required).into_iter();
-            words.map(move |words| (format!(" {words} "), is_required))
+            let folded = fold_terms(&filter.q, !is_required).into_iter();
+            folded.map(move |words| (format!(" {words} "), is_required))
         })
         .collect();
-    serde_json::json!({ "in": filter.field, "phrases": phrases }).to_string()
+    serde_json::json!({ "in": filter.field, "phrases": marked }).to_string()
 }
 
 fn group(parts: &[String], by: &str) -> String {
@@ -236,8 +235,8 @@ fn lexeme(mark: &str, word: &str) -> String {
 
 fn words_to_score(filter: &SearchFilter) -> String {
     let words = required_words(&filter.q);
-    let words: Vec<_> = words.iter().map(|word| lexeme("", word)).collect();
-    words.join(TSQUERY.or)
+    let lexemes: Vec<_> = words.iter().map(|word| lexeme("", word)).collect();
+    lexemes.join(TSQUERY.or)
 }
 
 #[cfg(test)]

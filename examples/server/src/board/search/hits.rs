@@ -31,18 +31,23 @@ pub async fn read(
         SearchShow::Posts => SearchHitKind::Post,
         SearchShow::Threads => SearchHitKind::Thread,
     };
-    let hit = |row: &Row<'_>| {
-        let (forum, thread, id) = (row.id("forum_id")?, row.id("thread_id")?, row.id("id")?);
-        let title: String = row.value("title")?;
-        let mut hit = SearchHit::new(kind, forum, thread, id, title, row.value("created_at")?);
+    let read_hit = |row: &Row<'_>| {
+        let mut hit = SearchHit::new(
+            kind,
+            row.id("forum_id")?,
+            row.id("thread_id")?,
+            row.id("id")?,
+            row.value::<String>("title")?,
+            row.value("created_at")?,
+        );
         hit.author = row.author(["author_id", "author_name", "author_avatar"])?;
         let body: String = row.value("body")?;
         hit.excerpt = excerpt(&markdown::plain(excerpted_prefix(&body)), &terms);
-        let found = found.get(row.count::<usize>("key")?);
-        hit.score = found.map_or(0, |found| found.score) as f64 / 1e6;
+        let score = found.get(row.count::<usize>("key")?).map_or(0, |found| found.score);
+        hit.score = score as f64 / 1e6;
         Ok(hit)
     };
-    connection.all(FIND, bind![json(&posts)?], hit).await
+    connection.all(FIND, bind![json(&posts)?], read_hit).await
 }
 
 /// Maximum length of an excerpt in characters.
@@ -101,8 +106,7 @@ struct TermMatcher(BTreeSet<Vec<String>>);
 impl TermMatcher {
     fn of(query: &SearchQuery) -> Self {
         let terms = query.terms().iter().filter(|term| !term.excluded);
-        let words = |text| words(text).map(|word| word.folded).collect();
-        Self(terms.map(|term| words(&term.text)).collect())
+        Self(terms.map(|term| words(&term.text).map(|word| word.folded).collect()).collect())
     }
 
     /// Returns the byte offset of the first complete match in `text`.
@@ -151,12 +155,12 @@ mod tests {
         let expected = format!("…{}茶{}…", "上海、".repeat(20), "ข้าว".repeat(34) + "ข้");
         assert_eq!(excerpt_of_letters, expected);
         let text = format!("{}TEA {}", "grün ".repeat(100), "löffel ".repeat(100));
-        let excerpt = excerpt(&text, &terms("tea"));
-        assert!(excerpt.starts_with("…grün grün "), "{excerpt}");
-        assert!(excerpt.ends_with(" löffel…"), "{excerpt}");
-        let offset = excerpt.chars().position(|letter| letter == 'T').unwrap();
+        let excerpt_of_words = excerpt(&text, &terms("tea"));
+        assert!(excerpt_of_words.starts_with("…grün grün "), "{excerpt_of_words}");
+        assert!(excerpt_of_words.ends_with(" löffel…"), "{excerpt_of_words}");
+        let offset = excerpt_of_words.chars().position(|letter| letter == 'T').unwrap();
         assert!(offset <= MAX_LENGTH_BEFORE_MATCH + 1);
-        assert!(excerpt.chars().count() <= EXCERPT_LENGTH + 2);
+        assert!(excerpt_of_words.chars().count() <= EXCERPT_LENGTH + 2);
     }
 
     #[test]

@@ -75,8 +75,7 @@ fn fold(word: &str) -> String {
             letter => letters.push(letter),
         }
     }
-    let kept = letters.nfd().filter(|letter| !is_ignored(*letter));
-    let mut kept = kept.peekable();
+    let mut kept = letters.nfd().filter(|letter| !is_ignored(*letter)).peekable();
     if kept.peek().is_none() {
         return letters.nfc().collect();
     }
@@ -121,8 +120,7 @@ fn index_words(text: &str) -> Vec<(String, bool)> {
 
 /// Returns the words of the index for a text, separated by spaces.
 pub fn fold_words(text: &str) -> String {
-    let words = index_words(text).into_iter();
-    let words: Vec<_> = words.map(|(word, _)| word).collect();
+    let words: Vec<_> = index_words(text).into_iter().map(|(word, _)| word).collect();
     words.join(" ")
 }
 
@@ -131,15 +129,14 @@ pub fn phrase(text: &str) -> String {
     let mut words = index_words(text);
     let last_key = words.iter().rposition(|(_, is_key)| *is_key);
     words.truncate(last_key.map_or(0, |last| last + 1));
-    let words = words.into_iter().skip_while(|(_, is_key)| !is_key);
-    let words: Vec<_> = words.map(|(word, _)| word).collect();
-    words.join(" ")
+    let from_first_key = words.into_iter().skip_while(|(_, is_key)| !is_key);
+    let kept: Vec<_> = from_first_key.map(|(word, _)| word).collect();
+    kept.join(" ")
 }
 
 /// Returns the words of the index that a search for a text looks up.
 pub fn keys(text: &str) -> impl Iterator<Item = String> {
-    let words = index_words(text).into_iter();
-    words.filter_map(|(word, is_key)| is_key.then_some(word))
+    index_words(text).into_iter().filter_map(|(word, is_key)| is_key.then_some(word))
 }
 
 /// Runs `write` without the triggers that index posts, and then indexes the added posts with one statement, which is
@@ -236,14 +233,14 @@ mod tests {
         fn the_index_has_a_phrase_if_the_text_has_its_words(
             text in "([上海タข้서]|ab|[ ，])*", phrase in "([上海タข้서]|ab|[ ，]){0,3}[上a]([上海タข้서]|ab|[ ，]){0,2}"
         ) {
-            let words = |text| words(text).map(|word| word.folded).collect::<Vec<_>>();
-            let searched = words(&phrase);
-            let has_words = words(&text).windows(searched.len()).any(|words| words == searched);
+            let folded = |text| words(text).map(|word| word.folded).collect::<Vec<_>>();
+            let searched = folded(&phrase);
+            let has_words = folded(&text).windows(searched.len()).any(|words| words == searched);
             let index = format!(" {} ", fold_words(&text));
             prop_assert_eq!(index.contains(&format!(" {} ", super::phrase(&phrase))), has_words);
             if has_words {
-                let keys = keys(&phrase).filter(|key| !index.contains(&format!(" {key} ")));
-                prop_assert_eq!(keys.collect::<Vec<_>>(), Vec::<String>::new());
+                let absent = keys(&phrase).filter(|key| !index.contains(&format!(" {key} ")));
+                prop_assert_eq!(absent.collect::<Vec<_>>(), Vec::<String>::new());
             }
         }
     }
@@ -251,8 +248,9 @@ mod tests {
     #[test]
     fn words_are_the_same_in_any_encoding_in_any_case_and_in_the_index() {
         // Each character separately, after a letter, before one, and between two.
-        let texts = characters().map(|letter| format!("{letter} x{letter} {letter}x x{letter}x\n"));
-        let text: String = texts.collect();
+        let text: String = characters()
+            .map(|letter| format!("{letter} x{letter} {letter}x x{letter}x\n"))
+            .collect();
         let words = fold_words(&text);
         let same = |other: &str| {
             let mut pairs = words.split(' ').zip(other.split(' '));
@@ -264,10 +262,10 @@ mod tests {
         same(&fold_words(&text.to_uppercase()));
         same(&fold_words(&text.to_lowercase()));
         let index = schema::in_memory();
-        let add = "INSERT INTO post_text (title) VALUES (?1)";
-        index.execute(add, [&words]).unwrap();
-        let terms = "CREATE VIRTUAL TABLE term USING fts5vocab (post_text, instance)";
-        index.execute_batch(terms).unwrap();
+        index.execute("INSERT INTO post_text (title) VALUES (?1)", [&words]).unwrap();
+        index
+            .execute_batch("CREATE VIRTUAL TABLE term USING fts5vocab (post_text, instance)")
+            .unwrap();
         let mut select = index.prepare("SELECT term FROM term ORDER BY offset").unwrap();
         let terms = select.query_map([], |row| row.get(0)).unwrap();
         same(&terms.map(Result::unwrap).collect::<Vec<String>>().join(" "));

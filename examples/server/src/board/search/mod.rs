@@ -67,7 +67,8 @@ fn check_word_count(query: &SearchQuery) -> BoardResult<()> {
             !is_next_letter
         })
     });
-    let is_allowed = words.count() <= SearchQuery::MAX_TERMS;
-    let invalid = BoardError::invalid_parameter("q", SearchQuery::EXPECTED_FORMAT);
-    is_allowed.then_some(()).ok_or(invalid)
+    if words.count() > SearchQuery::MAX_TERMS {
+        return Err(BoardError::invalid_parameter("q", SearchQuery::EXPECTED_FORMAT));
+    }
+    Ok(())
 }

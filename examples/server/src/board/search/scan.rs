@@ -229,9 +229,8 @@ pub async fn threads_page(
         && hits.len() <= limit
         && (hits.len() < 2 || visited.len() < MAX_THREADS_FACTOR * limit)
     {
-        let matches = direction.matches(connection, filter, &ahead, step).await?;
+        let mut matches = direction.matches(connection, filter, &ahead, step).await?.into_iter();
         more = matches.len() as i64 == step;
-        let mut matches = matches.into_iter();
         let mut found = Vec::new();
         while found.len() <= limit
             && let Some(next) = matches.next()
@@ -249,11 +248,12 @@ pub async fn threads_page(
         found.retain(|found| !earlier.contains(&found.thread));
         hits.extend(found);
     }
-    let without_last = hits.len().saturating_sub(1);
-    let kept = if more { limit.min(without_last) } else { limit };
+    let kept = if more { limit.min(hits.len().saturating_sub(1)) } else { limit };
     let first_hit = after.map(|[_, first_hit]| first_hit).or(hits.first().map(|hit| hit.post));
-    let next = hits.get(kept).zip(first_hit);
-    let next = next.map(|(from, first_hit)| PageKey::from([from.post, first_hit]));
+    let next = match (hits.get(kept), first_hit) {
+        (Some(from), Some(first_hit)) => Some(PageKey::from([from.post, first_hit])),
+        _ => None,
+    };
     hits.truncate(kept);
     Ok(Page { items: hits, next })
 }
@@ -299,7 +299,7 @@ mod tests {
 
     /// Creates a board with this number of posts, which all contain "tea". Of each `every` posts, one is in thread 2 of
     /// forum 2. The others are in thread 1 of forum 1.
-    fn board(posts: i64, every: i64) -> rusqlite::Connection {
+    fn create_board(posts: i64, every: i64) -> rusqlite::Connection {
         let board = schema::in_memory();
         for id in [1, 2] {
             board
@@ -319,7 +319,7 @@ mod tests {
     }
 
     /// Creates a search for "tea" in forum 2. `place` is the condition that restricts FTS5 to the forum.
-    fn filter(place: &str) -> MatchCondition {
+    fn create_filter(place: &str) -> MatchCondition {
         MatchCondition {
             text: "body : \"tea\"".into(),
             words: String::new(),
@@ -338,10 +338,10 @@ mod tests {
             (2000, 8, 200, false),
             (2000, 500, 21, true),
         ] {
-            let board = board(posts, every);
+            let board = create_board(posts, every);
             let connection = Connection::sqlite(&board);
             // FTS5 rejects this condition, so the search fails if it passes the condition to FTS5.
-            let filter = filter(" AND (");
+            let filter = create_filter(" AND (");
             let found =
                 ScanDirection::Descending.matches(&connection, &filter, &filter.posts, rows).await;
             assert_eq!(found.is_err(), named, "{posts} posts, 1 of {every}");
@@ -351,17 +351,17 @@ mod tests {
     #[tokio::test]
     async fn matches_in_some_forums_are_ordered_and_complete() {
         for every in [1, 2, 7, 60, 700] {
-            let board = board(1500, every);
+            let board = create_board(1500, every);
             let connection = Connection::sqlite(&board);
-            let filter = filter(" AND place : f2");
+            let filter = create_filter(" AND place : f2");
             for (first, last) in [(1, 1500), (300, 1400)] {
                 for rows in [1, 21, 150, 2000] {
                     let mut there: Vec<i64> = (first..=last).filter(|id| id % every == 0).collect();
                     for direction in [ScanDirection::Ascending, ScanDirection::Descending] {
                         let ahead = first..=last;
-                        let matches = direction.matches(&connection, &filter, &ahead, rows);
-                        let found = matches.await.unwrap().into_iter();
-                        let found = found.map(|found| (found.post, found.thread));
+                        let matches =
+                            direction.matches(&connection, &filter, &ahead, rows).await.unwrap();
+                        let found = matches.iter().map(|found| (found.post, found.thread));
                         let expected = there.iter().take(rows as usize).map(|id| (*id, 2));
                         assert!(found.eq(expected), "{rows} of 1 in {every}, {direction:?}");
                         there.reverse();
