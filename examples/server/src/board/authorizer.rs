@@ -25,10 +25,12 @@ impl Authorizer for ReferenceBoard {
     ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
         let lookup = *lookup;
         let with_position = self.database.has_replicas();
-        let found = self.read_short(move |connection| {
-            Box::pin(ActorRow::load_token(connection, lookup, with_position))
-        });
-        let Some((token, owner)) = found.await? else {
+        let found = self
+            .read_short(move |connection| {
+                Box::pin(ActorRow::load_token(connection, lookup, with_position))
+            })
+            .await?;
+        let Some((token, owner)) = found else {
             return Ok(None);
         };
         let owner = match owner {
@@ -36,17 +38,18 @@ impl Authorizer for ReferenceBoard {
             None => None,
         };
         let board = self.clone();
-        let access: OwnerAccess = Arc::new(move |request| {
+        let owner_access: OwnerAccess = Arc::new(move |request| {
             let (row, rules) = owner.as_ref()?;
             Some(board.access_of(row.with_rules(rules), request))
         });
-        Ok(Some((token, access)))
+        Ok(Some((token, owner_access)))
     }
 
     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
-        let guest = self.load(None).await?;
-        let no_access = || Access::new(VisibleForums::none());
-        Ok(guest.map_or_else(no_access, |guest| access(guest, self.clock.now())))
+        Ok(match self.load(None).await? {
+            Some(guest) => access(guest, self.clock.now()),
+            None => Access::new(VisibleForums::none()),
+        })
     }
 
     async fn member_access(
@@ -71,12 +74,12 @@ impl Authorizer for ReferenceBoard {
             return Ok(Some(HashMap::new()));
         };
         let rules = self.rules(first.rules_version).await?;
-        let access = rows.into_iter().filter_map(|row| {
+        let found = rows.into_iter().filter_map(|row| {
             let actor = row.with_rules(&rules);
             let member = UserId::from(actor.member?);
             Some((member, self.access_of(actor, request)))
         });
-        Ok(Some(access.collect()))
+        Ok(Some(found.collect()))
     }
 }
 
@@ -104,8 +107,9 @@ impl ReferenceBoard {
         if last_seen::is_due(used_at, now, sessions::USE_RESOLUTION) {
             let recorded = self
                 .database
-                .write_background(move |tx| Box::pin(sessions::record_use(tx, session, now)));
-            if let Err(error) = recorded.await {
+                .write_background(move |tx| Box::pin(sessions::record_use(tx, session, now)))
+                .await;
+            if let Err(error) = recorded {
                 tracing::error!(%error, "failed to record the use of a session");
             }
         }
@@ -134,10 +138,12 @@ impl ReferenceBoard {
 
     async fn load(&self, member: Option<i64>) -> BackendResult<Option<Actor>> {
         let with_position = self.database.has_replicas();
-        let found = self.read_short(move |connection| {
-            Box::pin(ActorRow::load(connection, member, with_position))
-        });
-        let Some(row) = found.await? else {
+        let found = self
+            .read_short(move |connection| {
+                Box::pin(ActorRow::load(connection, member, with_position))
+            })
+            .await?;
+        let Some(row) = found else {
             return Ok(None);
         };
         let rules = self.rules(row.rules_version).await?;

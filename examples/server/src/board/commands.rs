@@ -32,7 +32,7 @@ impl host::Board for ReferenceBoard {
         caller: &Caller,
         place: ResourceRef<'_>,
     ) -> BoardResult<ForumId> {
-        let actor = actor(caller)?;
+        let actor = actor_of(caller)?;
         let named = ContentRef::try_from(place)?;
         self.read_short(move |connection| {
             Box::pin(async move { visibility::forum(connection, &actor, named).await })
@@ -45,7 +45,7 @@ impl host::Board for ReferenceBoard {
         let ResourceRef::Member(user) = resource else {
             return Ok(true); // The access of a caller contains only forums that exist.
         };
-        let position = actor(caller)?.position;
+        let position = actor_of(caller)?.position;
         let user = user.clone();
         self.read_at(position, move |connection| {
             Box::pin(async move { Ok(accounts::find(connection, &user).await?.is_some()) })
@@ -63,7 +63,7 @@ impl host::Board for ReferenceBoard {
     }
 
     async fn list_forums(&self, caller: &Caller) -> BoardResult<Page<Forum>> {
-        let actor = actor(caller)?;
+        let actor = actor_of(caller)?;
         self.read_at(actor.position, move |connection| Box::pin(forums::list(connection, actor)))
             .await
             .map(Page::from)
@@ -75,7 +75,7 @@ impl host::Board for ReferenceBoard {
         forum: ForumId,
         list: List<ThreadFilter>,
     ) -> BoardResult<Page<Thread>> {
-        let actor = actor(caller)?;
+        let actor = actor_of(caller)?;
         let forum = forum.to_i64()?;
         self.read_at(actor.position, move |connection| {
             Box::pin(async move { threads::list(connection, &actor, forum, &list).await })
@@ -98,7 +98,7 @@ impl host::Board for ReferenceBoard {
     }
 
     async fn get_thread(&self, caller: &Caller, thread: ThreadId) -> BoardResult<Thread> {
-        let actor = actor(caller)?;
+        let actor = actor_of(caller)?;
         let thread = thread.to_i64()?;
         self.read_at(actor.position, move |connection| {
             Box::pin(async move { threads::load(connection, &actor, thread).await })
@@ -112,7 +112,7 @@ impl host::Board for ReferenceBoard {
         thread: ThreadId,
         list: List<PostFilter>,
     ) -> BoardResult<InForum<Page<Post>>> {
-        let actor = actor(caller)?;
+        let actor = actor_of(caller)?;
         let thread = thread.to_i64()?;
         let now = self.clock.now();
         self.read_at(actor.position, move |connection| {
@@ -159,7 +159,7 @@ impl host::Board for ReferenceBoard {
     }
 
     async fn get_member(&self, caller: &Caller, user: UserRef) -> BoardResult<Member> {
-        let position = actor(caller)?.position;
+        let position = actor_of(caller)?.position;
         let mut profile = self
             .read_at(position, move |connection| Box::pin(accounts::profile(connection, user)))
             .await?;
@@ -230,7 +230,7 @@ impl host::Board for ReferenceBoard {
     }
 
     async fn get_poll(&self, caller: &Caller, thread: ThreadId) -> BoardResult<InForum<Poll>> {
-        let actor = actor(caller)?;
+        let actor = actor_of(caller)?;
         let thread = thread.to_i64()?;
         let now = self.clock.now();
         self.read_at(actor.position, move |connection| {
@@ -300,7 +300,7 @@ impl host::Board for ReferenceBoard {
         caller: &Caller,
         search: List<SearchFilter>,
     ) -> BoardResult<Page<SearchHit>> {
-        let actor = actor(caller)?;
+        let actor = actor_of(caller)?;
         let now = self.clock.now();
         self.database
             .read_at(actor.position, ReadKind::Search, move |connection| {
@@ -323,6 +323,6 @@ fn position(by: &MemberCaller) -> BoardResult<Option<LogPosition>> {
 }
 
 /// Returns the actor that the [`Authorizer`](host::Authorizer) loaded for this request.
-fn actor(caller: &Caller) -> BoardResult<Arc<Actor>> {
+fn actor_of(caller: &Caller) -> BoardResult<Arc<Actor>> {
     caller.extension().cloned()
 }

@@ -92,7 +92,7 @@ struct DemoToken {
     thread: &'static str,
 }
 
-fn content() -> BoardResult<Content> {
+fn parse_content() -> BoardResult<Content> {
     serde_json::from_str(include_str!("demo.json")).map_err(BoardError::internal)
 }
 
@@ -103,7 +103,7 @@ pub async fn begin(
     empty: bool,
     now: Timestamp,
 ) -> BoardResult<Option<ExampleCaller>> {
-    let content = content()?;
+    let content = parse_content()?;
     let mut writer = DemoWriter::new(tx, now);
     let count = if empty { 1 } else { content.members.len() };
     for member in content.members.iter().take(count) {
@@ -142,10 +142,9 @@ pub async fn begin(
 
 /// Adds the demo forums with these titles to a board without forums. Adds no moderators and no threads.
 pub async fn add_forums(tx: &Transaction<'_>, titles: &[&str], now: Timestamp) -> BoardResult<()> {
-    let content = content()?;
+    let content = parse_content()?;
     let mut writer = DemoWriter::new(tx, now);
-    let forums = content.forums.iter();
-    for forum in forums.filter(|forum| titles.contains(&forum.title)) {
+    for forum in content.forums.iter().filter(|forum| titles.contains(&forum.title)) {
         writer.add_forum(forum).await?;
     }
     Ok(())
@@ -153,15 +152,13 @@ pub async fn add_forums(tx: &Transaction<'_>, titles: &[&str], now: Timestamp) -
 
 /// Returns whether the board contains exactly the forums, members and posts of the demo content.
 pub async fn is_fresh(connection: &Connection<'_>) -> BoardResult<bool> {
-    let content = content()?;
+    let content = parse_content()?;
     let threads = content.forums.iter().flat_map(|forum| &forum.threads);
     let posts: usize = threads.map(|thread| thread.posts.len()).sum();
     let compare = "
         SELECT (SELECT count(*) FROM forum) = ?1 AND (SELECT count(*) FROM member) = ?2
             AND (SELECT count(*) FROM post) = ?3 AS is_fresh";
-    let [forums, members, posts] =
-        [content.forums.len(), content.members.len(), posts].map(|count| count as i64);
-    let parameters = bind![forums, members, posts];
+    let parameters = bind![content.forums.len() as i64, content.members.len() as i64, posts as i64];
     connection.one(compare, parameters, |row| row.value("is_fresh")).await
 }
 
@@ -180,12 +177,12 @@ impl<'a> DemoWriter<'a> {
     }
 
     async fn add_forum(&mut self, forum: &DemoForum) -> BoardResult<()> {
-        let parent = forum.parent.map(|title| find(&self.forums, title));
+        let parent = forum.parent.map(|title| find(&self.forums, title)).transpose()?;
         let groups = |text: Option<&str>| text.map(str::parse::<Groups>).transpose();
         let new = ForumInsert {
             title: forum.title.into(),
             description: forum.description.into(),
-            parent: parent.transpose()?,
+            parent,
             lists: AccessLists {
                 read: groups(forum.read)?,
                 start: groups(forum.start)?,
@@ -246,19 +243,19 @@ impl<'a> DemoWriter<'a> {
         };
         if let Some(thread) = self.threads.get(title) {
             let slot = PostSlot::next(self.tx, *thread).await?;
-            post_insert::reply(self.tx, forum, &slot, new).await?;
+            post_insert::insert_reply(self.tx, forum, &slot, new).await?;
         } else {
-            let thread = post_insert::thread(self.tx, forum, title, new).await?.thread;
+            let thread = post_insert::insert_thread(self.tx, forum, title, new).await?.thread;
             self.threads.insert(title, thread);
         }
         Ok(())
     }
 
     async fn add_poll(&self, poll: &DemoPoll) -> BoardResult<()> {
-        let options = poll.options.iter();
+        let options = poll.options.iter().map(|text| PollChoice { id: None, text });
         let draft = PollDraft {
             question: poll.question,
-            options: Some(options.map(|text| PollChoice { id: None, text }).collect()),
+            options: Some(options.collect()),
             max_choices: 1,
             can_change_vote: false,
             closes_at: None,
@@ -282,6 +279,7 @@ impl<'a> DemoWriter<'a> {
 }
 
 fn find(ids: &HashMap<&'static str, i64>, name: &str) -> BoardResult<i64> {
-    let unknown = || BoardError::internal(format!("the demo board has no {name:?}"));
-    ids.get(name).copied().ok_or_else(unknown)
+    ids.get(name)
+        .copied()
+        .ok_or_else(|| BoardError::internal(format!("the demo board has no {name:?}")))
 }

@@ -92,8 +92,7 @@ impl ReferenceBoard {
                 let Some(path) = path.filter(|path| path.is_absolute()) else {
                     return Ok("");
                 };
-                let cleared = spawn_blocking(move || rewrite(&path)).await.or_internal()?;
-                cleared.map_err(|error| {
+                spawn_blocking(move || rewrite(&path)).await.or_internal()?.map_err(|error| {
                     BoardError::internal(format!(
                         "member {member} is erased, but the database file can still contain removed texts: {error}; then run \
                          VACUUM and PRAGMA wal_checkpoint(TRUNCATE) with the program sqlite3"
@@ -128,9 +127,10 @@ async fn erase(
 ) -> BoardResult<()> {
     locks::board(tx).await?;
     let find = "SELECT username FROM member WHERE id = ?1";
-    let name: Option<String> = tx.first(find, bind![member], |row| row.value("username")).await?;
-    let absent = || BoardError::not_found(format!("unknown member \"{member}\""));
-    let name = name.ok_or_else(absent)?;
+    let name: String = tx
+        .first(find, bind![member], |row| row.value("username"))
+        .await?
+        .ok_or_else(|| BoardError::not_found(format!("unknown member \"{member}\"")))?;
     accounts::check_not_last_administrator(tx, member, &name).await?;
     let mut erased = ErasedMember::new(UserId::from(member), &name);
     if with_posts {

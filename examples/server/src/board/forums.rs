@@ -42,8 +42,7 @@ pub async fn list(connection: &Connection<'_>, actor: Arc<Actor>) -> BoardResult
     let mut next = children.remove(&None).unwrap_or_default();
     while let Some((id, forum)) = next.pop() {
         let is_visible = actor.access(id).read;
-        let shown = is_visible.then_some(&forum.forum_id);
-        let nearest = shown.or(forum.parent_id.as_ref());
+        let nearest = if is_visible { Some(&forum.forum_id) } else { forum.parent_id.as_ref() };
         for (id, mut child) in children.remove(&Some(id)).into_iter().flatten() {
             child.parent_id = nearest.cloned();
             next.push((id, child));
@@ -113,8 +112,8 @@ pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Boa
 /// # Errors
 /// [`BoardError::NotFound`] if no forum has this id.
 pub async fn check_exists(connection: &Connection<'_>, forum: i64) -> BoardResult<()> {
-    let find = "SELECT 1 FROM forum WHERE id = ?1";
-    let found = connection.any(find, bind![forum]).await?;
-    let absent = || BoardError::not_found(format!("unknown forum \"{forum}\""));
-    found.then_some(()).ok_or_else(absent)
+    if !connection.any("SELECT 1 FROM forum WHERE id = ?1", bind![forum]).await? {
+        return Err(BoardError::not_found(format!("unknown forum \"{forum}\"")));
+    }
+    Ok(())
 }

@@ -37,8 +37,7 @@ impl BodyHtml {
         let mut html = None;
         if body.chars().nth(max_length as usize).is_none() {
             let body = body.to_owned();
-            let rendered = spawn_blocking(move || render_blocking(&body)).await;
-            html = Some(rendered.or_internal()?);
+            html = Some(spawn_blocking(move || render_blocking(&body)).await.or_internal()?);
         }
         Ok(Self { html, max_length })
     }
@@ -203,8 +202,8 @@ fn push_without_marks(text: &mut String, address: &str) {
 fn restore(text: &str) -> String {
     let letters = text.chars().filter(|letter| ![BEGIN, END].contains(letter));
     let restored = letters.map(|letter| {
-        let mark = REPLACEMENTS.iter().find(|(_, replacement)| *replacement == letter);
-        mark.map_or(letter, |(mark, _)| *mark)
+        let found = REPLACEMENTS.iter().find(|(_, replacement)| *replacement == letter);
+        found.map_or(letter, |(mark, _)| *mark)
     });
     restored.collect()
 }
@@ -239,28 +238,28 @@ fn links<'a>(text: &str) -> Vec<Event<'a>> {
 
 /// Returns a link to an address, with the address as its text.
 fn link<'a>(address: &str) -> [Event<'a>; 3] {
-    let scheme = if scheme_len(address) > 0 {
+    let scheme = if scheme_length(address) > 0 {
         ""
     } else if begins_with(address, "www.") {
         "http://"
     } else {
         "mailto:"
     };
-    let link = Tag::Link {
+    let tag = Tag::Link {
         link_type: LinkType::Autolink,
         dest_url: format!("{scheme}{address}").into(),
         title: CowStr::Borrowed(""),
         id: CowStr::Borrowed(""),
     };
-    let end = Event::End(link.to_end());
+    let end = Event::End(tag.to_end());
     let text = Event::Text(address.to_owned().into());
-    [Event::Start(link), text, end]
+    [Event::Start(tag), text, end]
 }
 
 /// Returns the first bare address that begins in a range of a text.
 fn next_address(text: &str, range: Range<usize>) -> Option<Range<usize>> {
-    let starts = text.get(range.clone())?.char_indices();
-    let mut starts = starts.map(|(offset, _)| range.start + offset);
+    let mut starts =
+        text.get(range.clone())?.char_indices().map(|(offset, _)| range.start + offset);
     starts.find_map(|start| {
         let (before, rest) = text.split_at_checked(start)?;
         let address = first_address(before, rest)?;
@@ -274,7 +273,7 @@ fn next_address(text: &str, range: Range<usize>) -> Option<Range<usize>> {
 fn first_address<'a>(before: &str, text: &'a str) -> Option<&'a str> {
     let letter_before = before.chars().next_back();
     let is_after = |is_allowed: fn(char) -> bool| letter_before.is_none_or(is_allowed);
-    let scheme_len = scheme_len(text);
+    let scheme_len = scheme_length(text);
     let is_address = if scheme_len > 0 {
         is_after(|before| !before.is_ascii_alphanumeric())
             && domain(text.get(scheme_len..)?).is_some()
@@ -291,10 +290,9 @@ fn first_address<'a>(before: &str, text: &'a str) -> Option<&'a str> {
 }
 
 /// Returns the length of `http://` or `https://` at the beginning of a text.
-fn scheme_len(text: &str) -> usize {
-    let schemes = ["http://", "https://"].into_iter();
-    let mut found = schemes.filter(|scheme| begins_with(text, scheme));
-    found.next().map_or(0, str::len)
+fn scheme_length(text: &str) -> usize {
+    let schemes = ["http://", "https://"];
+    schemes.into_iter().find(|scheme| begins_with(text, scheme)).map_or(0, str::len)
 }
 
 fn begins_with(text: &str, prefix: &str) -> bool {
@@ -312,10 +310,11 @@ fn domain(text: &str) -> Option<&str> {
     };
     let end = text.char_indices().nth(MAX_DOMAIN_LENGTH);
     let text = text.get(..end.map_or(text.len(), |(end, _)| end))?;
-    let domain = text.split(is_end).next()?.trim_end_matches('.');
-    let mut last_labels = domain.rsplit('.').take(2);
-    (last_labels.all(|label| !label.contains('_')) && domain.contains(char::is_alphanumeric))
-        .then_some(domain)
+    let name = text.split(is_end).next()?.trim_end_matches('.');
+    let mut last_labels = name.rsplit('.').take(2);
+    let is_valid =
+        last_labels.all(|label| !label.contains('_')) && name.contains(char::is_alphanumeric);
+    is_valid.then_some(name)
 }
 
 /// Returns whether an address ends before a character.
@@ -378,15 +377,15 @@ fn email<'a>(before: &str, text: &'a str) -> Option<&'a str> {
     if unmarked.ends_with(is_in_mailbox) {
         return None;
     }
-    let (mailbox, domain) = text.split_at(text.find(|letter| !is_in_mailbox(letter))?);
-    let domain = domain.strip_prefix('@')?;
-    let end = domain.find(|letter| !is_in_mailbox(letter) || letter == '+');
-    let mut domain = domain.get(..end.unwrap_or(domain.len()))?.trim_end_matches('.');
+    let (mailbox, rest) = text.split_at(text.find(|letter| !is_in_mailbox(letter))?);
+    let after_at = rest.strip_prefix('@')?;
+    let end = after_at.find(|letter| !is_in_mailbox(letter) || letter == '+');
+    let mut host = after_at.get(..end.unwrap_or(after_at.len()))?.trim_end_matches('.');
     if unmarked.len() < before.len() {
-        domain = domain.trim_end_matches('_');
+        host = host.trim_end_matches('_');
     }
-    let is_valid = domain.contains('.') && !domain.ends_with(['-', '_']);
-    text.get(..mailbox.len() + 1 + domain.len()).filter(|_| is_valid)
+    let is_valid = host.contains('.') && !host.ends_with(['-', '_']);
+    text.get(..mailbox.len() + 1 + host.len()).filter(|_| is_valid)
 }
 
 /// Returns an upper bound of the number of cells. A table ends before a blank line. The number of its columns exceeds
@@ -418,8 +417,8 @@ pub fn plain(source: &str) -> String {
 
 fn parsed(source: &str) -> String {
     let source = delimit_addresses(source);
-    let words = events(&source).map(words).map(CowStr::into_string);
-    restore(&words.collect::<String>())
+    let text: String = events(&source).map(words).map(CowStr::into_string).collect();
+    restore(&text)
 }
 
 /// Returns whether parsing would change only white space: the source has no character with a meaning in Markdown, and
@@ -430,8 +429,7 @@ fn is_unmarked(source: &str) -> bool {
         ' ' | '\n' | '.' | ',' | ';' | '?' | '!' | '\'' | '"' | '(' | ')' | '%' => true,
         letter => letter.is_ascii_alphanumeric() || !letter.is_ascii(),
     };
-    let is_digit = |letter: char| letter.is_ascii_digit();
-    let is_item = |line: &str| line.trim_start().starts_with(is_digit);
+    let is_item = |line: &str| line.trim_start().starts_with(|first: char| first.is_ascii_digit());
     source.chars().all(is_plain) && !source.lines().any(is_item)
 }
 
@@ -482,10 +480,12 @@ mod tests {
     fn bare_addresses_are_links_outside_of_links_and_code() {
         for line in BARE_ADDRESSES.lines() {
             let (source, expected) = line.split_once(" => ").unwrap();
-            let html = render_blocking(&source.replace('⏎', "\n"));
-            let html = html.replace("<a rel=\"nofollow ugc noopener\" href=\"", "{");
-            let html = html.replace("\">", " ").replace("</a>", "}");
-            let html = html.trim_end().replace('\n', "⏎");
+            let html = render_blocking(&source.replace('⏎', "\n"))
+                .replace("<a rel=\"nofollow ugc noopener\" href=\"", "{")
+                .replace("\">", " ")
+                .replace("</a>", "}")
+                .trim_end()
+                .replace('\n', "⏎");
             let inner = html.strip_prefix("<p>").and_then(|html| html.strip_suffix("</p>"));
             assert_eq!(inner.unwrap_or(&html), expected, "{source}");
         }
@@ -548,7 +548,7 @@ mod tests {
 
     #[test]
     fn plain_text_omits_marks_and_link_addresses() {
-        for (source, words) in [
+        for (source, expected) in [
             ("*tea* and **cake**", "tea and cake"),
             ("t*e*a", "tea"),
             ("<div>\ntea\n</div>", "<div> tea </div>"),
@@ -559,9 +559,9 @@ mod tests {
             ("<b>tea</b>", "<b>tea</b>"),
             ("see https://a.b/__init__.py", "see https://a.b/__init__.py"),
         ] {
-            let plain = plain(source);
-            let plain: Vec<_> = plain.split_whitespace().collect();
-            assert_eq!(plain.join(" "), words);
+            let text = plain(source);
+            let words: Vec<_> = text.split_whitespace().collect();
+            assert_eq!(words.join(" "), expected);
         }
     }
 

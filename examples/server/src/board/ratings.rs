@@ -36,9 +36,9 @@ pub async fn rate(
     let raters = (actor.member, member);
     let most = actor.settings.of(&RATINGS_PER_DAY);
     let (is_rated, oldest) = load_limits(tx, raters, post_id, most, events.now).await?;
-    let comment = checked_comment(&rate, &actor.settings, texts)?;
+    let comment = check_comment(&rate, &actor.settings, texts)?;
     if is_rated {
-        let text = post.map_or(texts.member_rated, |_| texts.post_rated);
+        let text = if post.is_some() { texts.post_rated } else { texts.member_rated };
         return Err(BoardError::conflict(text));
     }
     let now = events.now;
@@ -47,8 +47,10 @@ pub async fn rate(
         ":member": member, ":rater": actor.member, ":post": post_id, ":points": rate.points,
         ":comment": comment, ":at": now,
     };
-    let id = tx.execute_all(&INSERT, parameters).await?;
-    let id = id.ok_or_else(|| BackendError::new("the rating has no id"))?;
+    let id = tx
+        .execute_all(&INSERT, parameters)
+        .await?
+        .ok_or_else(|| BackendError::new("the rating has no id"))?;
     let reputation = rated.reputation + rate.points;
     let mut rating = Rating::new(id.into(), member.into(), rate.points, reputation, now);
     let forum = post.map(|post| post.forum);
@@ -83,17 +85,17 @@ async fn rater_and_forum(
     connection
         .one(query, parameters, |row| {
             let actor = row.author(["actor_id", "actor_name", "actor_avatar"])?;
-            let forum_id = row.maybe_id("forum_id")?;
-            let title = row.value("title")?;
-            let forum = forum_id.zip(title);
-            let forum = forum.map(|(forum_id, title)| ForumSummary { forum_id, title });
+            let forum = match (row.maybe_id("forum_id")?, row.value("title")?) {
+                (Some(forum_id), Some(title)) => Some(ForumSummary { forum_id, title }),
+                _ => None,
+            };
             Ok((actor, forum))
         })
         .await
 }
 
 /// Checks the points and the comment, and returns the trimmed comment.
-fn checked_comment<'a>(
+fn check_comment<'a>(
     rate: &'a NewRating,
     settings: &SettingValues,
     texts: &Texts,
@@ -114,9 +116,13 @@ fn checked_comment<'a>(
     if settings.is_true(&ALLOW_EMPTY_COMMENT) && is_blank(comment) {
         return Ok("");
     }
-    let (missing, too_long) = (texts.comment_missing, texts.comment_too_long);
-    let most = settings.of(&BODY_MAX);
-    check_text("comment", comment, most, missing, too_long)?;
+    check_text(
+        "comment",
+        comment,
+        settings.of(&BODY_MAX),
+        texts.comment_missing,
+        texts.comment_too_long,
+    )?;
     Ok(comment)
 }
 
@@ -147,15 +153,16 @@ async fn find_post(
     let visibility = Visibility::of(actor);
     let post = post.to_i64().ok();
     let parameters = visibility.with(bind! { ":post": post, ":author": author });
-    let subject = connection.first(&QUERY, &parameters, |row| {
-        Ok(RatedPost {
-            id: row.value("id")?,
-            forum: row.value("forum_id")?,
-            public: row.value("is_public")?,
+    connection
+        .first(&QUERY, &parameters, |row| {
+            Ok(RatedPost {
+                id: row.value("id")?,
+                forum: row.value("forum_id")?,
+                public: row.value("is_public")?,
+            })
         })
-    });
-    let absent = || BoardError::not_found(texts.unknown_rated_post);
-    subject.await?.ok_or_else(absent)
+        .await?
+        .ok_or_else(|| BoardError::not_found(texts.unknown_rated_post))
 }
 
 /// Returns whether `rater` has rated the post before or, without a post, the member within a day, and the time of the
@@ -180,8 +187,10 @@ async fn load_limits(
                 ORDER BY created_at DESC LIMIT 1 OFFSET :offset
             ) AS oldest";
     let day_ago = now.saturating_sub(DAY);
-    let within_a_day = (day_ago.as_millis(), now.saturating_add(DAY).as_millis());
-    let (since, until) = post.map_or(within_a_day, |_| (i64::MIN, i64::MAX));
+    let (since, until) = match post {
+        Some(_) => (i64::MIN, i64::MAX),
+        None => (day_ago.as_millis(), now.saturating_add(DAY).as_millis()),
+    };
     let parameters = bind! {
         ":rater": rater, ":member": member, ":post": post, ":since": since, ":until": until,
         ":now": now, ":day_ago": day_ago, ":offset": most - 1,

@@ -233,9 +233,9 @@ impl ReferenceBoard {
         self.write(move |tx, events| {
             Box::pin(async move {
                 let done = change(tx, events).await?;
-                let count = count(&done);
-                if count > 0 {
-                    let parameters = entry.insert_parameters(count);
+                let affected = count(&done);
+                if affected > 0 {
+                    let parameters = entry.insert_parameters(affected);
                     tx.execute_texts(AuditEntry::INSERT_SQL, &parameters).await?;
                 }
                 Ok(done)

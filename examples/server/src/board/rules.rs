@@ -16,8 +16,7 @@ pub const HOUR: Duration = Duration::from_secs(60 * 60);
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn check_title<'a>(text: &'a str, most: i64, texts: &Texts) -> BoardResult<&'a str> {
-    let refusals = (texts.title_missing, texts.title_too_long);
-    check_single_line("title", text, most, refusals, texts)
+    check_single_line("title", text, most, (texts.title_missing, texts.title_too_long), texts)
 }
 
 /// Trims and checks a single-line text of 1 to `most` characters.
@@ -30,9 +29,10 @@ pub fn check_single_line<'a>(
 ) -> BoardResult<&'a str> {
     let trimmed = text.trim();
     check_text(field, trimmed, most, missing, too_long)?;
-    is_single_line(text)
-        .then_some(trimmed)
-        .ok_or_else(|| BoardError::validation(field, texts.not_single_line))
+    if !is_single_line(text) {
+        return Err(BoardError::validation(field, texts.not_single_line));
+    }
+    Ok(trimmed)
 }
 
 pub fn check_body(text: &str, most: i64, texts: &Texts) -> BoardResult<()> {
@@ -58,8 +58,10 @@ pub fn check_text(
 }
 
 fn check_length(field: &'static str, text: &str, most: i64, too_long: &str) -> BoardResult<()> {
-    let fits = text.chars().count() as i64 <= most;
-    fits.then_some(()).ok_or_else(|| BoardError::validation(field, fill(too_long, most)))
+    if text.chars().count() as i64 > most {
+        return Err(BoardError::validation(field, fill(too_long, most)));
+    }
+    Ok(())
 }
 
 /// Checks that `interval` seconds have passed since the member's last post. Staff is exempt.
@@ -73,10 +75,10 @@ pub fn check_interval(
     let waited = last.is_none_or(|last| {
         now.saturating_duration_since(last) >= Duration::from_secs(interval.unsigned_abs())
     });
-    let is_allowed = waited || groups.are_staff();
-    is_allowed
-        .then_some(())
-        .ok_or_else(|| BoardError::validation("body", fill(texts.post_interval, interval)))
+    if !waited && !groups.are_staff() {
+        return Err(BoardError::validation("body", fill(texts.post_interval, interval)));
+    }
+    Ok(())
 }
 
 /// Checks that another item does not exceed `most` items in a `span`. `oldest` is the time of the oldest of the last
@@ -121,8 +123,10 @@ pub fn reply_denial(
 
 /// Checks that the version is the one that the caller `expected`. `None` accepts every version.
 pub fn check_version(expected: Option<i64>, version: i64, texts: &Texts) -> BoardResult<()> {
-    let same = expected.is_none_or(|expected| expected == version);
-    same.then_some(()).ok_or_else(|| BoardError::conflict(texts.version_conflict))
+    if expected.is_some_and(|expected| expected != version) {
+        return Err(BoardError::conflict(texts.version_conflict));
+    }
+    Ok(())
 }
 
 /// State of new content by a member of these groups.

@@ -146,11 +146,8 @@ impl Setting {
 
     /// Sets a value. Returns `None` for an invalid one, and `Some(false)` if the setting has this value already.
     pub async fn set(&self, tx: &Transaction<'_>, text: &str) -> BoardResult<Option<bool>> {
-        let unsigned = (!text.starts_with('+')).then_some(text);
-        let value = unsigned
-            .and_then(|text| self.parse(text))
-            .filter(|value| (self.min..=self.max).contains(value));
-        match value {
+        let parsed = if text.starts_with('+') { None } else { self.parse(text) };
+        match parsed.filter(|value| (self.min..=self.max).contains(value)) {
             Some(value) if value == self.get(tx).await? => Ok(Some(false)),
             Some(value) => put(tx, self.key, &self.text(value)).await.map(Some),
             None => Ok(None),
@@ -167,8 +164,7 @@ impl SettingValues {
     pub fn read(row: &Row<'_>) -> BackendResult<Self> {
         let lines = row.text("settings")?.unwrap_or_default().lines();
         let stored = lines.filter_map(|line| line.split_once('='));
-        let stored = stored.map(|(key, value)| (key.into(), value.into()));
-        Ok(Self(stored.collect()))
+        Ok(Self(stored.map(|(key, value)| (key.into(), value.into())).collect()))
     }
 
     pub fn of(&self, setting: &Setting) -> i64 {
@@ -208,8 +204,8 @@ pub async fn all(connection: &Connection<'_>) -> BoardResult<Vec<(&'static Setti
 
 /// Returns the keys of all settings, separated by commas.
 pub fn keys() -> String {
-    let keys: Vec<_> = ALL.iter().map(|setting| setting.key).collect();
-    keys.join(", ")
+    let all: Vec<_> = ALL.iter().map(|setting| setting.key).collect();
+    all.join(", ")
 }
 
 pub fn find(key: &str) -> Option<&'static Setting> {
@@ -244,10 +240,10 @@ pub async fn availability(connection: &Connection<'_>) -> BoardResult<String> {
 
 /// Stores a value. Returns `false` if this value is stored already.
 async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> BoardResult<bool> {
-    let put = "
+    let upsert = "
         INSERT INTO setting (key, value) VALUES (?1, ?2)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE setting.value <> excluded.value";
-    Ok(tx.execute(put, bind![key, value]).await? > 0)
+    Ok(tx.execute(upsert, bind![key, value]).await? > 0)
 }
 
 #[cfg(test)]

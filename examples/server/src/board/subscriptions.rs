@@ -50,7 +50,10 @@ pub async fn list(
         ":target": list.filter.target.map(target_name), ":time": time, ":id": id,
         ":rows": list.limit.plus_one(),
     };
-    let query = list.filter.target.map_or(&*ALL, |_| &*OF_TARGET);
+    let query = match list.filter.target {
+        Some(_) => &*OF_TARGET,
+        None => &*ALL,
+    };
     let rows = connection.all(query, &visibility.with(parameters), read).await?;
     let page = Page::from_overfetch(rows, list.limit, |(id, last): &(i64, Subscription)| {
         PageKey::from_time_and_id(last.created_at, id)
@@ -63,7 +66,7 @@ pub async fn subscribe(
     subscription_target: SubscriptionTarget,
 ) -> BoardResult<CreateOutcome<Subscription>> {
     let absent = || BoardError::not_found(texts.unknown_target);
-    let key = key(&subscription_target).ok_or_else(absent)?;
+    let key = target_key(&subscription_target).ok_or_else(absent)?;
     let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
     let (target, id) = key;
     let insert = "
@@ -93,14 +96,17 @@ pub async fn unsubscribe(
     subscription_target: SubscriptionTarget,
 ) -> BoardResult<()> {
     let not_subscribed = || BoardError::not_found(texts.not_subscribed);
-    let (target, id) = key(&subscription_target).ok_or_else(not_subscribed)?;
-    let delete = tx
+    let (target, id) = target_key(&subscription_target).ok_or_else(not_subscribed)?;
+    let deleted = tx
         .execute(
             "DELETE FROM subscription WHERE member_id = ?1 AND target = ?2 AND target_id = ?3",
             bind![actor.member, target_name(target), id],
         )
-        .await;
-    (delete? > 0).then_some(()).ok_or_else(not_subscribed)
+        .await?;
+    if deleted == 0 {
+        return Err(not_subscribed());
+    }
+    Ok(())
 }
 
 async fn load(
@@ -123,8 +129,12 @@ fn read(row: &Row<'_>) -> BackendResult<(i64, Subscription)> {
     } else {
         SubscriptionTarget::Forum(row.id("target_id")?)
     };
-    let (forum, title): (_, String) = (row.id("forum_id")?, row.value("title")?);
-    let subscription = Subscription::new(&target, forum, title, row.value("created_at")?);
+    let subscription = Subscription::new(
+        &target,
+        row.id("forum_id")?,
+        row.value::<String>("title")?,
+        row.value("created_at")?,
+    );
     Ok((row.value("id")?, subscription))
 }
 
@@ -146,7 +156,7 @@ async fn containing_forum(
 }
 
 /// Returns the kind and the id of a target; `None` if the id is invalid.
-fn key(subscription_target: &SubscriptionTarget) -> Option<(SubscriptionTargetKind, i64)> {
+fn target_key(subscription_target: &SubscriptionTarget) -> Option<(SubscriptionTargetKind, i64)> {
     let id = subscription_target.id().to_i64().ok()?;
     Some((subscription_target.kind(), id))
 }

@@ -79,8 +79,10 @@ pub async fn list(
 pub async fn load(connection: &Connection<'_>, actor: &Actor, thread: i64) -> BoardResult<Thread> {
     let visibility = Visibility::of(actor);
     let parameters = bind! { ":thread": thread };
-    let thread = connection.first(&ONE, &visibility.with(parameters), |row| read(row, actor)).await;
-    thread?.ok_or(BoardError::PathNotFound)
+    connection
+        .first(&ONE, &visibility.with(parameters), |row| read(row, actor))
+        .await?
+        .ok_or(BoardError::PathNotFound)
 }
 
 /// Loads the title of the forum, the author of a new thread and the times.
@@ -136,14 +138,20 @@ pub async fn start(
         in_reply_to: None,
         subscribe: new.subscribe,
     };
-    let slot = post_insert::thread(tx, forum, title, first).await?;
+    let slot = post_insert::insert_thread(tx, forum, title, first).await?;
     let poll = match &poll {
         Some(poll) => Some(polls::add(tx, slot.thread, poll).await?),
         None => None,
     };
     let post = posts::new_post(&slot, author.clone(), first)?;
-    let (id, forum, first_post) = (slot.thread.into(), forum.into(), slot.post.into());
-    let mut thread = Thread::new(id, forum, title, first.state, first_post, post.created_at);
+    let mut thread = Thread::new(
+        slot.thread.into(),
+        forum.into(),
+        title,
+        first.state,
+        slot.post.into(),
+        post.created_at,
+    );
     thread.author = author.clone();
     thread.last_post = Some(LastPost::from(&post));
     thread.poll_id = poll.map(PollId::from);

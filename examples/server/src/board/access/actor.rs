@@ -55,10 +55,7 @@ pub static LOAD_TOKEN: LazyLock<[String; 3]> = LazyLock::new(|| {
     let on_postgres =
         "CASE WHEN token.owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(token.owner AS BIGINT) END";
     [
-        (NO_POSITION, on_sqlite),
-        (NO_POSITION, on_postgres),
-        (POSITION, on_postgres),
-    ]
+        (NO_POSITION, on_sqlite), (NO_POSITION, on_postgres), (POSITION, on_postgres)]
     .map(|(position, owner)| {
         format!(
             "SELECT
@@ -90,10 +87,13 @@ impl Deref for Actor {
 }
 
 impl Actor {
-    /// Loads this member, or the guest if `id` is `None`, with two statements. Returns `None` for a member who is
+    /// Loads this member, or the guest if `member` is `None`, with two statements. Returns `None` for a member who is
     /// unknown or banned.
-    pub async fn load(connection: &Connection<'_>, id: Option<i64>) -> BoardResult<Option<Self>> {
-        let Some(row) = ActorRow::load(connection, id, false).await? else {
+    pub async fn load(
+        connection: &Connection<'_>,
+        member: Option<i64>,
+    ) -> BoardResult<Option<Self>> {
+        let Some(row) = ActorRow::load(connection, member, false).await? else {
             return Ok(None);
         };
         let rules = BoardRules::load(connection).await?;
@@ -107,8 +107,9 @@ impl Actor {
         rules: &BoardRulesCache,
         texts: &Texts,
     ) -> BoardResult<Self> {
-        let closed = || BoardError::forbidden(texts.account_closed);
-        let row = ActorRow::load(tx, Some(member), false).await?.ok_or_else(closed)?;
+        let row = ActorRow::load(tx, Some(member), false)
+            .await?
+            .ok_or_else(|| BoardError::forbidden(texts.account_closed))?;
         match rules.get(row.rules_version) {
             Some(rules) => Ok(row.with_rules(&rules)),
             None => Ok(row.with_rules(&BoardRules::load(tx).await?)),
@@ -133,8 +134,7 @@ impl Actor {
     }
 
     fn forums_where(&self, has: fn(&ForumPermissions) -> bool) -> impl Iterator<Item = i64> {
-        let forums = self.forums.iter();
-        forums.filter(move |(_, access)| has(access)).map(|(forum, _)| *forum)
+        self.forums.iter().filter(move |(_, access)| has(access)).map(|(forum, _)| *forum)
     }
 }
 
@@ -167,8 +167,11 @@ impl ActorRow {
     }
 
     /// Loads those of the members who exist and are not banned.
-    pub async fn load_all(connection: &Connection<'_>, ids: Vec<i64>) -> BoardResult<Vec<Self>> {
-        let parameters = bind! { ":members": json(&ids)? };
+    pub async fn load_all(
+        connection: &Connection<'_>,
+        members: Vec<i64>,
+    ) -> BoardResult<Vec<Self>> {
+        let parameters = bind! { ":members": json(&members)? };
         connection.all(&LOAD_MEMBERS, parameters, Self::read).await
     }
 

@@ -77,11 +77,12 @@ impl BoardRules {
     pub fn permissions(&self, member: Option<i64>, groups: Groups) -> Vec<(i64, ForumPermissions)> {
         let moderates =
             |forum| member.is_some_and(|member| self.moderators.contains(&(member, forum)));
-        let permissions = self.lists.iter().map(|(forum, lists)| {
-            let permissions = access(*lists, moderates(*forum), groups, member.is_some());
-            (*forum, permissions)
-        });
-        permissions.collect()
+        self.lists
+            .iter()
+            .map(|(forum, lists)| {
+                (*forum, access(*lists, moderates(*forum), groups, member.is_some()))
+            })
+            .collect()
     }
 }
 
@@ -138,7 +139,7 @@ mod tests {
     fn may(rules: &BoardRules, forum: i64, groups: Groups) -> String {
         let member = (groups != GUEST).then_some(MODERATOR);
         let found = of_forum(&rules.permissions(member, groups), forum).unwrap();
-        let letters = [
+        [
             (found.read, 'r'),
             (found.start, 's'),
             (found.reply, 'p'),
@@ -146,8 +147,9 @@ mod tests {
             (found.counts, 'c'),
         ]
         .into_iter()
-        .filter(|(may, _)| *may);
-        letters.map(|(_, letter)| letter).collect()
+        .filter(|(is_allowed, _)| *is_allowed)
+        .map(|(_, letter)| letter)
+        .collect()
     }
 
     #[test]
@@ -157,14 +159,15 @@ mod tests {
         const STAFF_ONLY: Option<Group> = Some(Group::Staff);
         let plain = board([rules(1, [None; 3])], []);
         let open = board([rules(1, [GUESTS; 3])], []);
-        let forums = [
-            rules(1, [MEMBERS, STAFF_ONLY, None]),
-            rules(2, [None, None, STAFF_ONLY]),
-            rules(3, [GUESTS, None, None]),
-        ];
-        let nested = board(forums, []);
-        let forums = [rules(1, [STAFF_ONLY, None, None]), rules(2, [None; 3])];
-        let moderated = board(forums, [1]);
+        let nested = board(
+            [
+                rules(1, [MEMBERS, STAFF_ONLY, None]),
+                rules(2, [None, None, STAFF_ONLY]),
+                rules(3, [GUESTS, None, None]),
+            ],
+            [],
+        );
+        let moderated = board([rules(1, [STAFF_ONLY, None, None]), rules(2, [None; 3])], [1]);
         for (rules, forum, groups, expected) in [
             (&plain, 1, GUEST, "rc"),
             (&plain, 1, MEMBER, "rspc"),

@@ -56,8 +56,10 @@ impl Groups {
     /// Parses a set of at least one group.
     pub fn parse_non_empty(text: &str) -> BoardResult<Self> {
         let groups: Self = text.parse()?;
-        let none = || BoardError::validation("groups", "expected at least one group");
-        (groups != Self::default()).then_some(groups).ok_or_else(none)
+        if groups == Self::default() {
+            return Err(BoardError::validation("groups", "expected at least one group"));
+        }
+        Ok(groups)
     }
 
     pub const fn with(self, group: Group) -> Self {
@@ -94,16 +96,16 @@ impl FromStr for Groups {
     type Err = BoardError;
 
     fn from_str(text: &str) -> BoardResult<Self> {
-        let names = text.split(',').map(str::trim);
-        let mut names = names.filter(|name| !name.is_empty());
+        let mut names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
         names.try_fold(Self::default(), |groups, name| {
             let unknown = || {
                 let all = Group::ALL.map(Group::name).join(", ");
                 let reason = format!("unknown group {name:?}; expected one of {all}");
                 BoardError::validation("groups", reason)
             };
-            let group = Group::ALL.into_iter().find(|group| group.name() == name);
-            Ok(groups.with(group.ok_or_else(unknown)?))
+            let group =
+                Group::ALL.into_iter().find(|group| group.name() == name).ok_or_else(unknown)?;
+            Ok(groups.with(group))
         })
     }
 }

@@ -133,6 +133,8 @@ pub async fn forum(
     let visibility = Visibility::of(actor);
     let ContentRef { thread, post, poll } = content;
     let parameters = visibility.with(bind! { ":thread": thread, ":post": post, ":poll": poll });
-    let forum = connection.first(&QUERY, &parameters, |row| row.value("forum_id"));
-    forum.await?.ok_or(BoardError::PathNotFound)
+    connection
+        .first(&QUERY, &parameters, |row| row.value("forum_id"))
+        .await?
+        .ok_or(BoardError::PathNotFound)
 }

@@ -44,13 +44,15 @@ impl LastSeenTimes {
 
     /// Writes the collected times. If the write fails, the times are lost, and the failure is logged.
     pub async fn flush(&self, database: &BoardDatabase) {
-        let times = std::mem::take(&mut *self.times());
-        if times.is_empty() {
+        let unwritten = std::mem::take(&mut *self.times());
+        if unwritten.is_empty() {
             return;
         }
-        let seen = |(member, at): (i64, Timestamp)| json!({ "id": member, "at": at.as_millis() });
-        let times: Value = times.into_iter().map(seen).collect();
-        let times = times.to_string();
+        let times = unwritten
+            .into_iter()
+            .map(|(member, at)| json!({ "id": member, "at": at.as_millis() }))
+            .collect::<Value>()
+            .to_string();
         let resolution = RESOLUTION.as_millis() as i64;
         let written = database
             .write_background(move |tx| {

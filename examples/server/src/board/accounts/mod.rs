@@ -28,8 +28,9 @@ pub async fn add(
         INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
         ON CONFLICT DO NOTHING RETURNING id";
     let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
-    let id = tx.first(insert, parameters, |row| row.value("id")).await?;
-    id.ok_or_else(|| BoardError::conflict(format!("the username {name:?} is already taken")))
+    tx.first(insert, parameters, |row| row.value("id"))
+        .await?
+        .ok_or_else(|| BoardError::conflict(format!("the username {name:?} is already taken")))
 }
 
 fn is_name(text: &str) -> bool {
@@ -38,15 +39,16 @@ fn is_name(text: &str) -> bool {
 }
 
 pub async fn find_id(connection: &Connection<'_>, name: &str) -> BoardResult<i64> {
-    let id = find(connection, &UserRef::Name(name.into())).await;
-    id?.ok_or_else(|| BoardError::not_found(format!("unknown member {name:?}")))
+    find(connection, &UserRef::Name(name.into()))
+        .await?
+        .ok_or_else(|| BoardError::not_found(format!("unknown member {name:?}")))
 }
 
 /// Returns the id of a member; `None` if the member does not exist.
 pub async fn find(connection: &Connection<'_>, user: &UserRef) -> BoardResult<Option<i64>> {
-    let find =
+    let queries =
         ["SELECT id FROM member WHERE id = ?1", "SELECT id FROM member WHERE lower(username) = ?1"];
-    first(connection, user, find, |row| row.value("id")).await
+    first(connection, user, queries, |row| row.value("id")).await
 }
 
 /// Reads the first row of one of two queries: by id, or by name. Postgres would plan one query with both conditions on
@@ -74,9 +76,10 @@ pub async fn names(
         SELECT id, username FROM member
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     let ids: Vec<_> = members.iter().flat_map(UserId::to_i64).collect();
-    let read = |row: &Row<'_>| Ok((row.id("id")?, row.value("username")?));
-    let names = connection.all(find, bind![json(&ids)?], read).await;
-    Ok(names?.into_iter().collect())
+    let found = connection
+        .all(find, bind![json(&ids)?], |row| Ok((row.id("id")?, row.value("username")?)))
+        .await?;
+    Ok(found.into_iter().collect())
 }
 
 /// Returns the names of the members who are not banned, those who were active last first.
@@ -184,8 +187,7 @@ macro_rules! profile {
 
 pub async fn profile(connection: &Connection<'_>, user: UserRef) -> BoardResult<Member> {
     let queries = [profile!("id = ?1"), profile!("lower(username) = ?1")];
-    let profile = first(connection, &user, queries, read_profile).await;
-    profile?.ok_or(BoardError::PathNotFound)
+    first(connection, &user, queries, read_profile).await?.ok_or(BoardError::PathNotFound)
 }
 
 pub async fn own(connection: &Connection<'_>, member: i64) -> BoardResult<OwnAccount> {
@@ -205,8 +207,8 @@ pub async fn own(connection: &Connection<'_>, member: i64) -> BoardResult<OwnAcc
 }
 
 fn read_profile(row: &Row<'_>) -> BackendResult<Member> {
-    let name: String = row.value("username")?;
-    let mut member = Member::new(row.id("id")?, name, row.value("joined_at")?);
+    let mut member =
+        Member::new(row.id("id")?, row.value::<String>("username")?, row.value("joined_at")?);
     member.title = row.value("title")?;
     member.avatar_url = row.value("avatar_url")?;
     member.last_seen_at = row.value("last_seen_at")?;

@@ -13,9 +13,11 @@ use unicode_normalization::UnicodeNormalization;
 const MIN_LENGTH: usize = 8;
 
 pub fn check_length(password: &str) -> Result<(), BoardError> {
-    let long_enough = composed(password).chars().count() >= MIN_LENGTH;
-    let rule = || format!("the password must have at least {MIN_LENGTH} characters");
-    long_enough.then_some(()).ok_or_else(|| BoardError::validation("password", rule()))
+    if composed(password).chars().count() < MIN_LENGTH {
+        let rule = format!("the password must have at least {MIN_LENGTH} characters");
+        return Err(BoardError::validation("password", rule));
+    }
+    Ok(())
 }
 
 fn composed(password: &str) -> String {
@@ -30,9 +32,9 @@ pub async fn hash_new(password: String) -> Result<String, BoardError> {
 
 pub async fn hash(password: String) -> Result<String, BoardError> {
     Ok(spawn_blocking(move || {
-        let hash: Result<PasswordHash, _> =
+        let hashed: Result<PasswordHash, _> =
             Argon2::default().hash_password(composed(&password).as_bytes());
-        hash.map(|hash| hash.to_string())
+        hashed.map(|hash| hash.to_string())
     })
     .await
     .or_internal()?
@@ -64,8 +66,8 @@ mod tests {
             (&separate, &separate, true),
             (&composed, &"Kase-e1".into(), false),
         ] {
-            let hash = hash(new.clone()).await.unwrap();
-            assert_eq!(verify(typed.clone(), hash).await.unwrap(), expected);
+            let stored = hash(new.clone()).await.unwrap();
+            assert_eq!(verify(typed.clone(), stored).await.unwrap(), expected);
             assert!(hash_new(new.clone()).await.is_err(), "seven characters");
         }
     }

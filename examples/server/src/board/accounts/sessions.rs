@@ -36,15 +36,18 @@ pub async fn find(
         FROM session JOIN member ON member.id = session.member_id
         WHERE session.hash = :hash AND session.used_at > :idle AND session.began_at > :old
             AND member.banned = FALSE AND member.password_hash IS NOT NULL";
-    let parameters = bind! { ":hash": hash.as_slice(), ":idle": now.saturating_sub(IDLE), ":old": now.saturating_sub(MAX_DURATION) };
+    let parameters = bind! {
+        ":hash": hash.as_slice(), ":idle": now.saturating_sub(IDLE),
+        ":old": now.saturating_sub(MAX_DURATION),
+    };
     let found = connection
         .first(query, parameters, |row| {
             let account = Login::read(row)?;
             let is_valid = password_fingerprint(&account) == row.value::<Vec<u8>>("password")?;
             Ok(is_valid.then_some((account, row.value("used_at")?)))
         })
-        .await;
-    Ok(found?.flatten())
+        .await?;
+    Ok(found.flatten())
 }
 
 /// Hash that changes with the account's password.

@@ -57,14 +57,13 @@ pub async fn to_postgres(
     progress: &Progress,
 ) -> BoardResult<CopiedBoard> {
     let path = source.to_owned();
-    let opened = blocking(move || sqlite::open_source(&path)).await;
-    let (mut source, was_offline) = opened.during(SOURCE)?;
+    let (mut source, was_offline) =
+        blocking(move || sqlite::open_source(&path)).await.during(SOURCE)?;
     check_offline(was_offline, allow_online)?;
     check_pooler(target).await?;
     let mut client = target.get().await.during(TARGET)?;
     let tx = client.transaction().await.during(TARGET)?;
-    let begun = postgres::begin_target(&tx).await;
-    if let Some(reason) = begun.during(TARGET)? {
+    if let Some(reason) = postgres::begin_target(&tx).await.during(TARGET)? {
         return Err(BoardError::conflict(reason));
     }
     let columns = postgres::tables(&tx).await.during(TARGET)?;
@@ -91,14 +90,12 @@ pub async fn to_postgres(
         let (connection, checksum, last_id) = join(reader.await).during(copying(table))?;
         written.during(copying(table))?;
         source = connection;
-        let set = postgres::set_sequence(&tx, table, last_id).await;
-        set.during(copying(table))?;
+        postgres::set_sequence(&tx, table, last_id).await.during(copying(table))?;
         copied.push(checksum);
     }
 
     progress.begin_step("Building the indexes", None);
-    let built = postgres::build_indexes(&tx, &indexes).await;
-    built.during(INDEXES)?;
+    postgres::build_indexes(&tx, &indexes).await.during(INDEXES)?;
 
     progress.begin_step("Comparing", Some(rows));
     let mut compared = Vec::with_capacity(tables.len());
@@ -106,8 +103,7 @@ pub async fn to_postgres(
         let found = postgres::checksum(&tx, &table, progress).await.during(copying(&table))?;
         compared.push(compare(table, expected, found)?);
     }
-    let finished = postgres::finish(&tx, entry).await;
-    finished.during(TARGET)?;
+    postgres::finish(&tx, entry).await.during(TARGET)?;
     tx.commit().await.during(TARGET)?;
     Ok(CopiedBoard { tables: compared, was_offline })
 }
@@ -125,12 +121,11 @@ pub async fn to_sqlite(
     progress: &Progress,
 ) -> BoardResult<CopiedBoard> {
     let mut client = source.get().await.during(SOURCE)?;
-    let begun = postgres::begin_source(&mut client).await;
-    let (tx, was_offline) = begun.during(SOURCE)?;
+    let (tx, was_offline) = postgres::begin_source(&mut client).await.during(SOURCE)?;
     check_offline(was_offline, allow_online)?;
     let path = target.to_owned();
-    let created = blocking(move || sqlite::create_target(&path)).await;
-    let (mut target, indexes) = created.during(TARGET)?;
+    let (mut target, indexes) =
+        blocking(move || sqlite::create_target(&path)).await.during(TARGET)?;
     let columns = postgres::tables(&tx).await.during(SOURCE)?;
     let names = sqlite::tables(&target).during(TARGET)?;
     let tables = tables::pair(names, columns)?;
@@ -153,25 +148,25 @@ pub async fn to_sqlite(
     }
 
     progress.begin_step("Building the indexes", None);
-    let built = blocking(move || sqlite::build_indexes(&target, &indexes).map(|()| target)).await;
-    target = built.during(INDEXES)?;
+    target = blocking(move || sqlite::build_indexes(&target, &indexes).map(|()| target))
+        .await
+        .during(INDEXES)?;
 
     progress.begin_step("Comparing", Some(rows));
     let mut compared = Vec::with_capacity(tables.len());
     for (table, expected) in tables.into_iter().zip(copied) {
-        let read = blocking({
+        let (connection, found) = blocking({
             let table = table.clone();
             move || sqlite::checksum(&target, &table).map(|checksum| (target, checksum))
         })
-        .await;
-        let (connection, found) = read.during(copying(&table))?;
+        .await
+        .during(copying(&table))?;
         target = connection;
         progress.advance(found.rows);
         compared.push(compare(table, expected, found)?);
     }
     let entry = entry.insert_parameters(1);
-    let finished = blocking(move || sqlite::finish(&target, entry.into())).await;
-    finished.during(TARGET)?;
+    blocking(move || sqlite::finish(&target, entry.into())).await.during(TARGET)?;
     Ok(CopiedBoard { tables: compared, was_offline })
 }
 

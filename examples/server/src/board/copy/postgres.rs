@@ -115,8 +115,12 @@ const HOLDS_BOARD: &str = "the target contains a board already";
 
 /// Begins a read of the current state. Returns whether the board is offline.
 pub async fn begin_source(client: &mut Client) -> BackendResult<(Transaction<'_>, bool)> {
-    let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
-    let tx = begin.read_only(true).start().await?;
+    let tx = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()
+        .await?;
     tx.batch_execute(WITHOUT_TIMEOUTS).await?;
     let is_offline = tx.query_one(IS_OFFLINE, &[]).await?.try_get("is_offline")?;
     Ok((tx, is_offline))
@@ -124,32 +128,32 @@ pub async fn begin_source(client: &mut Client) -> BackendResult<(Transaction<'_>
 
 /// Returns all tables of the schema, except those that are not copied.
 pub async fn tables(tx: &Transaction<'_>) -> BackendResult<Vec<Table>> {
-    let mut tables: Vec<Table> = Vec::new();
+    let mut found: Vec<Table> = Vec::new();
     for row in tx.query(FIND_COLUMNS, &[]).await? {
-        let (name, column): (String, String) = (row.try_get("relname")?, row.try_get("attname")?);
+        let name: String = row.try_get("relname")?;
+        let column: String = row.try_get("attname")?;
         let kind = Type::from_oid(row.try_get("atttypid")?).unwrap_or(Type::UNKNOWN);
         let identity = row.try_get::<_, bool>("is_identity")?.then(|| column.clone());
         if LEFT_OUT.contains(&&*name) {
             continue;
         }
-        match tables.last_mut().filter(|table| table.name == name) {
+        match found.last_mut().filter(|table| table.name == name) {
             Some(table) => {
                 table.columns.push((column, kind));
                 table.identity = table.identity.take().or(identity);
             }
-            None => tables.push(Table { name, columns: vec![(column, kind)], identity }),
+            None => found.push(Table { name, columns: vec![(column, kind)], identity }),
         }
     }
-    Ok(tables)
+    Ok(found)
 }
 
 /// Returns the number of rows of all tables.
 pub async fn count(tx: &Transaction<'_>, tables: &[Table]) -> BackendResult<u64> {
     let mut all = 0;
     for table in tables {
-        let count = format!("SELECT count(*) AS count FROM {}", table.quoted_name());
-        let counted = tx.query_one(&count, &[]).await?;
-        all += counted.try_get::<_, i64>("count")?;
+        let sql = format!("SELECT count(*) AS count FROM {}", table.quoted_name());
+        all += tx.query_one(&sql, &[]).await?.try_get::<_, i64>("count")?;
     }
     Ok(all.unsigned_abs())
 }
@@ -160,8 +164,7 @@ pub async fn last_id(tx: &Transaction<'_>, table: &Table) -> BackendResult<Optio
         return Ok(None);
     };
     let find = "SELECT pg_sequence_last_value(pg_get_serial_sequence(quote_ident($1), $2)::regclass) AS last";
-    let found = tx.query_one(find, &[&table.name, identity]).await?;
-    Ok(found.try_get("last")?)
+    Ok(tx.query_one(find, &[&table.name, identity]).await?.try_get("last")?)
 }
 
 /// Continues the ids of a table after its largest id, and after `last_id`.
@@ -178,17 +181,17 @@ pub async fn set_sequence(
 }
 
 /// Reads the rows of a table.
-async fn rows(
+async fn read_rows(
     tx: &Transaction<'_>,
     table: &Table,
 ) -> BackendResult<impl Stream<Item = Result<Row, tokio_postgres::Error>>> {
     let name = table.quoted_name();
     let columns = table.column_list();
-    let copy = format!("COPY {name} ({columns}) TO STDOUT (FORMAT binary)");
-    let stream = tx.copy_out(&copy).await?;
+    let sql = format!("COPY {name} ({columns}) TO STDOUT (FORMAT binary)");
+    let stream = tx.copy_out(&sql).await?;
     let rows = BinaryCopyOutStream::new(stream, &types(table));
-    let columns = table.columns.len();
-    Ok(rows.and_then(move |row| ready((0..columns).map(|place| row.try_get(place)).collect())))
+    let width = table.columns.len();
+    Ok(rows.and_then(move |row| ready((0..width).map(|place| row.try_get(place)).collect())))
 }
 
 /// Sends all rows of a table, unless the receiver is gone. Returns their checksum.
@@ -198,7 +201,7 @@ pub async fn read_batches(
     sender: mpsc::Sender<Vec<Row>>,
     progress: &Progress,
 ) -> BackendResult<Checksum> {
-    let mut rows = pin!(rows(tx, table).await?);
+    let mut rows = pin!(read_rows(tx, table).await?);
     let mut batches = Batches::default();
     while let Some(row) = rows.try_next().await? {
         progress.advance(1);
@@ -219,13 +222,13 @@ pub async fn checksum(
     table: &Table,
     progress: &Progress,
 ) -> BackendResult<Checksum> {
-    let mut rows = pin!(rows(tx, table).await?);
-    let mut checksum = Checksum::default();
+    let mut rows = pin!(read_rows(tx, table).await?);
+    let mut sum = Checksum::default();
     while let Some(row) = rows.try_next().await? {
-        checksum.add(&row);
+        sum.add(&row);
         progress.advance(1);
     }
-    Ok(checksum)
+    Ok(sum)
 }
 
 /// Writes all rows of a table.
@@ -237,8 +240,8 @@ pub async fn write(
 ) -> BackendResult<()> {
     let name = table.quoted_name();
     let columns = table.column_list();
-    let copy = format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary, FREEZE)");
-    let sink = tx.copy_in(&copy).await?;
+    let sql = format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary, FREEZE)");
+    let sink = tx.copy_in(&sql).await?;
     let mut copy = pin!(BinaryCopyInWriter::new(sink, &types(table)));
     while let Some(batch) = batches.recv().await {
         for row in &batch {

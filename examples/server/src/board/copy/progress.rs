@@ -28,7 +28,7 @@ impl Progress {
 
     /// Begins a step, which counts its rows if their number is given.
     pub fn begin_step(&self, step: &'static str, rows: Option<u64>) {
-        let template = rows.map_or(WITHOUT_ROWS, |_| ROWS);
+        let template = if rows.is_some() { ROWS } else { WITHOUT_ROWS };
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         self.0.set_style(style.with_key("rate", write_rate));

@@ -34,8 +34,9 @@ impl Value {
             (ValueRef::Integer(number @ 0..=1), &Type::BOOL) => Ok(Self::Boolean(number == 1)),
             (ValueRef::Integer(number), &Type::INT4 | &Type::INT8) => Ok(Self::Integer(number)),
             (ValueRef::Text(_), &Type::TEXT) => {
-                let invalid = |_| BackendError::new("a text is not valid UTF-8");
-                Ok(Self::Text(value.as_str().map_err(invalid)?.into()))
+                let text =
+                    value.as_str().map_err(|_| BackendError::new("a text is not valid UTF-8"))?;
+                Ok(Self::Text(text.into()))
             }
             (ValueRef::Blob(bytes), &Type::BYTEA) => Ok(Self::Bytes(bytes.into())),
             _ => Err(BackendError::new("a value does not have the type of its column")),
@@ -142,8 +143,8 @@ impl Checksum {
     pub fn add(&mut self, row: &[Value]) {
         let mut hash = Sha256::new();
         row.iter().for_each(|value| value.hash(&mut hash));
-        let hash = hash.finalize();
-        let (first, _) = hash.split_at(size_of::<u128>());
+        let digest = hash.finalize();
+        let (first, _) = digest.split_at(size_of::<u128>());
         let number = first.iter().fold(0, |number: u128, byte| (number << 8) | u128::from(*byte));
         self.sum = self.sum.wrapping_add(number);
         self.rows += 1;
@@ -195,9 +196,9 @@ mod tests {
     #[test]
     fn a_checksum_depends_on_each_value_and_not_on_the_order_of_rows() {
         let checksum = |rows: &[&[Value]]| {
-            let mut checksum = Checksum::default();
-            rows.iter().for_each(|row| checksum.add(row));
-            checksum
+            let mut sum = Checksum::default();
+            rows.iter().for_each(|row| sum.add(row));
+            sum
         };
         let text = |text: &str| Value::Text(text.into());
         let row: &[Value] = &[Value::Integer(1), text("ab"), text("c")];

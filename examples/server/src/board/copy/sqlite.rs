@@ -67,23 +67,25 @@ pub fn tables(connection: &Connection) -> BackendResult<Vec<TableColumns>> {
         .query_map([], |row| row.get("name"))?
         .collect::<rusqlite::Result<Vec<String>>>()?;
     names.retain(|name| !LEFT_OUT.contains(&&**name));
-    let find = "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0";
-    let mut columns = connection.prepare(find)?;
-    let tables = names.into_iter().map(|name| {
-        let columns = columns
-            .query_map([&name], |row| row.get("name"))?
-            .collect::<rusqlite::Result<Vec<String>>>()?;
-        Ok((name, columns))
-    });
-    tables.collect()
+    let mut find_columns =
+        connection.prepare("SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0")?;
+    names
+        .into_iter()
+        .map(|name| {
+            let columns = find_columns
+                .query_map([&name], |row| row.get("name"))?
+                .collect::<rusqlite::Result<Vec<String>>>()?;
+            Ok((name, columns))
+        })
+        .collect()
 }
 
 /// Returns the number of rows of all tables.
 pub fn count(connection: &Connection, tables: &[Table]) -> BackendResult<u64> {
     let mut all: i64 = 0;
     for table in tables {
-        let count = format!("SELECT count(*) AS count FROM {}", table.quoted_name());
-        all += connection.query_row(&count, [], |row| row.get::<_, i64>("count"))?;
+        let sql = format!("SELECT count(*) AS count FROM {}", table.quoted_name());
+        all += connection.query_row(&sql, [], |row| row.get::<_, i64>("count"))?;
     }
     Ok(all.unsigned_abs())
 }
@@ -126,12 +128,12 @@ pub fn read_batches(
 }
 
 pub fn checksum(connection: &Connection, table: &Table) -> BackendResult<Checksum> {
-    let mut checksum = Checksum::default();
+    let mut sum = Checksum::default();
     read(connection, table, |row| {
-        checksum.add(&row);
+        sum.add(&row);
         true
     })?;
-    Ok(checksum)
+    Ok(sum)
 }
 
 /// Returns the largest id that the table has had, if SQLite records it; otherwise the largest id.

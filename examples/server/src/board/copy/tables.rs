@@ -52,8 +52,7 @@ pub fn pair(sqlite: Vec<TableColumns>, mut postgres: Vec<Table>) -> BoardResult<
         columns.sort();
         others.sort();
         let is_same = others.into_iter().eq(&columns);
-        let mut columns = table.columns.iter();
-        let is_supported = columns.all(|(_, column)| row::is_supported(column));
+        let is_supported = table.columns.iter().all(|(_, column)| row::is_supported(column));
         if is_same && is_supported {
             return Some(Ok(table));
         }

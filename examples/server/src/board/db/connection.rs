@@ -77,11 +77,11 @@ impl<'a> Connection<'a> {
         mut read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
     ) -> BoardResult<Vec<T>> {
         let mut all = Vec::new();
-        let read = |row: &Row<'_>| {
+        let read_each = |row: &Row<'_>| {
             all.push(read(row)?);
             Ok(Continue(()))
         };
-        self.each_row(sql, parameters, read).await?;
+        self.each_row(sql, parameters, read_each).await?;
         Ok(all)
     }
 
@@ -93,11 +93,11 @@ impl<'a> Connection<'a> {
         mut read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
     ) -> BoardResult<Option<T>> {
         let mut first = None;
-        let read = |row: &Row<'_>| {
+        let read_first = |row: &Row<'_>| {
             first = Some(read(row)?);
             Ok(Break(()))
         };
-        self.each_row(sql, parameters, read).await?;
+        self.each_row(sql, parameters, read_first).await?;
         Ok(first)
     }
 
@@ -108,8 +108,9 @@ impl<'a> Connection<'a> {
         parameters: &[Bound<'_>],
         read: impl FnMut(&Row<'_>) -> BackendResult<T> + Send,
     ) -> BoardResult<T> {
-        let first = self.first(sql, parameters, read).await?;
-        first.ok_or_else(|| BoardError::internal("the query returned no row"))
+        self.first(sql, parameters, read)
+            .await?
+            .ok_or_else(|| BoardError::internal("the query returned no row"))
     }
 
     pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> BoardResult<bool> {
@@ -125,15 +126,13 @@ impl<'a> Connection<'a> {
     ) -> BoardResult<()> {
         let spend = |spent: &AtomicBool| spent.swap(true, Ordering::Relaxed);
         if self.is_spent.as_ref().is_some_and(spend) {
-            let reason = "a read of several statements needs a snapshot";
-            return Err(BoardError::internal(reason));
+            return Err(BoardError::internal("a read of several statements needs a snapshot"));
         }
         match &self.driver {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 bind_all(&mut statement, parameters)?;
-                let names = statement.column_names();
-                let names: Vec<_> = names.map(str::to_owned).collect();
+                let names: Vec<_> = statement.column_names().map(str::to_owned).collect();
                 let mut rows = statement.raw_query();
                 while let Some(row) = rows.next()?
                     && read(&Row::Sqlite(SqliteRow::new(row, &names)))?.is_continue()
@@ -142,8 +141,7 @@ impl<'a> Connection<'a> {
                 Ok(())
             }
             Driver::Postgres(connection) => {
-                let read = |row: &tokio_postgres::Row| read(&Row::Postgres(row));
-                Ok(connection.each_row(sql, parameters, read).await?)
+                Ok(connection.each_row(sql, parameters, |row| read(&Row::Postgres(row))).await?)
             }
         }
     }

@@ -70,13 +70,12 @@ fn join(statements: &[&str]) -> String {
     let [others @ .., last] = statements else {
         return String::new();
     };
-    let name = |(number, statement)| format!("change_{number} AS ({statement})");
-    let others: Vec<_> = others.iter().enumerate().map(name).collect();
-    if others.is_empty() {
-        (*last).to_owned()
-    } else {
-        format!("WITH {} {last}", others.join(", "))
-    }
+    let named: Vec<_> = others
+        .iter()
+        .enumerate()
+        .map(|(number, statement)| format!("change_{number} AS ({statement})"))
+        .collect();
+    if named.is_empty() { (*last).to_owned() } else { format!("WITH {} {last}", named.join(", ")) }
 }
 
 /// A parameter is `:` or `?` and a name, outside of a quoted text. `::` is a cast.

@@ -142,10 +142,10 @@ impl PostgresDatabase {
 
     /// Runs `change` in a transaction of a command.
     pub(super) async fn write<T>(&self, change: impl Change<T> + Clone) -> BoardResult<T> {
-        let overloaded = |_| BackendError::new(OverloadedError::new(RETRY_AFTER));
-        let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
-        let closed = |_| BackendError::new("writes are closed");
-        let _permit = permit.map_err(overloaded)?.map_err(closed)?;
+        let _permit = timeout(WAIT_TIMEOUT, self.writes.acquire())
+            .await
+            .map_err(|_| BackendError::new(OverloadedError::new(RETRY_AFTER)))?
+            .map_err(|_| BackendError::new("writes are closed"))?;
         self.repeat(COMMAND, change).await
     }
 

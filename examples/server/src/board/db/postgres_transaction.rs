@@ -127,7 +127,7 @@ impl Postgres<'_> {
         mut read: impl FnMut(&Row) -> BackendResult<ControlFlow<()>>,
     ) -> BackendResult<()> {
         let statement = named_params(&[sql]);
-        let values = values(&statement, parameters)?;
+        let values = bound_values(&statement, parameters)?;
         let sql = &*statement.sql;
         match self {
             Self::Connection(client) => {
@@ -135,8 +135,8 @@ impl Postgres<'_> {
                 let no_effect = |error| without_effect(client, error);
                 let run = Box::pin(async {
                     let statement = client.prepare_cached(sql).await.map_err(no_effect)?;
-                    let rows = client.query_raw(&statement, values).await;
-                    let mut rows = pin!(rows.map_err(no_effect)?);
+                    let mut rows =
+                        pin!(client.query_raw(&statement, values).await.map_err(no_effect)?);
                     while let Some(row) = rows.try_next().await.map_err(no_effect)?
                         && read(&row)?.is_continue()
                     {}
@@ -161,7 +161,7 @@ impl Postgres<'_> {
         parameters: &[Bound<'_>],
     ) -> BackendResult<u64> {
         let statement = named_params(&[sql]);
-        let values = values(&statement, parameters)?;
+        let values = bound_values(&statement, parameters)?;
         self.transaction()?.execute(&statement.sql, &values).await
     }
 
@@ -171,7 +171,7 @@ impl Postgres<'_> {
         parameters: &[Bound<'_>],
     ) -> BackendResult<Option<i64>> {
         let statement = named_params(statements);
-        let values = values(&statement, parameters)?;
+        let values = bound_values(&statement, parameters)?;
         let rows = self.transaction()?.query(&statement.sql, &values).await?;
         Ok(rows.last().map(|row| row.try_get(0)).transpose()?)
     }
@@ -210,7 +210,7 @@ impl Postgres<'_> {
 }
 
 /// Returns the values in the order of the statement's numbers.
-fn values<'a>(
+fn bound_values<'a>(
     statement: &NamedParams,
     parameters: &[Bound<'a>],
 ) -> BackendResult<Vec<&'a (dyn ToSql + Sync)>> {

@@ -201,8 +201,7 @@ impl Replica {
                 return Outcome::Unavailable;
             }
         }
-        let read = timeout(READ_TIMEOUT, kind.run(&client, query)).await;
-        match read {
+        match timeout(READ_TIMEOUT, kind.run(&client, query)).await {
             Ok(Err(BoardError::Internal(error))) => {
                 tracing::warn!(replica = self.number, %error, "read on a replica failed");
                 if client.is_closed() {
@@ -328,7 +327,7 @@ async fn identify(pool: &Pool) -> BackendResult<(String, bool)> {
 /// # Errors
 /// If a URL is malformed, or does not name exactly one host.
 pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
-    let pool = |url: &String| {
+    let open = |url: &String| {
         let pool = postgres::connect(url, size)?;
         if hosts(url) != 1 {
             return Err(BoardError::validation(
@@ -338,7 +337,7 @@ pub fn replica_pools(urls: &[String], size: usize) -> BoardResult<Vec<Pool>> {
         }
         Ok(pool)
     };
-    urls.iter().map(pool).collect()
+    urls.iter().map(open).collect()
 }
 
 /// Returns the number of hosts that a URL names before its path and in its parameters.
@@ -347,7 +346,6 @@ fn hosts(url: &str) -> usize {
     let without_scheme = address.split_once("://").map_or("", |(_, rest)| rest);
     let address = without_scheme.rsplit_once('@').map_or(without_scheme, |(_, host)| host);
     let named = parameters.split('&').filter_map(|parameter| parameter.strip_prefix("host="));
-    let hosts = address.split('/').take(1).chain(named);
-    let hosts = hosts.flat_map(|hosts| hosts.split(','));
-    hosts.filter(|host| !host.is_empty()).count()
+    let lists = address.split('/').take(1).chain(named);
+    lists.flat_map(|list| list.split(',')).filter(|host| !host.is_empty()).count()
 }

@@ -40,8 +40,10 @@ impl<'a> SqliteRow<'a> {
         let index = if is_next {
             next
         } else {
-            let index = self.names.iter().position(|found| found == name);
-            index.ok_or_else(|| rusqlite::Error::InvalidColumnName(name.into()))?
+            self.names
+                .iter()
+                .position(|found| found == name)
+                .ok_or_else(|| rusqlite::Error::InvalidColumnName(name.into()))?
         };
         self.next.set(index + 1);
         Ok(index)
@@ -84,8 +86,7 @@ impl<'a> Row<'a> {
 
     /// Reads and parses a text; `None` for null.
     pub fn parsed<T: FromStr>(&self, name: &str) -> BackendResult<Option<T>> {
-        let invalid = |_| BackendError::new("a text is invalid");
-        let parse = |text: &str| text.parse().map_err(invalid);
+        let parse = |text: &str| text.parse().map_err(|_| BackendError::new("a text is invalid"));
         self.text(name)?.map(parse).transpose()
     }
 
@@ -108,7 +109,7 @@ impl<'a> Row<'a> {
     }
 
     pub fn maybe_state(&self, name: &str) -> BackendResult<Option<ContentState>> {
-        self.text(name)?.map(state).transpose()
+        self.text(name)?.map(parse_state).transpose()
     }
 
     /// Reads a member's id, name and picture. All are null if the account is removed.
@@ -122,10 +123,12 @@ impl<'a> Row<'a> {
     }
 }
 
-fn state(text: &str) -> BackendResult<ContentState> {
+fn parse_state(text: &str) -> BackendResult<ContentState> {
     let states = [ContentState::Visible, ContentState::AwaitingApproval, ContentState::Deleted];
-    let state = states.into_iter().find(|state| stored(*state) == text);
-    state.ok_or_else(|| BackendError::new("a state is unknown"))
+    states
+        .into_iter()
+        .find(|state| stored(*state) == text)
+        .ok_or_else(|| BackendError::new("a state is unknown"))
 }
 
 /// Returns the text that the database stores for a state.

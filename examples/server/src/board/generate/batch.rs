@@ -64,7 +64,13 @@ impl Batch {
     }
 
     /// Adds a thread without posts and returns its id.
-    pub fn thread(&mut self, forum: i64, title: String, author: Option<i64>, at: Timestamp) -> i64 {
+    pub fn add_thread(
+        &mut self,
+        forum: i64,
+        title: String,
+        author: Option<i64>,
+        at: Timestamp,
+    ) -> i64 {
         let id = self.last_thread + self.threads.len() as i64 + 1;
         self.threads.push(GeneratedThread {
             id,
@@ -78,7 +84,7 @@ impl Batch {
         id
     }
 
-    pub fn post(&mut self, thread: i64, body: String, author: Option<i64>, at: Timestamp) {
+    pub fn add_post(&mut self, thread: i64, body: String, author: Option<i64>, at: Timestamp) {
         self.posts.push(GeneratedPost {
             id: self.next_post(),
             thread,
@@ -99,7 +105,7 @@ impl Batch {
         tx.execute(INSERT_THREADS, bind![json(&self.threads)?]).await?;
         tx.execute(INSERT_POSTS, bind![json(&self.posts)?]).await?;
         advance_sequences(tx).await?;
-        count(tx, self.last_post, on_profiles).await
+        count_posts(tx, self.last_post, on_profiles).await
     }
 }
 
@@ -141,12 +147,12 @@ async fn advance_sequences(tx: &Transaction<'_>) -> BoardResult<()> {
 
 /// Adds all posts with ids above `last` to the counters. These posts must be visible and newer than all other posts.
 /// Posts in the forums `on_profiles` also count on profiles.
-pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> BoardResult<()> {
+pub async fn count_posts(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> BoardResult<()> {
     tx.execute(COUNT_IN_THREADS, bind! { ":last": last }).await?;
     tx.execute(COUNT_IN_FORUMS, bind! { ":last": last }).await?;
     let forums = between_commas(on_profiles.iter().copied());
-    let profiles = bind! { ":last": last, ":forums": forums };
-    tx.execute(COUNT_ON_PROFILES, profiles).await.map(drop)
+    tx.execute(COUNT_ON_PROFILES, bind! { ":last": last, ":forums": forums }).await?;
+    Ok(())
 }
 
 const COUNT_IN_THREADS: &str = "

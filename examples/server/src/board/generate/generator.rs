@@ -75,9 +75,9 @@ impl ContentGenerator {
         Ok(Self {
             amount,
             random: Random::new(seed),
-            general: forum(tx, general).await?,
-            help: forum(tx, help).await?,
-            members_only: forum(tx, members_only).await?,
+            general: find_forum(tx, general).await?,
+            help: find_forum(tx, help).await?,
+            members_only: find_forum(tx, members_only).await?,
             members: Vec::new(),
             threads: Vec::new(),
             posts: 0,
@@ -103,8 +103,8 @@ impl ContentGenerator {
             }
         }
         let forums = [self.general, self.help, self.members_only];
-        let counting = forums.iter().filter(|forum| forum.counts);
-        let on_profiles: Vec<i64> = counting.map(|forum| forum.id).collect();
+        let on_profiles: Vec<i64> =
+            forums.iter().filter(|forum| forum.counts).map(|forum| forum.id).collect();
         batch.write(tx, &on_profiles).await
     }
 
@@ -125,18 +125,20 @@ impl ContentGenerator {
         let thread = match self.threads.split_first() {
             Some((first, others)) if started >= due => {
                 let is_for_first = (self.posts - started).is_multiple_of(2);
-                let other = self.random.choose_recent(others);
-                other.filter(|_| !is_for_first).unwrap_or(*first)
+                match self.random.choose_recent(others) {
+                    Some(other) if !is_for_first => other,
+                    _ => *first,
+                }
             }
             _ => {
                 let forum = self.forum().id;
                 let title = self.random.title();
-                let thread = batch.thread(forum, title, author, self.time());
+                let thread = batch.add_thread(forum, title, author, self.time());
                 self.threads.push(thread);
                 thread
             }
         };
-        batch.post(thread, body, author, self.time());
+        batch.add_post(thread, body, author, self.time());
         self.posts += 1;
     }
 
@@ -156,16 +158,16 @@ impl ContentGenerator {
     }
 }
 
-async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<GeneratedForum> {
+async fn find_forum(connection: &Connection<'_>, title: &str) -> BoardResult<GeneratedForum> {
     let find = "SELECT id FROM forum WHERE title = ?1 ORDER BY id";
-    let id: Option<i64> = connection.first(find, bind![title], |row| row.value("id")).await?;
     let [general, help, members_only] = FORUMS;
     let absent = || {
         BoardError::not_found(format!(
             "the board has no forum {title:?}; `generate` fills the forums {general}, {help} and {members_only}; add the missing forum with `forum add`"
         ))
     };
-    let id = id.ok_or_else(absent)?;
+    let id: i64 =
+        connection.first(find, bind![title], |row| row.value("id")).await?.ok_or_else(absent)?;
     let counts = BoardRules::load(connection).await?.counts(id);
     Ok(GeneratedForum { id, counts })
 }
@@ -229,7 +231,7 @@ mod tests {
             in_reply_to: None,
             subscribe: false,
         };
-        post_insert::thread(tx, 1, "x", new).await?;
+        post_insert::insert_thread(tx, 1, "x", new).await?;
         generator.generate(tx, 5).await
     }
 }

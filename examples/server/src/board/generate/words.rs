@@ -11,16 +11,16 @@ const VOWELS: [char; 5] = ['a', 'e', 'i', 'o', 'u'];
 
 /// Returns the word of a rank: 1 is the most common one. Common words are short.
 pub fn word(rank: u64) -> String {
-    let mut word = String::new();
+    let mut letters = String::new();
     let mut rest = rank as usize;
-    while rest > 0 || word.is_empty() {
+    while rest > 0 || letters.is_empty() {
         let consonant = rest % CONSONANTS.len();
         let vowel = rest / CONSONANTS.len();
-        word.extend(CONSONANTS.get(consonant));
-        word.extend(VOWELS.get(vowel % VOWELS.len()));
+        letters.extend(CONSONANTS.get(consonant));
+        letters.extend(VOWELS.get(vowel % VOWELS.len()));
         rest = vowel / VOWELS.len();
     }
-    word
+    letters
 }
 
 /// Returns a random rank. The probability of a rank is about inversely proportional to the rank. `pick` returns a

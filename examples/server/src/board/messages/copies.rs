@@ -36,8 +36,9 @@ pub async fn deliver(
         ":text": text, ":recipients": json(recipients)?, ":at": message.at, ":counts": !is_receipt,
         ":sender": (!is_receipt).then_some(message.sender),
     };
-    let copy = tx.execute_all(&[COUNT, COPIES], parameters).await?;
-    copy.ok_or_else(|| BoardError::internal("the copy has no id"))
+    tx.execute_all(&[COUNT, COPIES], parameters)
+        .await?
+        .ok_or_else(|| BoardError::internal("the copy has no id"))
 }
 
 const COUNT: &str = "

@@ -63,12 +63,12 @@ pub async fn list(
     list: &List<MessageFilter>,
 ) -> BoardResult<Page<MessageSummary>> {
     let [time, id] = list.after_or([i64::MAX; 2])?;
-    let query = list.filter.unread.map_or(&LIST, |_| &FILTERED);
+    let query = if list.filter.unread.is_some() { &FILTERED } else { &LIST };
     let parameters = bind! {
         ":owner": owner, ":folder": stored(list.filter.folder), ":time": time, ":id": id,
         ":rows": list.limit.plus_one(), ":unread": list.filter.unread,
     };
-    let found = connection.all(connection.on(query), parameters, summary).await?;
+    let found = connection.all(connection.on(query), parameters, read_summary).await?;
     Ok(Page::from_overfetch(found, list.limit, |last| {
         PageKey::from_time_and_id(last.sent_at, &last.message_id)
     }))
@@ -86,22 +86,31 @@ pub async fn load(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardRe
     let parameters = bind! { ":owner": owner, ":copy": copy };
     connection
         .first(connection.on(&QUERY), parameters, |row| {
-            let [body, html]: [String; 2] = [row.value("body")?, row.value("body_html")?];
-            Ok(Message::new(summary(row)?, body, html))
+            Ok(Message::new(
+                read_summary(row)?,
+                row.value::<String>("body")?,
+                row.value::<String>("body_html")?,
+            ))
         })
         .await?
         .ok_or(BoardError::PathNotFound)
 }
 
-fn summary(row: &Row<'_>) -> BackendResult<MessageSummary> {
+fn read_summary(row: &Row<'_>) -> BackendResult<MessageSummary> {
     let folder = match row.text("folder")? {
         Some("inbox") => Folder::Inbox,
         _ => Folder::Sent,
     };
-    let subject: String = row.value("subject")?;
-    let mut summary = MessageSummary::new(row.id("id")?, folder, subject, row.value("sent_at")?);
+    let mut summary = MessageSummary::new(
+        row.id("id")?,
+        folder,
+        row.value::<String>("subject")?,
+        row.value("sent_at")?,
+    );
     summary.sender = row.author(["sender_id", "sender_name", "sender_avatar"])?;
-    summary.recipients = row.text("recipients")?.map_or(Ok(Vec::new()), authors)?;
+    if let Some(list) = row.text("recipients")? {
+        summary.recipients = parse_authors(list)?;
+    }
     summary.read_at = row.value("read_at")?;
     summary.read = summary.read_at.is_some();
     summary.receipt_requested = row.value("receipt_requested")?;
@@ -109,7 +118,7 @@ fn summary(row: &Row<'_>) -> BackendResult<MessageSummary> {
 }
 
 /// Parses a list of members.
-fn authors(list: &str) -> BackendResult<Vec<Author>> {
+fn parse_authors(list: &str) -> BackendResult<Vec<Author>> {
     let members: Vec<(i64, String, Option<String>)> = serde_json::from_str(list)
         .map_err(|_| BackendError::new("the recipients of a message are malformed"))?;
     let authors = members.into_iter().map(|(id, username, avatar_url)| {
@@ -138,10 +147,11 @@ pub async fn mark_read(
             message_id,
             (SELECT sender_id FROM message WHERE id = message_id AND receipt_requested) AS asked_by,
             (SELECT subject FROM message WHERE id = message_id) AS subject";
-    let read = |row: &Row<'_>| {
-        Ok((row.value("message_id")?, row.value("asked_by")?, row.value("subject")?))
-    };
-    let found: Option<(i64, Option<i64>, String)> = tx.first(update, parameters, read).await?;
+    let found: Option<(i64, Option<i64>, String)> = tx
+        .first(update, parameters, |row| {
+            Ok((row.value("message_id")?, row.value("asked_by")?, row.value("subject")?))
+        })
+        .await?;
     let Some((message, sender, subject)) = found else {
         return Ok(false);
     };

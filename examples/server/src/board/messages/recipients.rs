@@ -10,7 +10,7 @@ use crate::board::db::{Connection, Row, bind};
 use crate::board::settings::{INBOX_QUOTA, RECIPIENTS_MAX, SettingValues};
 use crate::board::texts::{Texts, fill};
 
-/// SQL expression of the id of the member that `named`, a row with an element of [`names`], identifies.
+/// SQL expression of the id of the member that `named`, a row with an element of [`distinct_names`], identifies.
 macro_rules! id {
     () => {
         "coalesce(
@@ -55,25 +55,27 @@ pub async fn find_recipients(
     let most = settings.of(&RECIPIENTS_MAX);
     let named = check_names(to, most, texts)?.to_string();
     let parameters = bind! { ":named": named, ":sender": sender };
-    let found = connection.all(FIND, parameters, recipient).await?;
-    let found = found.into_iter().collect::<Option<Vec<_>>>();
-    let found = found.ok_or_else(|| BoardError::not_found(texts.recipient_unknown))?;
+    let found = connection
+        .all(FIND, parameters, read_recipient)
+        .await?
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| BoardError::not_found(texts.recipient_unknown))?;
     if found.len() > most as usize {
         return Err(too_many(most, texts));
     }
     let quota = settings.of(&INBOX_QUOTA);
-    let accepting = found.into_iter().map(|recipient| recipient.check_accepts(quota, texts));
-    accepting.collect()
+    found.into_iter().map(|recipient| recipient.check_accepts(quota, texts)).collect()
 }
 
 /// Returns the names in `to` without duplicates, as a JSON list.
 pub fn distinct(to: &[UserRef]) -> String {
-    Value::from(names(to, RECIPIENTS_MAX.max)).to_string()
+    Value::from(distinct_names(to, RECIPIENTS_MAX.max)).to_string()
 }
 
 /// Returns the names in `to` without duplicates.
 fn check_names(to: &[UserRef], most: i64, texts: &Texts) -> BoardResult<Value> {
-    let names = names(to, most);
+    let names = distinct_names(to, most);
     match names.len() {
         0 => Err(BoardError::validation("to", texts.no_recipients)),
         count if count > most_names(most) => Err(too_many(most, texts)),
@@ -82,10 +84,13 @@ fn check_names(to: &[UserRef], most: i64, texts: &Texts) -> BoardResult<Value> {
 }
 
 /// Returns the names in `to` without duplicates, and at most one name more than [`most_names`].
-fn names(to: &[UserRef], most: i64) -> Vec<Value> {
+fn distinct_names(to: &[UserRef], most: i64) -> Vec<Value> {
     let mut seen = HashSet::new();
-    let names = to.iter().map(name).filter(|name| seen.insert(name.clone()));
-    names.take(most_names(most) + 1).collect()
+    to.iter()
+        .map(name_in_json)
+        .filter(|name| seen.insert(name.clone()))
+        .take(most_names(most) + 1)
+        .collect()
 }
 
 /// Returns the maximum number of names for `most` recipients. It is twice as large, because each recipient can be named
@@ -95,7 +100,7 @@ const fn most_names(most: i64) -> usize {
 }
 
 /// Converts an id, or a username in lower case, to JSON. An invalid id becomes null.
-fn name(user: &UserRef) -> Value {
+fn name_in_json(user: &UserRef) -> Value {
     match user {
         UserRef::Id(id) => json!({ "id": id.to_i64().ok() }),
         UserRef::Name(name) => json!({ "name": name.to_ascii_lowercase() }),
@@ -103,7 +108,7 @@ fn name(user: &UserRef) -> Value {
 }
 
 /// Returns `None` for an unknown member.
-fn recipient(row: &Row<'_>) -> BackendResult<Option<Recipient>> {
+fn read_recipient(row: &Row<'_>) -> BackendResult<Option<Recipient>> {
     let Some(author) = row.author(["id", "username", "avatar_url"])? else {
         return Ok(None);
     };

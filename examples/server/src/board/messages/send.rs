@@ -23,13 +23,21 @@ pub async fn send(
     let settings = &*actor.settings;
     let most = settings.of(&MESSAGES_PER_HOUR);
     let (author, oldest) = load_limits(tx, sender, most, events.now).await?;
-    let longest = settings.of(&TITLE_MAX);
-    let refusals = (texts.subject_missing, texts.subject_too_long);
-    let subject = rules::check_single_line("subject", &new.subject, longest, refusals, texts)?;
-    let (missing, too_long) = (texts.message_missing, texts.body_too_long);
-    rules::check_text("body", &new.body, settings.of(&BODY_MAX), missing, too_long)?;
-    let too_many = texts.too_many_messages;
-    rules::check_frequency(oldest, events.now, most, rules::HOUR, too_many)?;
+    let subject = rules::check_single_line(
+        "subject",
+        &new.subject,
+        settings.of(&TITLE_MAX),
+        (texts.subject_missing, texts.subject_too_long),
+        texts,
+    )?;
+    rules::check_text(
+        "body",
+        &new.body,
+        settings.of(&BODY_MAX),
+        texts.message_missing,
+        texts.body_too_long,
+    )?;
+    rules::check_frequency(oldest, events.now, most, rules::HOUR, texts.too_many_messages)?;
     let recipients = find_recipients(tx, sender, &new.to, settings, texts).await?;
     let message = MessageInsert {
         sender,
@@ -40,8 +48,7 @@ pub async fn send(
         at: events.now,
     };
     let ids: Vec<_> = recipients.iter().map(|to| to.user_id.clone()).collect();
-    let to: Result<Vec<_>, _> = ids.iter().map(UserId::to_i64).collect();
-    let to = to?;
+    let to = ids.iter().map(UserId::to_i64).collect::<Result<Vec<_>, _>>()?;
     let copy = deliver(tx, message, &to, false).await?;
     events.record(|meta| Event::message_sent(meta, &copy.into(), &sender.into(), &ids))?;
     let mut summary = MessageSummary::new(copy.into(), Folder::Sent, subject, message.at);

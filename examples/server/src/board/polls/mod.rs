@@ -28,8 +28,7 @@ pub async fn of_thread(
     thread: i64,
     now: Timestamp,
 ) -> BoardResult<InForum<Poll>> {
-    let found = find(connection, actor, &OF_THREAD, thread, now).await;
-    found.map(PollRow::into_in_forum)
+    find(connection, actor, &OF_THREAD, thread, now).await.map(PollRow::into_in_forum)
 }
 
 pub async fn vote(
@@ -39,7 +38,7 @@ pub async fn vote(
 ) -> BoardResult<InForum<Poll>> {
     let mut found = find(tx, actor, &WITH_ID, poll, events.now).await?;
     poll_rules::check_not_deleted(found.state, texts)?;
-    let chosen = poll_rules::vote(&found.poll, &vote, texts)?;
+    let chosen = poll_rules::check_vote(&found.poll, &vote, texts)?;
     write_vote(tx, &mut found.poll, poll, actor.member, &chosen).await?;
     found.record_change(tx, events, Event::poll_voted).await
 }
@@ -168,8 +167,12 @@ async fn find(
 
 /// Reads the columns that are the same in each row.
 fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
-    let question: String = row.value("question")?;
-    let mut poll = Poll::new(row.id("id")?, row.id("thread_id")?, question, Vec::new());
+    let mut poll = Poll::new(
+        row.id("id")?,
+        row.id("thread_id")?,
+        row.value::<String>("question")?,
+        Vec::new(),
+    );
     poll.author = row.author(["author_id", "author_name", "author_avatar"])?;
     poll.total_votes = Some(row.count("voters")?);
     poll.max_choices = row.count("max_choices")?;
@@ -189,9 +192,11 @@ fn read_poll(row: &Row<'_>, now: Timestamp) -> BackendResult<PollRow> {
 fn add_option(poll: &mut Poll, row: &Row<'_>) -> BackendResult<()> {
     let mut option = PollOption::new(row.id("option_id")?, row.value::<String>("text")?);
     option.votes = Some(row.count("votes")?);
-    let chosen: bool = row.value("is_chosen")?;
-    let own_vote = poll.own_vote.as_mut().filter(|_| chosen);
-    own_vote.into_iter().for_each(|vote| vote.push(option.option_id.clone()));
+    if row.value("is_chosen")?
+        && let Some(own_vote) = &mut poll.own_vote
+    {
+        own_vote.push(option.option_id.clone());
+    }
     poll.options.push(option);
     Ok(())
 }
@@ -228,8 +233,9 @@ pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> Bo
         ":options": json(draft.options.as_deref().unwrap_or_default())?,
     };
     let statements = tx.dialect(ON_SQLITE, ON_POSTGRES);
-    let poll = tx.execute_all(statements, parameters).await?;
-    poll.ok_or_else(|| BoardError::internal("a poll has no options"))
+    tx.execute_all(statements, parameters)
+        .await?
+        .ok_or_else(|| BoardError::internal("a poll has no options"))
 }
 
 /// Updates a poll, and counts the edit. Votes for a removed option are removed, and then ballots without votes.
@@ -248,13 +254,11 @@ async fn update(
     let mut statements = vec![UPDATE];
     let options = draft.options.as_deref().map(json).transpose()?;
     if options.is_some() {
-        let upsert = tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES);
-        statements.extend([REMOVE_OPTIONS, upsert]);
+        statements.extend([REMOVE_OPTIONS, tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES)]);
         parameters.extend_from_slice(bind! { ":options": options });
     }
     edit_limit::run_counted(tx, actor, now, statements, parameters).await?;
-    let kept = draft.options.iter().flatten();
-    let kept = kept.filter(|one| one.id.is_some()).count();
+    let kept = draft.options.iter().flatten().filter(|option| option.id.is_some()).count();
     if options.is_some() && kept < before.options.len() {
         tx.execute_all(&[COUNT_VOTERS, REMOVE_BALLOTS], bind! { ":poll": poll }).await?;
     }

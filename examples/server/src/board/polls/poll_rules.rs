@@ -41,16 +41,14 @@ pub fn new<'a>(
     now: Timestamp,
     texts: &Texts,
 ) -> BoardResult<PollDraft<'a>> {
-    let options = poll.options.iter();
-    let new_choices = options.map(|text| Ok(PollChoice { id: None, text }));
-    let choices = choices(new_choices, settings, texts)?;
+    let new_choices = poll.options.iter().map(|text| Ok(PollChoice { id: None, text }));
+    let choices = check_choices(new_choices, settings, texts)?;
     if poll.closes_at.is_some_and(|end| end <= now) {
-        let reason = texts.closes_at_in_the_past;
-        return Err(BoardError::validation("closesAt", reason));
+        return Err(BoardError::validation("closesAt", texts.closes_at_in_the_past));
     }
     Ok(PollDraft {
-        question: question(&poll.question, settings, texts)?,
-        max_choices: max_choices(poll.max_choices, choices.len(), texts)?,
+        question: check_question(&poll.question, settings, texts)?,
+        max_choices: check_max_choices(poll.max_choices, choices.len(), texts)?,
         options: Some(choices),
         can_change_vote: poll.can_change_vote,
         closes_at: poll.closes_at,
@@ -68,22 +66,22 @@ pub fn apply_update<'a>(
         .question
         .as_deref()
         .filter(|text| text.trim() != poll.question)
-        .map(|text| question(text, settings, texts))
+        .map(|text| check_question(text, settings, texts))
         .transpose()?;
     let options = edit
         .options
         .as_ref()
         .filter(|options| !are_unchanged(options, poll))
         .map(|options| {
-            let choices = options.iter().map(|option| choice(poll, option, texts));
-            self::choices(choices, settings, texts)
+            let choices = options.iter().map(|option| read_choice(poll, option, texts));
+            check_choices(choices, settings, texts)
         })
         .transpose()?;
     let count = options.as_ref().map_or(poll.options.len(), Vec::len);
     let most = edit.max_choices.unwrap_or(poll.max_choices.into());
     Ok(PollDraft {
         question: asked.unwrap_or(&poll.question),
-        max_choices: max_choices(most, count, texts)?,
+        max_choices: check_max_choices(most, count, texts)?,
         options,
         can_change_vote: edit.can_change_vote.unwrap_or(poll.can_change_vote),
         closes_at: edit.closes_at.apply(poll.closes_at),
@@ -92,18 +90,21 @@ pub fn apply_update<'a>(
 
 /// Returns whether these are the options of the poll.
 fn are_unchanged(options: &[PollOptionUpdate], poll: &Poll) -> bool {
-    let options = options.iter();
-    let options = options.map(|option| (option.option_id.as_ref(), option.text.trim()));
-    let current = poll.options.iter();
-    options.eq(current.map(|option| (Some(&option.option_id), option.text.as_str())))
+    let edited = options.iter().map(|option| (option.option_id.as_ref(), option.text.trim()));
+    let current = poll.options.iter().map(|option| (Some(&option.option_id), option.text.as_str()));
+    edited.eq(current)
 }
 
-fn question<'a>(text: &'a str, settings: &SettingValues, texts: &Texts) -> BoardResult<&'a str> {
+fn check_question<'a>(
+    text: &'a str,
+    settings: &SettingValues,
+    texts: &Texts,
+) -> BoardResult<&'a str> {
     let messages = (texts.question_missing, texts.question_too_long);
     check_single_line("question", text, settings.of(&TITLE_MAX), messages, texts)
 }
 
-fn choice<'a>(
+fn read_choice<'a>(
     poll: &Poll,
     option: &'a PollOptionUpdate,
     texts: &Texts,
@@ -116,7 +117,7 @@ fn choice<'a>(
 }
 
 /// Trims and checks the options: at least 2, at most the maximum, all different.
-fn choices<'a>(
+fn check_choices<'a>(
     choices: impl Iterator<Item = BoardResult<PollChoice<'a>>>,
     settings: &SettingValues,
     texts: &Texts,
@@ -128,28 +129,28 @@ fn choices<'a>(
         let text = check_single_line("options", text, length, messages, texts)?;
         Ok(PollChoice { id, text })
     });
-    let choices = trimmed.collect::<BoardResult<Vec<_>>>()?;
-    if choices.len() < 2 {
+    let checked = trimmed.collect::<BoardResult<Vec<_>>>()?;
+    if checked.len() < 2 {
         return Err(BoardError::validation("options", texts.too_few_options));
     }
     let most = settings.of(&OPTIONS_MAX);
-    if choices.len() as i64 > most {
-        let many = fill(texts.too_many_options, most);
-        return Err(BoardError::validation("options", many));
+    if checked.len() as i64 > most {
+        return Err(BoardError::validation("options", fill(texts.too_many_options, most)));
     }
-    let read = |choice: &PollChoice<'_>| choice.text.nfc().collect::<String>();
-    let differ = all_differ(choices.iter().map(read))
-        && all_differ(choices.iter().filter_map(|choice| choice.id));
-    differ
-        .then_some(choices)
-        .ok_or_else(|| BoardError::validation("options", texts.duplicate_option))
+    let have_different_texts =
+        all_differ(checked.iter().map(|choice| choice.text.nfc().collect::<String>()));
+    let have_different_ids = all_differ(checked.iter().filter_map(|choice| choice.id));
+    if !have_different_texts || !have_different_ids {
+        return Err(BoardError::validation("options", texts.duplicate_option));
+    }
+    Ok(checked)
 }
 
-fn max_choices(most: i64, options: usize, texts: &Texts) -> BoardResult<i64> {
-    let possible = usize::try_from(most).is_ok_and(|most| (1..=options).contains(&most));
-    possible
-        .then_some(most)
-        .ok_or_else(|| BoardError::validation("maxChoices", fill(texts.max_choices, options)))
+fn check_max_choices(most: i64, options: usize, texts: &Texts) -> BoardResult<i64> {
+    if !usize::try_from(most).is_ok_and(|most| (1..=options).contains(&most)) {
+        return Err(BoardError::validation("maxChoices", fill(texts.max_choices, options)));
+    }
+    Ok(most)
 }
 
 /// Refuses votes and edits in a deleted thread, also those of moderators.
@@ -171,9 +172,13 @@ pub fn check_may_edit(
         ForumPermissions { reply: false, .. } => Some(texts.may_not_edit),
         ForumPermissions { moderate: true, .. } => None,
         _ if !is_writer => Some(texts.poll_may_not_edit),
-        _ => locked.then_some(texts.locked),
+        _ if locked => Some(texts.locked),
+        _ => None,
     };
-    denial.map_or(Ok(()), |text| Err(BoardError::forbidden(text)))
+    match denial {
+        Some(text) => Err(BoardError::forbidden(text)),
+        None => Ok(()),
+    }
 }
 
 /// Refuses some changes by the writer of a poll that has votes: another question, other options, and a `maxChoices` that
@@ -185,14 +190,14 @@ pub fn check_writers_edit(
     largest_vote: i64,
     texts: &Texts,
 ) -> BoardResult<()> {
-    let voted = largest_vote > 0;
-    let denial = if voted && !has_same_texts(poll, draft) {
-        Some(texts.options_have_votes.into())
-    } else {
-        let most = largest_vote.min(poll.max_choices.into());
-        (draft.max_choices < most).then(|| fill(texts.max_choices_below_votes, largest_vote))
-    };
-    denial.map_or(Ok(()), |text| Err(BoardError::conflict(text)))
+    let has_votes = largest_vote > 0;
+    if has_votes && !has_same_texts(poll, draft) {
+        return Err(BoardError::conflict(texts.options_have_votes));
+    }
+    if draft.max_choices < largest_vote.min(poll.max_choices.into()) {
+        return Err(BoardError::conflict(fill(texts.max_choices_below_votes, largest_vote)));
+    }
+    Ok(())
 }
 
 /// Refuses another question and other options in a visible thread, if the content of this member awaits approval.
@@ -204,9 +209,10 @@ pub fn check_newcomers_edit(
     texts: &Texts,
 ) -> BoardResult<()> {
     let may_publish = edited_state(state, groups) == state;
-    (may_publish || has_same_texts(poll, draft))
-        .then_some(())
-        .ok_or_else(|| BoardError::forbidden(texts.poll_needs_approval))
+    if !may_publish && !has_same_texts(poll, draft) {
+        return Err(BoardError::forbidden(texts.poll_needs_approval));
+    }
+    Ok(())
 }
 
 /// Returns whether an edit leaves the poll as it is.
@@ -222,31 +228,37 @@ fn has_same_texts(poll: &Poll, draft: &PollDraft<'_>) -> bool {
 }
 
 /// Returns the options of a vote, if it is allowed now.
-pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>> {
+pub fn check_vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>> {
     if poll.closed {
         return Err(BoardError::forbidden(texts.poll_closed));
     }
     if poll.own_vote.is_some() && !poll.can_change_vote {
         return Err(BoardError::conflict(texts.already_voted));
     }
-    let number = |id| option_number(poll, "optionIds", id, texts);
-    let named: BoardResult<Vec<_>> = vote.option_ids.iter().map(number).collect();
-    let named = named?;
+    let named = vote
+        .option_ids
+        .iter()
+        .map(|id| option_number(poll, "optionIds", id, texts))
+        .collect::<BoardResult<Vec<_>>>()?;
     if named.is_empty() {
         return Err(BoardError::validation("optionIds", texts.vote_missing));
     }
     if !all_differ(named.iter()) {
         return Err(BoardError::validation("optionIds", texts.duplicate_choice));
     }
-    (named.len() <= poll.max_choices as usize).then_some(named).ok_or_else(|| {
-        BoardError::validation("optionIds", fill(texts.too_many_choices, poll.max_choices))
-    })
+    if named.len() > poll.max_choices as usize {
+        let reason = fill(texts.too_many_choices, poll.max_choices);
+        return Err(BoardError::validation("optionIds", reason));
+    }
+    Ok(named)
 }
 
 /// Returns the id of an option of `poll` as a number. An error names `field`.
 fn option_number(poll: &Poll, field: &str, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
-    let number = id.to_i64().ok().filter(|_| poll.has_option(id));
-    number.ok_or_else(|| BoardError::not_found(fill(texts.unknown_option, field)))
+    id.to_i64()
+        .ok()
+        .filter(|_| poll.has_option(id))
+        .ok_or_else(|| BoardError::not_found(fill(texts.unknown_option, field)))
 }
 
 pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {

@@ -85,8 +85,7 @@ pub async fn list(
 ) -> BoardResult<InForum<Page<Post>>> {
     let since = list.filter.since.map(|time| [time.as_millis(), NO_POST]);
     let [time, id] = list.after_ints()?.max(since).unwrap_or([i64::MIN; 2]);
-    let number = |from: &PostId| from.to_i64().unwrap_or(NO_POST);
-    let from = list.filter.from.as_ref().map(number);
+    let from = list.filter.from.as_ref().map(|from| from.to_i64().unwrap_or(NO_POST));
     let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":thread": thread, ":time": time, ":id": id, ":from": from,
@@ -120,8 +119,7 @@ pub async fn list(
     connection.each_row(connection.on(&PAGE), &visibility.with(parameters), read).await?;
     let view = view.ok_or(BoardError::PathNotFound)?;
     if !sees_from {
-        let expected = "a post of this thread";
-        return Err(BoardError::invalid_parameter("from", expected));
+        return Err(BoardError::invalid_parameter("from", "a post of this thread"));
     }
     let last = items.last().filter(|_| has_more);
     let next = last.map(|post| PageKey::from_time_and_id(post.created_at, &post.post_id));
@@ -137,8 +135,8 @@ fn size_in_json(text: &str) -> usize {
     // The number in a chunk fits into a byte, so the compiler uses vector instructions. This saves 5 % of the CPU time of a
     // page of 20 posts.
     let chunks = text.as_bytes().chunks(u8::MAX.into());
-    let one_if_control = |byte| u8::from(is_control(byte));
-    let controls = chunks.map(|chunk| chunk.iter().map(one_if_control).sum::<u8>());
+    let controls =
+        chunks.map(|chunk| chunk.iter().map(|byte| u8::from(is_control(byte))).sum::<u8>());
     text.len() + (CONTROL_LENGTH - 1) * controls.map(usize::from).sum::<usize>()
 }
 
@@ -284,7 +282,7 @@ pub async fn reply(
         in_reply_to: in_reply_to.transpose()?,
         subscribe: reply.subscribe,
     };
-    post_insert::reply(tx, view.forum, &slot, new).await?;
+    post_insert::insert_reply(tx, view.forum, &slot, new).await?;
     let post = PublicPost::new(new_post(&slot, scope.actor.clone(), new)?, answered);
     let seen = view.show(post.clone());
     if new.state == ContentState::Visible {
@@ -297,9 +295,13 @@ pub async fn reply(
 
 /// Returns a new post as [`PublicPost::read`] reads it.
 pub fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) -> BoardResult<Post> {
-    let (id, thread) = (slot.post.into(), slot.thread.into());
-    let created_at = slot.created_at(new.at);
-    let mut post = Post::new(id, thread, slot.number()?, new.state, created_at);
+    let mut post = Post::new(
+        slot.post.into(),
+        slot.thread.into(),
+        slot.number()?,
+        new.state,
+        slot.created_at(new.at),
+    );
     post.author = author;
     post.body = Some(new.body.into());
     post.body_html = Some(new.html.into());
@@ -320,9 +322,8 @@ async fn answered_post(
         SELECT id AS answered_id, state AS answered_state, author_id AS answered_author_id
         FROM post WHERE id = ?1 AND thread_id = ?2";
     let parameters = bind![post, slot.thread];
-    let found = tx.first(find, parameters, AnsweredPost::read).await?;
-    let seen = found.flatten().filter(|answered| view.sees(answered));
-    seen.ok_or_else(absent)
+    let found = tx.first(find, parameters, AnsweredPost::read).await?.flatten();
+    found.filter(|answered| view.sees(answered)).ok_or_else(absent)
 }
 
 /// A post that a member changes, with the rows that the change depends on.
@@ -367,8 +368,7 @@ impl ChangedPost {
             .await?
             .filter(|found| found.item.is_visible_to(actor))
             .ok_or(BoardError::PathNotFound)?;
-        let post = found.scope.post.as_ref();
-        let post = post.ok_or(BoardError::PathNotFound)?;
+        let post = found.scope.post.as_ref().ok_or(BoardError::PathNotFound)?;
         match found.view.denial(change, &post.post) {
             Some((refusal, text)) => Err(refusal(text(texts).into())),
             None => Ok(found),
@@ -394,14 +394,14 @@ pub async fn edit(
     if let Some(reason) = &edit.reason {
         rules::check_reason(reason, actor.settings.of(&TITLE_MAX), texts)?;
     }
-    let new_title = edit.title.as_ref();
-    let new_title = new_title.filter(|title| title.trim() != scope.thread.title);
-    let title = new_title
+    let title = edit
+        .title
+        .as_ref()
+        .filter(|title| title.trim() != scope.thread.title)
         .map(|title| rules::check_title(title, actor.settings.of(&TITLE_MAX), texts))
         .transpose()?;
     let current_body = scope.post.as_ref().and_then(|post| post.post.body.as_ref());
-    let body = edit.body.as_ref();
-    let body = body.filter(|body| current_body != Some(*body));
+    let body = edit.body.as_ref().filter(|body| current_body != Some(*body));
     if let Some(body) = body {
         rules::check_body(body, actor.settings.of(&BODY_MAX), texts)?;
     }
@@ -409,8 +409,8 @@ pub async fn edit(
         let post = scope.post.ok_or(BoardError::PathNotFound)?;
         return Ok(InForum::new(forum, view.show(post)));
     }
-    let html = html.as_ref().filter(|_| body.is_some());
-    let html = html.map(|html| html.as_str(texts)).transpose()?;
+    let html =
+        html.as_ref().filter(|_| body.is_some()).map(|html| html.as_str(texts)).transpose()?;
     let state = rules::edited_state(item.state, actor.groups);
     let body_words = body.map(|body| search::fold_words(body));
     let title_words = title.map(search::fold_words);

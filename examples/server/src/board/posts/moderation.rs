@@ -86,8 +86,8 @@ impl PostsOfMember {
         };
         let posts: Vec<i64> = tx.all(find, parameters, |row| row.value("id")).await?;
         if posts.is_empty() {
-            let first_posts = Self { are_first: true, ..self };
-            return Ok((0, (!self.are_first).then_some(first_posts)));
+            let rest = if self.are_first { None } else { Some(Self { are_first: true, ..self }) };
+            return Ok((0, rest));
         }
         locks::posts(tx, &posts).await?;
         let rules = BoardRules::load(tx).await?;
@@ -128,8 +128,10 @@ async fn set_state(tx: &Transaction<'_>, item: &mut PostRow, to: ContentState) -
 }
 
 fn check_state(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {
-    let conflict = || BoardError::conflict(format!("post {} is not {name}", item.post));
-    (item.state == state).then_some(()).ok_or_else(conflict)
+    if item.state != state {
+        return Err(BoardError::conflict(format!("post {} is not {name}", item.post)));
+    }
+    Ok(())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,8 +156,9 @@ pub async fn set_flag(
             "UPDATE thread SET pinned = ?2, version = version + 1 WHERE id = ?1 AND pinned <> ?2"
         }
     };
-    let changed = tx.execute(update, bind![thread, on]).await? > 0;
-    let exists = changed || tx.any("SELECT 1 FROM thread WHERE id = ?1", bind![thread]).await?;
-    let absent = || BoardError::not_found(format!("unknown thread \"{thread}\""));
-    exists.then_some(changed).ok_or_else(absent)
+    let is_changed = tx.execute(update, bind![thread, on]).await? > 0;
+    if !is_changed && !tx.any("SELECT 1 FROM thread WHERE id = ?1", bind![thread]).await? {
+        return Err(BoardError::not_found(format!("unknown thread \"{thread}\"")));
+    }
+    Ok(is_changed)
 }

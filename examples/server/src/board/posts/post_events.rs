@@ -45,8 +45,10 @@ impl EventScope {
         let parameters = bind! {
             ":thread": thread, ":post": post, ":actor": actor, ":source": true, ":html": true,
         };
-        let found = connection.first(&QUERY, parameters, Self::read_with_post);
-        found.await?.ok_or(BoardError::PathNotFound)
+        connection
+            .first(&QUERY, parameters, Self::read_with_post)
+            .await?
+            .ok_or(BoardError::PathNotFound)
     }
 
     /// Returns the end of a query of a scope with the post `:post`: the columns, the joins and the condition.

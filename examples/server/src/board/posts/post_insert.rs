@@ -29,7 +29,7 @@ pub struct PostInsert<'a> {
     pub subscribe: bool,
 }
 
-const POST: &str = "
+const INSERT_POST: &str = "
     INSERT INTO post (
         id, thread_id, number, author_id, state, created_at, written_at, body, body_html, body_words,
         published, in_reply_to
@@ -39,10 +39,11 @@ const POST: &str = "
     )";
 
 /// Counts posts on their author's profile.
-pub const PROFILE: &str = "UPDATE member SET post_count = post_count + :by WHERE id = :author";
+pub const COUNT_ON_PROFILE: &str =
+    "UPDATE member SET post_count = post_count + :by WHERE id = :author";
 
 /// Counts new threads and posts with the same time in their forum.
-const FORUM: &str = "
+const COUNT_IN_FORUM: &str = "
     UPDATE forum SET
         thread_count = thread_count + :threads, post_count = post_count + :posts, newest_at = :at,
         last_activity_at = CASE :posts WHEN 0 THEN last_activity_at ELSE :at END
@@ -68,7 +69,13 @@ impl PostInsert<'_> {
             ":threads": if is_visible { threads } else { 0 }, ":posts": i64::from(is_visible),
         };
         let subscription = self.subscribe.then_some(subscriptions::ADD_THREAD);
-        let statements = [&[POST, PROFILE][..], others, subscription.as_slice(), &[FORUM]].concat();
+        let statements = [
+            &[INSERT_POST, COUNT_ON_PROFILE][..],
+            others,
+            subscription.as_slice(),
+            &[COUNT_IN_FORUM],
+        ]
+        .concat();
         tx.execute_all(&statements, parameters).await.map(drop)
     }
 }
@@ -114,8 +121,7 @@ impl PostSlot {
             })
         });
         locks::forum_of_conflict(tx, None, Some(thread)).await?;
-        let slot = tx.first(tx.on(&QUERIES), bind![thread], Self::read).await?;
-        slot.ok_or(BoardError::PathNotFound)
+        tx.first(tx.on(&QUERIES), bind![thread], Self::read).await?.ok_or(BoardError::PathNotFound)
     }
 
     /// Returns the time of creation of a post, at least the clock's time `at`. It is later than the times of all posts
@@ -125,13 +131,12 @@ impl PostSlot {
     }
 
     pub fn number(&self) -> BackendResult<u64> {
-        let number = u64::try_from(self.number);
-        number.map_err(|_| BackendError::new("a number is negative"))
+        u64::try_from(self.number).map_err(|_| BackendError::new("a number is negative"))
     }
 }
 
 /// Adds a thread with its first post, and returns the place of the post.
-pub async fn thread(
+pub async fn insert_thread(
     tx: &Transaction<'_>,
     forum: i64,
     title: &str,
@@ -171,7 +176,7 @@ pub async fn thread(
 }
 
 /// Adds a reply to a visible thread of `forum` as its last post.
-pub async fn reply(
+pub async fn insert_reply(
     tx: &Transaction<'_>,
     forum: i64,
     slot: &PostSlot,

@@ -6,7 +6,7 @@ use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::ContentState;
 
 use super::post_events::{EventScope, PostEvents, REPLIED, REPLY_DELETED, STARTED, THREAD_DELETED};
-use super::post_insert::PROFILE;
+use super::post_insert::COUNT_ON_PROFILE;
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
 use crate::board::db::{Connection, Row, Transaction, bind, stored};
@@ -35,10 +35,10 @@ pub struct PostRow {
 impl PostRow {
     /// The columns that [`read`](Self::read) expects.
     pub const COLUMNS: &str = "
-    thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
-    post.state AS post_state, post.state_before, post.version AS post_version, post.published,
-    thread.state AS thread_state, thread.author_id AS thread_author_id, thread.reply_count,
-    post.author_id AS post_author_id";
+        thread.forum_id, thread.id AS thread_id, post.id AS post_id, post.id = thread.first_post_id AS is_first,
+        post.state AS post_state, post.state_before, post.version AS post_version, post.published,
+        thread.state AS thread_state, thread.author_id AS thread_author_id, thread.reply_count,
+        post.author_id AS post_author_id";
 
     pub async fn load(connection: &Connection<'_>, post: i64) -> BoardResult<Option<Self>> {
         static QUERY: LazyLock<String> = LazyLock::new(|| {
@@ -89,8 +89,7 @@ impl PostRow {
         events: &mut EventRecorder,
         republished: (PostEvents, PostEvents),
     ) -> BoardResult<()> {
-        let new = (STARTED, REPLIED);
-        let recorded = if self.published { republished } else { new };
+        let recorded = if self.published { republished } else { (STARTED, REPLIED) };
         self.record(tx, events, recorded).await?;
         let thread = self.first.then_some(self.thread);
         let parameters = bind! { ":post": self.post, ":thread": thread };
@@ -248,7 +247,7 @@ impl PostRow {
         let parameters = bind! {
             ":forum": self.forum, ":author": self.author, ":by": if on_profiles { by } else { 0 },
         };
-        tx.execute_all(&[PROFILE, ACTIVITY], parameters).await.map(drop)
+        tx.execute_all(&[COUNT_ON_PROFILE, ACTIVITY], parameters).await.map(drop)
     }
 }
 

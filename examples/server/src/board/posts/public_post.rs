@@ -56,9 +56,13 @@ impl PublicPost {
         let Some(post_id) = row.maybe_id("post_id")? else {
             return Ok(None);
         };
-        let (thread, number) = (row.id("post_thread_id")?, row.count("number")?);
-        let (state, created_at) = (row.state("post_state")?, row.value("post_created_at")?);
-        let mut post = Post::new(post_id, thread, number, state, created_at);
+        let mut post = Post::new(
+            post_id,
+            row.id("post_thread_id")?,
+            row.count("number")?,
+            row.state("post_state")?,
+            row.value("post_created_at")?,
+        );
         post.author = row.author(["author_id", "author_name", "author_avatar"])?;
         post.edited_at = row.value("edited_at")?;
         post.edited_by = row.author(["editor_id", "editor_name", "editor_avatar"])?;
