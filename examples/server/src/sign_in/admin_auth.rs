@@ -22,8 +22,7 @@ impl AdminAuth for SignIn {
             };
             let administrator = account.groups.contains(Group::Administrators);
             let member = UserId::from(account.member);
-            let session = Session::new(member, account.name, administrator, id.as_str());
-            return Ok(Some(session));
+            return Ok(Some(Session::new(member, account.name, administrator, id.as_str())));
         }
         Ok(None)
     }
@@ -36,8 +35,7 @@ impl AdminAuth for SignIn {
     }
 
     async fn user_id_by_name(&self, username: &str) -> BackendResult<Option<UserId>> {
-        let found = accounts::id(self.board(), username).await?;
-        Ok(found.map(UserId::from))
+        Ok(accounts::id(self.board(), username).await?.map(UserId::from))
     }
 
     async fn username(&self, member: &UserId) -> BackendResult<Option<String>> {

@@ -46,9 +46,9 @@ impl Default for SignInForm {
 impl SignInForm {
     /// Reads a body; `None` if it is too long, too slow or malformed.
     pub async fn read(body: Body) -> Option<Self> {
-        let body = Limited::new(body, LIMIT).collect();
-        let body = timeout(READ_TIMEOUT, body).await.ok()?.ok()?.to_bytes();
-        Self::parse(std::str::from_utf8(&body).ok()?)
+        let collected = timeout(READ_TIMEOUT, Limited::new(body, LIMIT).collect()).await.ok()?;
+        let bytes = collected.ok()?.to_bytes();
+        Self::parse(std::str::from_utf8(&bytes).ok()?)
     }
 
     /// Parses form encoding; `None` for invalid UTF-8 and for NUL, which no database looks up.

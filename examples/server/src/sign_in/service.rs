@@ -88,15 +88,17 @@ impl Queue {
         let permit = Arc::clone(&self.free).try_acquire_owned().ok()?;
         let mut networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
         networks.retain(|_, places| places.strong_count() > 0);
-        let place = networks.get(&network).and_then(Weak::upgrade);
-        let place = place.unwrap_or_default();
+        let place = networks.get(&network).and_then(Weak::upgrade).unwrap_or_default();
         networks.insert(network, Arc::downgrade(&place));
-        (Arc::strong_count(&place) <= MAX_QUEUED_PER_NETWORK).then_some((permit, place))
+        if Arc::strong_count(&place) > MAX_QUEUED_PER_NETWORK {
+            return None;
+        }
+        Some((permit, place))
     }
 }
 
 /// Returns the network of an address: the address with the bits after the first [`NETWORK_LEN`] set to zero.
-fn network(address: IpAddr) -> IpAddr {
+fn network_of(address: IpAddr) -> IpAddr {
     let length = match address {
         IpAddr::V4(_) => NETWORK_LEN.0,
         IpAddr::V6(_) => NETWORK_LEN.1,
@@ -198,28 +200,24 @@ impl SignIn {
         let attempt = Attempt::new(&form.name, prefix);
         let throttle = &self.0.throttle;
         within_limits(throttle.remaining_wait(&attempt, SystemClock.now()).await)?;
-        let takes_turns = throttle.takes_turns(&attempt, SystemClock.now()).await;
-        let network = client.map(network);
-        let turn = if takes_turns.map_err(BoardError::from)?
-            && !session::has_signed_in(&self.0.board, &form.name, prefix).await?
-        {
-            let turn = self.0.turns.wait(attempt.name, network).await;
-            Some(turn.ok_or(SignInError::Busy)?)
-        } else {
-            None
-        };
+        let takes_turns =
+            throttle.takes_turns(&attempt, SystemClock.now()).await.map_err(BoardError::from)?;
+        let network = client.map(network_of);
+        let turn =
+            if takes_turns && !session::has_signed_in(&self.0.board, &form.name, prefix).await? {
+                Some(self.0.turns.wait(attempt.name, network).await.ok_or(SignInError::Busy)?)
+            } else {
+                None
+            };
         let place = self.0.queue.take(network).ok_or(SignInError::Busy)?;
         let sign_in = self.clone();
         let name = form.name.clone();
         let password = form.password.clone();
         // The check runs in a separate task. If the client disconnects, the check keeps its place in the queue until it
         // ends, and still refunds an attempt that did not fail.
-        let check =
-            tokio::spawn(
-                async move { sign_in.check(place, turn, &attempt, &name, &password).await },
-            )
-            .await;
-        check.map_err(BoardError::internal)?
+        tokio::spawn(async move { sign_in.check(place, turn, &attempt, &name, &password).await })
+            .await
+            .map_err(BoardError::internal)?
     }
 
     /// Checks name and password, and counts a failure.
@@ -279,8 +277,10 @@ impl From<BoardError> for SignInError {
 
 /// Refuses an attempt that has to wait.
 fn within_limits(wait: BackendResult<Option<Duration>>) -> Result<(), SignInError> {
-    let wait = wait.map_err(BoardError::from)?;
-    wait.map_or(Ok(()), |wait| Err(SignInError::Throttled(wait)))
+    match wait.map_err(BoardError::from)? {
+        Some(wait) => Err(SignInError::Throttled(wait)),
+        None => Ok(()),
+    }
 }
 
 async fn show(State(sign_in): State<SignIn>, request: Request) -> Response {
@@ -300,13 +300,14 @@ async fn sign_in(State(sign_in): State<SignIn>, request: Request) -> Response {
     };
     let client = sign_in.client(&head).map(tracing::field::display);
     let span = tracing::info_span!("sign_in", client);
-    let response = async {
+    async {
         match sign_in.begin(&head, &form).await {
             Ok(cookie) => redirect(&form.back, &cookie),
             Err(error) => error.response(&sign_in, &form),
         }
-    };
-    response.instrument(span).await
+    }
+    .instrument(span)
+    .await
 }
 
 async fn sign_out(State(sign_in): State<SignIn>, request: Request) -> Response {
@@ -319,15 +320,11 @@ async fn sign_out(State(sign_in): State<SignIn>, request: Request) -> Response {
 
 impl SignInError {
     fn response(self, sign_in: &SignIn, form: &SignInForm) -> Response {
-        let (status, reason) = (self.status(), self.reason());
-        let reason = match &self {
-            Self::Failed(_) => {
-                let now = SystemClock.now();
-                format!("{reason} The server log has the cause at {now}.")
-            }
-            _ => reason.to_owned(),
-        };
-        let mut response = sign_in_page(status, &sign_in.0.panel, form, Some(&reason));
+        let mut reason = self.reason().to_owned();
+        if let Self::Failed(_) = &self {
+            reason += &format!(" The server log has the cause at {}.", SystemClock.now());
+        }
+        let mut response = sign_in_page(self.status(), &sign_in.0.panel, form, Some(&reason));
         let mut retry_after = |seconds: u64| {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
         };
@@ -412,8 +409,7 @@ mod tests {
         let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::COMMAND, true).unwrap();
         let board = url.open(Language::English).await.unwrap();
         let rate_limits = Arc::new(MemoryRateLimitStore::default());
-        let (settings, panel) = (ApiSettings::default(), PanelSettings::default());
-        SignIn::new(board, settings, panel, "", rate_limits)
+        SignIn::new(board, ApiSettings::default(), PanelSettings::default(), "", rate_limits)
     }
 
     #[tokio::test]
@@ -421,7 +417,7 @@ mod tests {
         let sign_in = new_sign_in().await;
         let mut places = Vec::new();
         let queue = &sign_in.0.queue;
-        let take = |address: &str| queue.take(Some(network(address.parse().unwrap())));
+        let take = |address: &str| queue.take(Some(network_of(address.parse().unwrap())));
         for number in 0..MAX_QUEUED_PER_NETWORK {
             places.push(take(&format!("2001:db8:1:{number:x}::1")).unwrap());
             places.push(take(&format!("192.0.{number}.1")).unwrap());
@@ -452,8 +448,8 @@ mod tests {
         let peer = SocketAddr::new(address.parse().unwrap(), 1);
         request.extensions_mut().insert(peer);
         let response = routes.oneshot(request).await.unwrap();
-        let wait = response.headers().get(RETRY_AFTER);
-        let wait = wait.map(|wait| wait.to_str().unwrap().parse().unwrap());
+        let retry_after = response.headers().get(RETRY_AFTER);
+        let wait = retry_after.map(|seconds| seconds.to_str().unwrap().parse().unwrap());
         (response.status().as_u16(), wait)
     }
 
@@ -462,14 +458,17 @@ mod tests {
         let sign_in = new_sign_in().await;
         let hash = passwords::hash("right".into()).await.unwrap();
         sign_in.board().migrate().await.unwrap();
-        let add = sign_in.board().write(|tx, events| {
-            Box::pin(async move {
-                let groups = Groups::of([Group::Administrators]);
-                let admin = board::accounts::add(tx, "admin", groups, events.now).await?;
-                board::accounts::set_password(tx, admin, &hash).await
+        sign_in
+            .board()
+            .write(|tx, events| {
+                Box::pin(async move {
+                    let groups = Groups::of([Group::Administrators]);
+                    let admin = board::accounts::add(tx, "admin", groups, events.now).await?;
+                    board::accounts::set_password(tx, admin, &hash).await
+                })
             })
-        });
-        add.await.unwrap();
+            .await
+            .unwrap();
         sign_in
     }
 
@@ -491,14 +490,13 @@ mod tests {
         assert_eq!(attempt(&sign_in, known, "right").await.0, 303);
         for prefix in 0..200 {
             let guess = Attempt::new("admin", Some(prefix));
-            let charged = sign_in.0.throttle.charge(&guess, SystemClock.now()).await;
-            assert_eq!(charged.unwrap(), None);
+            let wait = sign_in.0.throttle.charge(&guess, SystemClock.now()).await.unwrap();
+            assert_eq!(wait, None);
         }
         let name = Attempt::new("admin", None).name;
         let turns = &sign_in.0.turns;
         let place = async |address: &str| {
-            let address = address.parse().unwrap();
-            turns.wait(name, Some(network(address))).await
+            turns.wait(name, Some(network_of(address.parse().unwrap()))).await
         };
         let held = place("203.0.113.1").await.unwrap();
         assert_eq!(attempt(&sign_in, "203.0.113.2", "right").await.0, 503);
@@ -506,8 +504,7 @@ mod tests {
         drop(held);
         assert_eq!(attempt(&sign_in, "203.0.113.2", "right").await.0, 303);
         assert_eq!(attempt(&sign_in, "198.51.100.1", "wrong").await.0, 401);
-        let turn = place("198.51.100.2").await;
-        assert!(turn.is_none(), "the pause after a failure");
+        assert!(place("198.51.100.2").await.is_none(), "the pause after a failure");
     }
 
     #[tokio::test]

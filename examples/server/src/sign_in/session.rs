@@ -75,15 +75,17 @@ impl Cookie {
     /// Without `https`, another host of the same domain can add a cookie of this name. The caller uses the first id
     /// whose session exists.
     pub fn read(&self, headers: &HeaderMap) -> Vec<SessionId> {
-        let lines = headers.get_all(COOKIE).iter();
-        // Cookies of other applications can contain bytes that are not ASCII.
-        let pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
-        let values = pairs.filter_map(|pair| {
-            let value = pair.trim_ascii().strip_prefix(self.name.as_bytes())?;
-            value.strip_prefix(b"=")
-        });
-        let sessions = values.filter_map(|value| SessionId::parse(str::from_utf8(value).ok()?));
-        sessions.take(MAX_COOKIES).collect()
+        headers
+            .get_all(COOKIE)
+            .iter()
+            // Cookies of other applications can contain bytes that are not ASCII.
+            .flat_map(|line| line.as_bytes().split(|byte| *byte == b';'))
+            .filter_map(|pair| {
+                pair.trim_ascii().strip_prefix(self.name.as_bytes())?.strip_prefix(b"=")
+            })
+            .filter_map(|value| SessionId::parse(str::from_utf8(value).ok()?))
+            .take(MAX_COOKIES)
+            .collect()
     }
 }
 

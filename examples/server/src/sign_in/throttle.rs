@@ -48,10 +48,10 @@ impl Throttle {
         attempt: &Attempt,
         now: Timestamp,
     ) -> BackendResult<Option<Duration>> {
-        for (key, window) in &attempt.keys {
-            let charge = self.0.charge(key, 0, *window, now).await?;
-            if charge.remaining == 0 {
-                return Ok(Some(until_reset(charge)));
+        for (key, budget) in &attempt.keys {
+            let charged = self.0.charge(key, 0, *budget, now).await?;
+            if charged.remaining == 0 {
+                return Ok(Some(until_reset(charged)));
             }
         }
         Ok(None)
@@ -71,14 +71,14 @@ impl Throttle {
         now: Timestamp,
     ) -> BackendResult<Option<Duration>> {
         let [name, prefix] = &attempt.keys;
-        let charge = self.0.charge(&name.0, 1, name.1, now).await?;
-        if !charge.allowed {
-            return Ok(Some(until_reset(charge)));
+        let by_name = self.0.charge(&name.0, 1, name.1, now).await?;
+        if !by_name.allowed {
+            return Ok(Some(until_reset(by_name)));
         }
-        let charge = self.0.charge(&prefix.0, 1, prefix.1, now).await?;
-        if !charge.allowed {
+        let by_prefix = self.0.charge(&prefix.0, 1, prefix.1, now).await?;
+        if !by_prefix.allowed {
             self.0.refund(&name.0, 1, name.1, now).await?;
-            return Ok(Some(until_reset(charge)));
+            return Ok(Some(until_reset(by_prefix)));
         }
         self.0.charge(&attempt.name, 1, OF_NAME, now).await?;
         Ok(None)
@@ -86,8 +86,8 @@ impl Throttle {
 
     /// Takes back the charge of an attempt that did not fail.
     pub async fn refund(&self, attempt: &Attempt, now: Timestamp) -> BackendResult<()> {
-        for (key, window) in &attempt.keys {
-            self.0.refund(key, 1, *window, now).await?;
+        for (key, budget) in &attempt.keys {
+            self.0.refund(key, 1, *budget, now).await?;
         }
         self.0.refund(&attempt.name, 1, OF_NAME, now).await
     }
@@ -106,8 +106,7 @@ impl Attempt {
             (key("sign-in by name", &by_name), BY_NAME),
             (key("sign-in by prefix", &prefix), BY_PREFIX),
         ];
-        let name = key("sign-in of name", &name);
-        Self { keys, name }
+        Self { keys, name: key("sign-in of name", &name) }
     }
 }
 
@@ -124,7 +123,7 @@ mod tests {
     const PREFIX: Option<u128> = Some(1);
     const OTHER_PREFIX: Option<u128> = Some(2);
 
-    fn throttle() -> Throttle {
+    fn new_throttle() -> Throttle {
         Throttle::new(Arc::new(MemoryRateLimitStore::default()))
     }
 
@@ -149,7 +148,7 @@ mod tests {
 
     #[tokio::test]
     async fn ten_failures_of_a_name_lock_it_for_their_address_prefix_only() {
-        let throttle = throttle();
+        let throttle = new_throttle();
         for _ in 0..10 {
             assert_eq!(fail(&throttle, "Admin", OTHER_PREFIX, 0).await, None);
         }
@@ -163,7 +162,7 @@ mod tests {
 
     #[tokio::test]
     async fn fifty_failures_of_an_address_prefix_lock_it_for_every_name() {
-        let throttle = throttle();
+        let throttle = new_throttle();
         for number in 0..50 {
             let name = format!("name{number}");
             assert_eq!(fail(&throttle, &name, PREFIX, 0).await, None);
@@ -177,7 +176,7 @@ mod tests {
 
     #[tokio::test]
     async fn attempts_take_turns_after_200_failures_of_a_name_within_an_hour() {
-        let throttle = throttle();
+        let throttle = new_throttle();
         let takes_turns = async |name, second| {
             let attempt = Attempt::new(name, Some(300));
             throttle.takes_turns(&attempt, at(second)).await.unwrap()
@@ -198,7 +197,7 @@ mod tests {
 
     #[tokio::test]
     async fn attempts_that_succeed_or_are_refused_are_not_counted() {
-        let throttle = throttle();
+        let throttle = new_throttle();
         for _ in 0..9 {
             assert_eq!(fail(&throttle, "admin", PREFIX, 0).await, None);
         }
