@@ -245,8 +245,7 @@ mod tests {
         ] {
             for (is_known, expected) in [(true, known), (false, unknown)] {
                 let actual = disconnected_at(page, part, interval, is_known);
-                let case = format!("{part} bytes each {interval} s, {is_known}");
-                assert_eq!(actual, expected, "{case}");
+                assert_eq!(actual, expected, "{part} bytes each {interval} s, {is_known}");
             }
         }
         assert_eq!(disconnected_at(20_000, 1_000, 1, true), None, "small");

@@ -37,8 +37,7 @@ pub fn compress(router: Router) -> Router {
     let others =
         CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(predicate);
     let once = from_fn_with_state(Bodies::default(), compress_once);
-    let router = router.layer(pages).layer(others).layer(once);
-    router.layer(from_fn(negotiate))
+    router.layer(pages).layer(others).layer(once).layer(from_fn(negotiate))
 }
 
 /// Compresses a body that never changes for the first client only: requests for it are free, and compressing the reference
@@ -90,8 +89,9 @@ struct IsLong;
 impl Predicate for IsLong {
     fn should_compress<B: HttpBody>(&self, response: &Response<B>) -> bool {
         let header = |name: HeaderName| response.headers().get(name)?.to_str().ok();
-        let length = header(CONTENT_LENGTH).and_then(|length| length.parse().ok());
-        let length = length.or_else(|| response.body().size_hint().exact());
+        let length = header(CONTENT_LENGTH)
+            .and_then(|length| length.parse().ok())
+            .or_else(|| response.body().size_hint().exact());
         // The length of a compressed page would reveal its CSRF token to a site that chooses the query.
         let is_private_page =
             header(CACHE_CONTROL) == Some("no-store") && IsPage.should_compress(response);
@@ -106,9 +106,8 @@ async fn negotiate(mut request: Request, next: Next) -> axum::response::Response
     let mut is_known = false;
     let lines = headers.iter_mut().filter(|(name, _)| *name == IF_NONE_MATCH);
     for (_, tags) in lines {
-        let known = tags.to_str().ok();
-        let known = known.filter(|tags| tags.contains(COMPRESSED_TAG));
-        if let Some(known) = known
+        if let Ok(known) = tags.to_str()
+            && known.contains(COMPRESSED_TAG)
             && let Ok(plain) = known.replace(COMPRESSED_TAG, "\"").parse()
         {
             *tags = plain;
@@ -122,8 +121,8 @@ async fn negotiate(mut request: Request, next: Next) -> axum::response::Response
         headers.append(VARY, ACCEPT_ENCODING.into());
     }
     let is_compressed = headers.contains_key(CONTENT_ENCODING) || is_unchanged && is_known;
-    let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok());
-    let tag = tag.and_then(|tag| tag.strip_suffix('"'));
+    let tag =
+        headers.get(ETAG).and_then(|tag| tag.to_str().ok()).and_then(|tag| tag.strip_suffix('"'));
     if let Some(tag) = tag.filter(|_| is_compressed)
         && let Ok(tag) = HeaderValue::try_from(format!("{tag}{COMPRESSED_TAG}"))
     {

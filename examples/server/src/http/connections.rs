@@ -283,7 +283,7 @@ mod tests {
         let request = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
         client.write_all(request).await.unwrap();
         timeout(LIMIT, drops).await.unwrap().unwrap_err();
-        let rest = client.read_to_end(&mut Vec::new()).await;
-        assert_eq!(rest.unwrap_err().kind(), ErrorKind::ConnectionReset);
+        let error = client.read_to_end(&mut Vec::new()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     }
 }

@@ -48,11 +48,12 @@ pub fn layer(origins: &[HeaderValue]) -> Option<CorsLayer> {
         _ if origins.iter().any(|origin| origin == "*") => AllowOrigin::any(),
         _ => AllowOrigin::list(origins.iter().cloned()),
     };
-    let layer = CorsLayer::new()
-        .allow_origin(origin)
-        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::PATCH, Method::DELETE])
-        .allow_headers(SENT)
-        .expose_headers(EXPOSED)
-        .max_age(MAX_AGE);
-    Some(layer)
+    Some(
+        CorsLayer::new()
+            .allow_origin(origin)
+            .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::PATCH, Method::DELETE])
+            .allow_headers(SENT)
+            .expose_headers(EXPOSED)
+            .max_age(MAX_AGE),
+    )
 }

@@ -64,8 +64,8 @@ impl Metrics {
     /// # Errors
     /// If the process already has one.
     pub fn install() -> BackendResult<Self> {
-        let builder = PrometheusBuilder::new().set_buckets(&BUCKETS);
-        let metrics = Self(builder.or_internal()?.install_recorder().or_internal()?);
+        let recorder = PrometheusBuilder::new().set_buckets(&BUCKETS).or_internal()?;
+        let metrics = Self(recorder.install_recorder().or_internal()?);
         forum_api::metrics::describe();
         for (name, description) in GAUGES {
             describe_gauge!(name, description);

@@ -77,21 +77,18 @@ pub async fn home_page(frame: Arc<PanelSettings>, has_mcp: bool) -> Response {
         }
     };
     let mut response = document(StatusCode::OK, &frame, &frame.board_name, links, body);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_SECURITY_POLICY, READER_POLICY);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, READER_POLICY);
     response
 }
 
 /// Returns the script of the start page.
 pub async fn reader_script(request: HeaderMap) -> Response {
-    let script = include_str!("reader.js");
-    asset(&request, "text/javascript; charset=utf-8", script)
+    asset(&request, "text/javascript; charset=utf-8", include_str!("reader.js"))
 }
 
 /// Returns the style sheet of the start page.
 pub async fn reader_style(request: HeaderMap) -> Response {
-    let style = include_str!("reader.css");
-    asset(&request, "text/css; charset=utf-8", style)
+    asset(&request, "text/css; charset=utf-8", include_str!("reader.css"))
 }
 
 /// Returns a file with its hash as the `etag`, or a 304 if the client has the file.
@@ -144,7 +141,7 @@ fn document(
     links: Markup,
     body: Markup,
 ) -> Response {
-    let page = html! {
+    let markup = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -159,10 +156,11 @@ fn document(
             body { (body) }
         }
     };
-    let html = HeaderValue::from_static("text/html; charset=utf-8");
-    let mut response = (status, page.into_string()).into_response();
+    let mut response = (status, markup.into_string()).into_response();
     add_page_headers(&mut response);
-    response.headers_mut().insert(CONTENT_TYPE, html);
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     response
 }
 

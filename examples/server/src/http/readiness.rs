@@ -45,8 +45,8 @@ impl Readiness {
 
     /// Returns whether the database can be read, and the worker works.
     pub async fn is_healthy(&self) -> bool {
-        let is_working = |(worker, started): &(_, _)| is_working(worker, *started);
-        self.is_readable().await && self.worker.as_ref().is_none_or(is_working)
+        self.is_readable().await
+            && self.worker.as_ref().is_none_or(|(worker, started)| is_working(worker, *started))
     }
 
     async fn is_readable(&self) -> bool {
@@ -126,8 +126,8 @@ mod tests {
             [(None, 60, true), (None, 61, false), (Some(60), 90, true), (Some(61), 90, false)]
         {
             let last_poll = since_last_poll.map(Duration::from_secs);
-            let polls = polls(last_poll, Duration::from_secs(since_start));
-            assert_eq!(polls, expected, "{since_last_poll:?} of {since_start}");
+            let has_polled = polls(last_poll, Duration::from_secs(since_start));
+            assert_eq!(has_polled, expected, "{since_last_poll:?} of {since_start}");
         }
     }
 }

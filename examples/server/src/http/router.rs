@@ -66,13 +66,15 @@ pub struct Monitor {
 impl Monitor {
     /// Builds the router of a listener for the operator.
     pub fn router(self) -> Router {
-        let routes = self.routes(true).fallback(not_found).method_not_allowed_fallback(not_found);
-        compress(routes)
+        compress(self.routes(true).fallback(not_found).method_not_allowed_fallback(not_found))
     }
 
     fn routes(self, with_metrics: bool) -> Router {
-        let routes = Router::new().route("/health", any(health)).route("/ready", any(ready));
-        if with_metrics { routes.route("/metrics", any(samples)) } else { routes }.with_state(self)
+        let mut routes = Router::new().route("/health", any(health)).route("/ready", any(ready));
+        if with_metrics {
+            routes = routes.route("/metrics", any(samples));
+        }
+        routes.with_state(self)
     }
 }
 

@@ -71,8 +71,7 @@ impl Slots {
         if limit == 0 || self.max.trusted_proxies.iter().any(is_trusted) {
             return Some(Arc::default());
         }
-        let token = self.open.get(&address).and_then(Weak::upgrade);
-        let token = token.unwrap_or_default();
+        let token = self.open.get(&address).and_then(Weak::upgrade).unwrap_or_default();
         if Arc::strong_count(&token) > limit {
             if self.warned_of_address.is_due() {
                 tracing::warn!(
@@ -156,8 +155,7 @@ mod tests {
             (10_000, Some(1), 1),
             (100, Some(1_024), 100),
         ] {
-            let within = connections_within(connections, files);
-            assert_eq!(within, expected, "{files:?}");
+            assert_eq!(connections_within(connections, files), expected, "{files:?}");
         }
     }
 
