@@ -414,7 +414,7 @@ pub async fn edit(
     let state = rules::edited_state(item.state, actor.groups);
     let body_words = body.map(|body| search::fold_words(body));
     let title_words = title.map(search::fold_words);
-    let mut changes = vec![EDIT];
+    let mut changes = Vec::new();
     let of_post = bind! {
         ":post": item.post, ":state": stored(state), ":body": body,
         ":html": html, ":words": body_words,
@@ -427,6 +427,7 @@ pub async fn edit(
             ":thread": item.thread, ":title": title, ":title_words": title_words,
         });
     }
+    changes.push(EDIT);
     edit_limit::check(actor, oldest_edit, events.now, texts)?;
     edit_limit::run_counted(tx, actor, events.now, changes, parameters).await?;
     item.count_state(tx, state, actor.access(item.forum).counts).await?;
@@ -458,7 +459,8 @@ const EDIT: &str = "
         edited_at = :now, edited_by = :editor, edit_reason = :reason, state = :state
     WHERE id = :post";
 
-/// Changes the thread of a first post, which has the state of the post. A trigger updates the search index.
+/// Changes the thread of a first post, which has the state of the post. It precedes [`EDIT`], whose trigger adds the title
+/// and the body of the post to the search index.
 const EDIT_THREAD: &str = "
     UPDATE thread SET
         title = coalesce(:title, title), title_words = coalesce(:title_words, title_words), state = :state,

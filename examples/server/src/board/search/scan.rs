@@ -103,20 +103,24 @@ impl ScanDirection {
         rows: i64,
     ) -> BoardResult<Vec<Match>> {
         let most = rows.max(MIN_CANDIDATES) * MAX_CANDIDATES_FACTOR;
-        let (mut found, rest) =
-            self.matches_in_place(connection, filter, "", ahead, [rows, most]).await?;
-        if let Some(rest) = rest {
+        let mut place = "";
+        let mut ahead = ahead.clone();
+        let mut found = Vec::new();
+        loop {
             let missing = rows - found.len() as i64;
-            let (others, _) = self
-                .matches_in_place(connection, filter, &filter.place, &rest, [missing; 2])
-                .await?;
-            found.extend(others);
+            let (matches, rest) =
+                self.matches_in_place(connection, filter, place, &ahead, [missing, most]).await?;
+            found.extend(matches);
+            let Some(rest) = rest else {
+                return Ok(found);
+            };
+            ahead = rest;
+            place = &filter.place;
         }
-        Ok(found)
     }
 
-    /// Reads up to `rows` matches in the searched forums, among the first `most` matches in `place`. Also returns the
-    /// range of the remaining posts if `most` matches were read and fewer than `rows` are in the searched forums.
+    /// Reads up to `rows` matches in visible threads of the searched forums, among the first `most` matches in `place`. Also
+    /// returns the range of the remaining posts if `most` matches were read and fewer than `rows` are such matches.
     async fn matches_in_place(
         self,
         connection: &Connection<'_>,
@@ -139,7 +143,7 @@ impl ScanDirection {
             if candidates == most {
                 rest = Some(self.ahead(ahead, self.next(post)));
             }
-            if filter.forums.contains(&row.value("forum_id")?) {
+            if row.value("is_visible")? && filter.forums.contains(&row.value("forum_id")?) {
                 let words = |column| row.text(column).map(Option::unwrap_or_default);
                 let score = filter.scorer.score(words("title_words")?, words("body_words")?);
                 found.push(Match { score, post, thread });
@@ -186,22 +190,15 @@ static ON_SQLITE_ASCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("ASC")
 fn on_sqlite(order: &str) -> String {
     format!(
         "SELECT
-            post.id, post.thread_id, thread.forum_id,
+            post.id, post.thread_id, thread.forum_id, thread.state = 'visible' AS is_visible,
             CASE WHEN post.number = 1 THEN thread.title_words ELSE '' END AS title_words, post.body_words
         FROM post_text
         CROSS JOIN post ON post.id = post_text.rowid
         CROSS JOIN thread ON thread.id = post.thread_id
-        WHERE post_text MATCH :text || :place || ({WITHOUT_HIDDEN})
-            AND post_text.rowid BETWEEN :first AND :last
+        WHERE post_text MATCH :text || :place AND post_text.rowid BETWEEN :first AND :last
         ORDER BY post_text.rowid {order} LIMIT :rows"
     )
 }
-
-/// Selects the condition of FTS5 that excludes hidden threads with too many posts to remove them from the index. Such
-/// threads are few.
-const WITHOUT_HIDDEN: &str = "
-    SELECT coalesce(' NOT (' || group_concat('place : t' || id, ' OR ') || ')', '')
-    FROM thread WHERE is_long AND state <> 'visible'";
 
 const ON_POSTGRES: &str = "
     SELECT posts, threads, scores FROM matches(:text, :words, :place, :first, :last, :rows, :way)";

@@ -112,9 +112,7 @@ CREATE TABLE thread (
     pinned BOOLEAN NOT NULL DEFAULT FALSE,
     locked BOOLEAN NOT NULL DEFAULT FALSE,
     version BIGINT NOT NULL DEFAULT 1,
-    title_words TEXT NOT NULL,
-    -- A long thread has so many posts that it takes too long to index them all at once.
-    is_long BOOLEAN NOT NULL GENERATED ALWAYS AS (last_number > 1000) STORED
+    title_words TEXT NOT NULL
 );
 
 CREATE INDEX thread_by_activity ON thread (forum_id, last_activity_at DESC, id DESC);
@@ -264,13 +262,11 @@ CREATE INDEX message_copy_by_time ON message_copy (owner_id, folder, sent_at, id
 CREATE INDEX message_copy_by_reading ON message_copy (owner_id, folder, (read_at IS NULL), sent_at, id);
 CREATE INDEX message_copy_by_message ON message_copy (message_id);
 
-CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'visible';
-
--- Search index: a row for each post that is visible to all who see its forum, and for each visible post of a long
--- thread that is hidden: a search excludes such threads by id. The words of a title are in the row of the thread's first
--- post, before those of the body: once with = before each word, and once without. They have the weight A, and words of
--- bodies the weight C. A word of # and the author's id identifies the author. `length` is the length of `body_words` in
--- bytes.
+-- Search index: a row for each visible post, also of a hidden thread: a search reads the state of the thread of each
+-- match, so that hiding a thread changes no row of its replies. The words of a title are in the row of the thread's first
+-- post, before those of the body: once with = before each word, and once without. A new title is indexed with the post,
+-- which the same command writes after the title. Words of titles have the weight A, and words of bodies the weight C. A
+-- word of # and the author's id identifies the author. `length` is the length of `body_words` in bytes.
 CREATE TABLE post_text (
     post_id BIGINT PRIMARY KEY REFERENCES post ON DELETE CASCADE,
     thread_id BIGINT NOT NULL,
@@ -359,7 +355,7 @@ SELECT
         post.number, thread.title_words, post.body_words, post.author_id, thread.forum_id, post.id
     ) AS words
 FROM post JOIN thread ON thread.id = post.thread_id
-WHERE post.state = 'visible' AND (thread.state = 'visible' OR thread.is_long);
+WHERE post.state = 'visible';
 
 CREATE FUNCTION index_post () RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
@@ -373,9 +369,7 @@ BEGIN
         thread.forum_id,
         octet_length(new.body_words),
         index_words(new.number, thread.title_words, new.body_words, new.author_id, thread.forum_id, new.id)
-    FROM thread
-    WHERE thread.id = new.thread_id
-        AND new.state = 'visible' AND (thread.state = 'visible' OR thread.is_long);
+    FROM thread WHERE thread.id = new.thread_id AND new.state = 'visible';
     RETURN NULL;
 END
 $$;
@@ -393,13 +387,9 @@ BEGIN
 END
 $$;
 
--- Hiding a thread, unless it is long, removes its posts from the index, so that searches do not skip over them.
-CREATE TRIGGER post_text_of_thread AFTER UPDATE OF forum_id, title_words, state ON thread
-FOR EACH ROW WHEN (
-    (old.forum_id, old.title_words) IS DISTINCT FROM (new.forum_id, new.title_words)
-    OR old.state <> new.state AND NOT new.is_long
-)
-EXECUTE FUNCTION index_thread();
+-- No command moves a thread.
+CREATE TRIGGER post_text_of_moved_thread AFTER UPDATE OF forum_id ON thread
+FOR EACH ROW WHEN (old.forum_id <> new.forum_id) EXECUTE FUNCTION index_thread();
 
 -- Returns whether a post that the index finds has all required phrases and no excluded one. `phrases` is JSON: the searched
 -- texts, and phrases between spaces, each with whether it is required.
@@ -504,9 +494,7 @@ BEGIN
             SELECT * FROM post_text AS post
             WHERE post.words @@ wanted AND post.words @@ in_span
                 AND post.forum_id = ANY (forums) AND post.post_id + 0 BETWEEN first AND last
-                AND post.thread_id NOT IN (
-                    SELECT thread.id FROM thread WHERE thread.is_long AND thread.state <> 'visible'
-                )
+                AND (SELECT thread.state FROM thread WHERE thread.id = post.thread_id) = 'visible'
                 AND (phrases = '' OR has_phrases(post.post_id, post.words, phrases))
             LIMIT max_matches
         ) AS post;

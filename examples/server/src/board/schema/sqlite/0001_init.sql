@@ -112,9 +112,7 @@ CREATE TABLE thread (
     pinned INTEGER NOT NULL DEFAULT FALSE,
     locked INTEGER NOT NULL DEFAULT FALSE,
     version INTEGER NOT NULL DEFAULT 1,
-    title_words TEXT NOT NULL,
-    -- A long thread has so many posts that it takes too long to index them all at once.
-    is_long INTEGER AS (last_number > 1000)
+    title_words TEXT NOT NULL
 ) STRICT;
 
 CREATE INDEX thread_by_activity ON thread (forum_id, last_activity_at DESC, id DESC);
@@ -264,10 +262,11 @@ CREATE INDEX message_copy_by_time ON message_copy (owner_id, folder, sent_at, id
 CREATE INDEX message_copy_by_reading ON message_copy (owner_id, folder, (read_at IS NULL), sent_at, id);
 CREATE INDEX message_copy_by_message ON message_copy (message_id);
 
--- Search index: a row, with the post's id, for each post that is visible to all who see its forum, and for each visible
--- post of a long thread that is hidden: a search excludes such threads by id. The title is in the row of the thread's
--- first post. The words of `place` are f, t and m with the ids of the post's forum, thread and author. The words are folded
--- already, so the tokenizer only splits them at blanks.
+-- Search index: a row, with the post's id, for each visible post, also of a hidden thread: a search reads the state of the
+-- thread of each match, so that hiding a thread changes no row of its replies. The title is in the row of the thread's
+-- first post. A new title is indexed with the post, which the same command writes after the title. The words of `place` are
+-- f, t and m with the ids of the post's forum, thread and author. The words are folded already, so the tokenizer only
+-- splits them at blanks.
 CREATE VIRTUAL TABLE post_text USING fts5 (
     title, body, place, content = '', contentless_delete = 1, tokenize = 'ascii'
 );
@@ -280,7 +279,7 @@ SELECT
     format('f%d t%d m%d', thread.forum_id, thread.id, post.author_id) AS place,
     post.thread_id
 FROM post JOIN thread ON thread.id = post.thread_id
-WHERE post.state = 'visible' AND (thread.state = 'visible' OR thread.is_long);
+WHERE post.state = 'visible';
 
 CREATE TRIGGER post_text_of_new AFTER INSERT ON post BEGIN
     INSERT INTO post_text (rowid, title, body, place)
@@ -297,17 +296,12 @@ CREATE TRIGGER post_text_of_gone AFTER DELETE ON post BEGIN
     DELETE FROM post_text WHERE rowid = old.id;
 END;
 
--- Hiding a thread, unless it is long, removes its posts from the index, so that searches do not skip over them.
-CREATE TRIGGER post_text_of_thread AFTER UPDATE OF forum_id, title_words, state ON thread
-WHEN (old.forum_id, old.title_words) IS NOT (new.forum_id, new.title_words)
-    OR old.state <> new.state AND NOT new.is_long
-BEGIN
+-- No command moves a thread.
+CREATE TRIGGER post_text_of_moved_thread AFTER UPDATE OF forum_id ON thread WHEN old.forum_id <> new.forum_id BEGIN
     DELETE FROM post_text WHERE rowid IN (SELECT id FROM post WHERE thread_id = new.id);
     INSERT INTO post_text (rowid, title, body, place)
     SELECT id, title, body, place FROM indexed_post WHERE thread_id = new.id;
 END;
-
-CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'visible';
 
 -- Sessions of signed-in members. `hash` is the hash of the session id, which only the browser holds. `password` is the
 -- hash of the member's password hash: a session ends when the password changes.
