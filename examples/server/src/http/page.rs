@@ -1,7 +1,6 @@
 //! The server's own pages. They use the style sheet of the control panel.
 
-use std::sync::Arc;
-
+use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use forum_api::panel::{PanelSettings, security_headers};
@@ -18,6 +17,8 @@ pub const READER_SCRIPT: &str = "/reader.js";
 /// Path of the style sheet that the start page has in addition to that of the panel.
 pub const READER_STYLE: &str = "/reader.css";
 
+const HTML: &str = "text/html; charset=utf-8";
+
 /// Policy of the start page. It allows scripts and requests of this origin only. It shows no image of this origin,
 /// because the address in a post could be a request to the API, which would spend the budget of the reader's address.
 const READER_POLICY: HeaderValue = HeaderValue::from_static(
@@ -25,8 +26,52 @@ const READER_POLICY: HeaderValue = HeaderValue::from_static(
     form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 );
 
+/// A page or file that never changes.
+#[derive(Clone, Debug)]
+pub struct Asset {
+    headers: HeaderMap,
+    /// The hash of the body, in quotes.
+    tag: String,
+    body: Bytes,
+}
+
+impl Asset {
+    fn new(content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        let body = body.into();
+        let tag = format!("\"{}\"", BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(&body)));
+        let mut headers = security_headers();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.extend(HeaderValue::from_str(&tag).map(|tag| (ETAG, tag)));
+        Self { headers, tag, body }
+    }
+
+    /// Returns the asset with its hash as the `etag`, or a 304 if the client has it.
+    pub fn respond(&self, request: &HeaderMap) -> Response {
+        let is_tag =
+            |value: &HeaderValue| value.to_str().is_ok_and(|tags| tags.contains(&self.tag));
+        let mut response = if request.get_all(IF_NONE_MATCH).iter().any(is_tag) {
+            StatusCode::NOT_MODIFIED.into_response()
+        } else {
+            Body::from(self.body.clone()).into_response()
+        };
+        response.headers_mut().extend(self.headers.clone());
+        response
+    }
+}
+
+/// Returns the script of the start page.
+pub fn reader_script() -> Asset {
+    Asset::new("text/javascript; charset=utf-8", include_str!("reader.js"))
+}
+
+/// Returns the style sheet of the start page.
+pub fn reader_style() -> Asset {
+    Asset::new("text/css; charset=utf-8", include_str!("reader.css"))
+}
+
 /// Returns the start page: the board, read and written through the API, and beside it the requests to the API.
-pub async fn home_page(frame: Arc<PanelSettings>, has_mcp: bool) -> Response {
+pub fn home_page(frame: &PanelSettings, has_mcp: bool) -> Asset {
     let links = html! {
         link rel="stylesheet" href=(READER_STYLE);
         script type="module" src=(READER_SCRIPT) {}
@@ -76,37 +121,10 @@ pub async fn home_page(frame: Arc<PanelSettings>, has_mcp: bool) -> Response {
             @if has_mcp { " · MCP server " a href=(MCP) { (MCP) } " for assistants and agents, with a token" }
         }
     };
-    let mut response = document(StatusCode::OK, &frame, &frame.board_name, links, body);
-    response.headers_mut().insert(CONTENT_SECURITY_POLICY, READER_POLICY);
-    response
-}
-
-/// Returns the script of the start page.
-pub async fn reader_script(request: HeaderMap) -> Response {
-    asset(&request, "text/javascript; charset=utf-8", include_str!("reader.js"))
-}
-
-/// Returns the style sheet of the start page.
-pub async fn reader_style(request: HeaderMap) -> Response {
-    asset(&request, "text/css; charset=utf-8", include_str!("reader.css"))
-}
-
-/// Returns a file with its hash as the `etag`, or a 304 if the client has the file.
-fn asset(request: &HeaderMap, content_type: &'static str, content: &'static str) -> Response {
-    let hash = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(content));
-    let tag = format!("\"{hash}\"");
-    let is_tag = |value: &HeaderValue| value.to_str().is_ok_and(|tags| tags.contains(&tag));
-    let mut response = if request.get_all(IF_NONE_MATCH).iter().any(is_tag) {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        content.into_response()
-    };
-    let headers = response.headers_mut();
-    headers.extend(HeaderValue::from_str(&tag).map(|tag| (ETAG, tag)));
-    headers.extend(security_headers());
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response
+    let markup = document(frame, &frame.board_name, links, body);
+    let mut page = Asset::new(HTML, markup.into_string());
+    page.headers.insert(CONTENT_SECURITY_POLICY, READER_POLICY);
+    page
 }
 
 /// Returns a page with a heading, and the header of all pages. `current` is the text of its link to the page.
@@ -122,7 +140,11 @@ pub fn page(
         main.narrow { h1 { (title) } (content) }
     };
     let title = format!("{title} · {}", frame.board_name);
-    document(status, frame, &title, html! {}, body)
+    let page = document(frame, &title, html! {}, body);
+    let mut response = (status, page.into_string()).into_response();
+    add_page_headers(&mut response);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
+    response
 }
 
 /// Returns the page for an unknown path.
@@ -134,14 +156,8 @@ pub fn not_found_page(frame: &PanelSettings) -> Response {
     page(StatusCode::NOT_FOUND, frame, "", "Not found", content)
 }
 
-fn document(
-    status: StatusCode,
-    frame: &PanelSettings,
-    title: &str,
-    links: Markup,
-    body: Markup,
-) -> Response {
-    let markup = html! {
+fn document(frame: &PanelSettings, title: &str, links: Markup, body: Markup) -> Markup {
+    html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -155,13 +171,7 @@ fn document(
             }
             body { (body) }
         }
-    };
-    let mut response = (status, markup.into_string()).into_response();
-    add_page_headers(&mut response);
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    response
+    }
 }
 
 /// Adds the headers that every page of the panel has, and forbids caching.

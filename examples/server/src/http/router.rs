@@ -1,5 +1,6 @@
 //! The routes of the server.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use axum::Router;
@@ -13,15 +14,15 @@ use forum_api::panel::{Panel, PanelSettings};
 use forum_api::reference::ReferencePage;
 use forum_api::{ForumApi, MalformedRequest};
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tower::util::option_layer;
 use tower::{Layer, Service};
 
-use super::compression::compress;
+use super::compression::{compress, compress_once};
 use super::cors;
 use super::metrics::{self, Metrics};
 use super::page::{
-    READER_SCRIPT, READER_STYLE, home_page, not_found_page, reader_script, reader_style,
+    Asset, READER_SCRIPT, READER_STYLE, home_page, not_found_page, reader_script, reader_style,
 };
 use super::paths::{API, DOCS, MCP, PANEL};
 use super::readiness::Readiness;
@@ -29,6 +30,9 @@ use crate::shutdown::Shutdown;
 
 /// Paths of the reference page and its files below [`DOCS`].
 const DOCS_FILES: [&str; 4] = ["", "/", "/style.css", "/script.js"];
+
+/// Files of the panel below [`PANEL`], which are the same for all clients.
+const PANEL_FILES: [&str; 2] = ["/style.css", "/script.js"];
 
 /// The services behind the routes.
 #[derive(Clone, Debug)]
@@ -70,7 +74,8 @@ impl Monitor {
     }
 
     fn routes(self, with_metrics: bool) -> Router {
-        let mut routes = Router::new().route("/health", any(health)).route("/ready", any(ready));
+        let mut routes =
+            Router::new().route("/health", any(health)).route("/ready", any(readiness));
         if with_metrics {
             routes = routes.route("/metrics", any(samples));
         }
@@ -81,19 +86,23 @@ impl Monitor {
 impl ServerRouter {
     /// Builds the router. The API receives paths as they were sent, and reports malformed requests itself.
     pub fn build(self) -> Router {
-        let has_mcp = self.mcp.is_some();
-        let frame = Arc::clone(&self.panel_settings);
+        let pages = [
+            asset("/", home_page(&self.panel_settings, self.mcp.is_some())),
+            asset(READER_SCRIPT, reader_script()),
+            asset(READER_STYLE, reader_style()),
+        ];
+        let docs = DOCS_FILES
+            .map(|file| Router::new().route_service(&format!("{DOCS}{file}"), self.docs.clone()));
+        let panel_files = PANEL_FILES
+            .map(|file| Router::new().route_service(&format!("{PANEL}{file}"), self.panel.clone()));
         let missing = self.panel_settings;
         let unknown = move |request| unknown_path(missing, request);
-        let panel = mount(Router::new(), PANEL, self.panel);
-        let routes = DOCS_FILES
-            .iter()
-            .fold(panel, |routes, file| {
-                routes.route_service(&format!("{DOCS}{file}"), self.docs.clone())
-            })
-            .route("/", get(move || home_page(frame, has_mcp)))
-            .route(READER_SCRIPT, get(reader_script))
-            .route(READER_STYLE, get(reader_style))
+        let routes = pages
+            .into_iter()
+            .chain(docs)
+            .chain(panel_files)
+            .map(compress_once)
+            .fold(mount(Router::new(), PANEL, self.panel), Router::merge)
             .route("/openapi.json", get(openapi_document))
             .merge(self.sign_in)
             .merge(self.monitor.routes(self.serves_metrics))
@@ -105,8 +114,14 @@ impl ServerRouter {
             Some(mcp) => routes.route_service(MCP, cors.layer(mcp)),
             None => routes,
         };
-        compress(mount(rest, API, cors.layer(self.api)))
+        let api = cors.layer(self.api);
+        let document = Router::new().route_service(&format!("{API}/openapi.json"), api.clone());
+        compress(mount(rest.merge(compress_once(document)), API, api))
     }
+}
+
+fn asset(path: &str, asset: Asset) -> Router {
+    Router::new().route(path, get(move |headers: HeaderMap| ready(asset.respond(&headers))))
 }
 
 fn mount<S>(router: Router, path: &str, service: S) -> Router
@@ -125,7 +140,7 @@ async fn health(State(monitor): State<Monitor>) -> Response {
     check(monitor.readiness.is_healthy().await)
 }
 
-async fn ready(State(monitor): State<Monitor>) -> Response {
+async fn readiness(State(monitor): State<Monitor>) -> Response {
     check(!monitor.shutdown.is_requested() && monitor.readiness.is_ready().await)
 }
 
