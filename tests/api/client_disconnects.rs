@@ -9,10 +9,6 @@ fn reply() -> Request {
     Request::post("/threads/open-1/posts", r#"{"body":"Green."}"#)
 }
 
-async fn with_short_timeout() -> Server {
-    Server::with(short_timeout()).listening().await
-}
-
 /// Sends a request, and disconnects while the board executes it.
 async fn disconnect_during(server: &Server, request: Request) {
     let checkpoint = Checkpoint::new();
@@ -87,9 +83,9 @@ async fn completed(server: &Server, request: &Request) -> TestResponse {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_timeout_of_the_board_is_a_500() {
-    let server = with_short_timeout().await;
+    let server = Server::with(short_timeout());
     let alice = server.token("alice").await;
     for row in ROWS {
         server.board.set_mode(FailureMode::Hang);
@@ -100,9 +96,9 @@ async fn a_timeout_of_the_board_is_a_500() {
     assert_eq!(server.send(&reply().bearer(&alice)).await.status, 201);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_write_completes_after_its_timeout_and_keeps_its_response() {
-    let server = with_short_timeout().await;
+    let server = Server::with(short_timeout());
     let checkpoint = Checkpoint::new();
     server.board.set_mode(FailureMode::Wait(checkpoint.clone()));
     let request = reply().key("k").bearer(&server.token("alice").await);
@@ -116,9 +112,9 @@ async fn a_write_completes_after_its_timeout_and_keeps_its_response() {
     assert_eq!((response.status, server.board.calls().len()), (201, 1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_endless_body_is_a_400_and_executes_nothing() {
-    let server = with_short_timeout().await;
+    let server = Server::with(short_timeout());
     let request = reply().bearer(&server.token("alice").await);
     let body = EndlessBody::default();
     let response = server.call(request.to_http().map(|_| body.clone())).await;

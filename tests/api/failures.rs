@@ -129,7 +129,7 @@ fn with_failing(store: &'static str) -> impl Iterator<Item = (Server, Server)> {
     failures.into_iter().map(servers)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn without_the_store_of_tokens_guests_are_served_and_tokens_get_500() {
     for (sound, failing) in with_failing("tokens.") {
         let alice = sound.token("alice").await;
@@ -141,7 +141,7 @@ async fn without_the_store_of_tokens_guests_are_served_and_tokens_get_500() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn without_the_store_of_rate_limits_every_request_is_a_500() {
     for (_, failing) in with_failing("rate_limits.") {
         for path in ["/forums", "/nothing", "/me", "/openapi.json"] {
@@ -153,7 +153,7 @@ async fn without_the_store_of_rate_limits_every_request_is_a_500() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn without_the_store_of_idempotency_keys_requests_with_a_key_are_not_executed() {
     for (sound, failing) in with_failing("idempotency.") {
         let request = reply().bearer(&sound.token("alice").await);

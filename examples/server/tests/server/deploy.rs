@@ -81,7 +81,7 @@ fn the_program_runs_with_the_environment_of_the_container() {
     let mut lines = stage.lines();
     let command = lines.find_map(|line| line.strip_prefix("CMD [\"")?.strip_suffix("\"]"));
     let server = Server::start_with(directory, &[command.unwrap()], &variables, "");
-    assert_eq!(get(&server.url("/ready")).status, 200);
+    wait_for_status(&server.url("/ready"), 200);
     let (directory, log) = server.stop_with_log();
     assert!(log.lines().all(|line| line.starts_with('{')), "{log}");
     assert_eq!(directory.files(), ["forum.db", "forum.db.key"]);

@@ -260,7 +260,7 @@ fn acknowledged_writes_survive_a_full_disk() {
     let long = |number| format!("acknowledged {number} {}", "long ".repeat(3_000));
     let is_full = |number: usize| fixture.reply(&long(number), &number.to_string()).status != 201;
     assert!((0..2_000).any(is_full), "the disk is never full");
-    assert_eq!(get(&fixture.server.url("/ready")).status, 503);
+    wait_for_status(&fixture.server.url("/ready"), 503);
     fixture.assert_reads_only(500);
     fs::remove_file(filling).unwrap();
     fixture.assert_recovers();
@@ -276,7 +276,7 @@ fn a_full_disk_of_postgres_ends_readiness_until_space_is_free() {
     let directory = ServerDirectory::in_sqlite().with_postgres(database);
     let mut fixture = FaultFixture::new(directory);
     let ready = fixture.server.url("/ready");
-    assert_eq!(get(&ready).status, 200);
+    wait_for_status(&ready, 200);
     let filling = disk.fill();
     let long = |number| format!("acknowledged {number} {}", "long ".repeat(3_000));
     let is_full = |number: &usize| fixture.reply(&long(*number), &number.to_string()).status != 201;
@@ -289,10 +289,6 @@ fn a_full_disk_of_postgres_ends_readiness_until_space_is_free() {
     let again = fixture.reply(&long(refused), "again");
     assert_eq!(again.status, 201, "{again:?}");
     fixture.assert_recovers();
-}
-
-fn wait_for_status(url: &str, status: u16) {
-    wait_until(|| get(url).status == status);
 }
 
 #[test]

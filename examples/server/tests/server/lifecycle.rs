@@ -67,10 +67,10 @@ fn metrics_are_on_the_address_of_the_operator_only() {
     let status = |url: String| get(&url).status;
     assert_eq!(status(server.url("/metrics")), 404);
     for path in ["/health", "/ready"] {
-        assert_eq!(status(server.url(path)), 200, "{path}");
+        wait_for_status(&server.url(path), 200);
     }
     for path in ["/metrics", "/health", "/ready"] {
-        assert_eq!(status(format!("http://{operator}{path}")), 200, "{path}");
+        wait_for_status(&format!("http://{operator}{path}"), 200);
     }
     for path in ["/", "/panel", "/api/v1/forums", "/docs"] {
         assert_eq!(status(format!("http://{operator}{path}")), 404, "{path}");
@@ -105,7 +105,7 @@ fn during_the_drain_delay_requests_are_answered_and_end_their_connections() {
         assert!(!response.contains("connection: close"), "{response}");
     }
     server.signal("TERM");
-    while get(&server.url("/ready")).status != 503 {}
+    wait_for_status(&server.url("/ready"), 503);
     assert_eq!(get(&server.url("/health")).status, 200);
     let token = server.token("alice");
     let post = server.post(&token, "/threads/1/posts", &json!({ "body": "Draining." }));
@@ -152,8 +152,7 @@ fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
     let log = wait_for_line(child.stderr.take().unwrap(), "webhook worker started");
     assert_eq!(receiver.next().header("x-forum-event"), "post.created");
     for path in ["/health", "/ready"] {
-        let status = get(&format!("http://{operator}{path}")).status;
-        assert_eq!(status, 200, "{path}");
+        wait_for_status(&format!("http://{operator}{path}"), 200);
     }
     let metrics = get(&format!("http://{operator}/metrics")).body;
     assert!(metrics.contains("forum_server_tasks"), "{metrics}");

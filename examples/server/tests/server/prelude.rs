@@ -14,7 +14,7 @@ pub use rusqlite::Connection;
 pub use serde_json::{Value, json};
 
 pub use crate::client::{Response, get, read_response, send, split_url};
-pub use crate::copy::wait_until;
+pub use crate::copy::{wait_for_status, wait_until};
 pub use crate::deliveries::{ALLOW_PRIVATE, add_endpoint, endpoint_id, endpoint_secret, reply};
 pub use crate::panel::sign_in;
 pub use crate::postgres::Database;

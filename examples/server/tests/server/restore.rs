@@ -133,7 +133,7 @@ fn a_backup_replaces_the_database_and_its_log() {
     let directory = board("");
     let server = Server::start(directory, &["--no-worker"]);
     assert_refused(&server.directory, &RESTORE, "a process uses the database");
-    assert_eq!(get(&server.url("/ready")).status, 200);
+    wait_for_status(&server.url("/ready"), 200);
     let directory = server.kill();
     let unconfirmed = ["restore", "copy.db"];
     assert_refused(&directory, &unconfirmed, "Pass --yes to confirm.");
@@ -155,7 +155,7 @@ fn a_backup_replaces_the_database_and_its_log() {
     let entry = [&list[0]["action"], &list[0]["target"]];
     assert_eq!(entry, ["database.restored", "copy.db"]);
     let server = Server::start(directory, &["--no-worker"]);
-    assert_eq!(get(&server.url("/ready")).status, 200);
+    wait_for_status(&server.url("/ready"), 200);
     let directory = server.stop();
 
     assert_refused(&directory, &RESTORE, KEPT);

@@ -232,18 +232,11 @@ fn a_server_whose_redis_is_unreachable_applies_rate_limits_in_memory() {
     assert!(!log.contains("hush"), "{log}");
 }
 
-/// Waits until `/ready` has this status, because it caches its result for a second.
-fn wait_for_ready_status(server: &Server, status: u16, body: &str) {
-    let ready = || get(&server.url("/ready"));
-    let mut answers = (0..100_000).map(|_| ready());
-    let answer = answers.find(|answer| answer.status == status).unwrap();
-    assert_eq!(answer.body, body);
-}
-
 #[test]
 fn a_server_is_ready_while_its_database_is_writable_and_current() {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--empty"]);
-    wait_for_ready_status(&server, 200, OK);
+    let ready = server.url("/ready");
+    assert_eq!(wait_for_status(&ready, 200).body, OK);
     let other = Connection::open(server.directory.path().join("forum.db")).unwrap();
     let rename = |from: &str, to: &str| format!("ALTER TABLE {from} RENAME TO {to}");
     let renamed = ["forum_api_migrations", "board_migrations"]
@@ -251,12 +244,12 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
     let locked = [("BEGIN IMMEDIATE".into(), "ROLLBACK".into())];
     for (begin, end) in locked.into_iter().chain(renamed) {
         other.execute_batch(&begin).unwrap();
-        wait_for_ready_status(&server, 503, UNAVAILABLE);
+        assert_eq!(wait_for_status(&ready, 503).body, UNAVAILABLE);
         if begin == "BEGIN IMMEDIATE" {
             assert_eq!(get(&server.url("/health")).status, 200);
         }
         other.execute_batch(&end).unwrap();
-        wait_for_ready_status(&server, 200, OK);
+        assert_eq!(wait_for_status(&ready, 200).body, OK);
     }
 }
 

@@ -19,7 +19,7 @@ fn a_server_uses_postgres_and_redis_over_verified_tls() {
     let budgets = redis_url("localhost");
     let environment = [("FORUM_DATABASE", &*database), ("FORUM_REDIS", &*budgets)];
     let server = Server::start_with(ServerDirectory::in_sqlite(), &["--empty"], &environment, "");
-    assert_eq!(get(&server.url("/ready")).status, 200);
+    wait_for_status(&server.url("/ready"), 200);
     assert_eq!(get(&server.api_url("/forums")).status, 200);
     let (directory, log) = server.stop_with_log();
     assert!(directory.files().is_empty(), "{:?}", directory.files());

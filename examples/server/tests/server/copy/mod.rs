@@ -47,9 +47,24 @@ fn tables_in_postgres(database: &Database) -> Vec<String> {
 }
 
 #[track_caller]
-pub fn wait_until(condition: impl Fn() -> bool) {
+pub fn wait_until(mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + TIMEOUT;
     while !condition() {
         assert!(Instant::now() < deadline, "timeout");
+        // Leaves the processor to the other tests.
+        thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Waits until a response has this status. `/ready` caches its result for a second, and can be unavailable for a moment.
+#[track_caller]
+pub fn wait_for_status(url: &str, status: u16) -> Response {
+    let mut response = get(url);
+    wait_until(|| {
+        if response.status != status {
+            response = get(url);
+        }
+        response.status == status
+    });
+    response
 }
