@@ -298,10 +298,43 @@ fn restricted_calls_are_in_their_places() {
 fn every_test_that_a_script_skips_exists() {
     let files = ["tests", "examples"].into_iter().flat_map(files);
     let tests: String = files.map(|file| read(&file)).collect();
-    for (script, list) in [("tests/run", "slow=(\n"), ("tests/newest/run", "tls=(\n")] {
+    for (script, list) in [("tests/run", "slow_tests=(\n"), ("tests/newest/run", "tls=(\n")] {
         let script = read(script);
         for name in between(&script, list, "\n)").lines().map(str::trim) {
             assert!(tests.contains(&format!("fn {name}")), "{name}");
+        }
+    }
+}
+
+/// `tests/run` selects suites by the paths of this list.
+#[test]
+fn suites_of_paths_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let script = read("tests/run");
+    let lines = between(&script, "map=(\n", "\n)").lines();
+    for line in lines.map(|line| line.trim().trim_matches('"')) {
+        let mut words = line.split_ascii_whitespace();
+        let path = words.next().unwrap();
+        let (folder, beginning) = path.rsplit_once('/').unwrap_or((".", path));
+        let mut entries = fs::read_dir(root.join(folder)).unwrap();
+        let is_beginning = |name: &str| name.starts_with(beginning);
+        assert!(
+            entries.any(|entry| is_beginning(entry.unwrap().file_name().to_str().unwrap())),
+            "{path}"
+        );
+        for suite in words {
+            let is_special = ["lib", "doc", "fast", "memory"].contains(&suite);
+            let places = [
+                "tests",
+                "benches/tests",
+                "tests/fuzz/tests",
+                "examples/server/tests",
+                "examples/existing_board/tests",
+            ];
+            let files = [format!("{suite}.rs"), format!("{suite}/main.rs"), format!("{suite}/run")];
+            let has_file =
+                |place: &str| files.iter().any(|file| root.join(place).join(file).exists());
+            assert!(is_special || places.into_iter().any(has_file), "{path}: {suite}");
         }
     }
 }

@@ -132,7 +132,9 @@ impl<'a> Connection<'a> {
             Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 bind_all(&mut statement, parameters)?;
-                let names: Vec<_> = statement.column_names().map(str::to_owned).collect();
+                let names = (0..statement.column_count())
+                    .map(|index| statement.column_name(index).map(str::to_owned))
+                    .collect::<Result<Vec<_>, _>>()?;
                 let mut rows = statement.raw_query();
                 while let Some(row) = rows.next()?
                     && read(&Row::Sqlite(SqliteRow::new(row, &names)))?.is_continue()
