@@ -193,11 +193,15 @@ fn parse_key(head: &Parts, spec: &OperationSpec) -> InputResult<Option<String>> 
 }
 
 /// Reads the body of a request whose parameters are in the body.
-async fn read_body(head: &Parts, body: LazyBody<'_>, reading: &mut bool) -> InputResult<Bytes> {
+async fn read_body(
+    head: &Parts,
+    body: LazyBody<'_>,
+    reading_body: &mut bool,
+) -> InputResult<Bytes> {
     value::require_json(&head.headers)?;
-    *reading = true;
+    *reading_body = true;
     let bytes = body.await?;
-    *reading = false;
+    *reading_body = false;
     Ok(bytes)
 }
 

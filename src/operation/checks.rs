@@ -46,7 +46,7 @@ pub(crate) async fn require_visible(
             can_see(caller, &forum, operation_id)
         }
     };
-    is_visible.then_some(()).ok_or(ApiError::NotFound)
+    if is_visible { Ok(()) } else { Err(ApiError::NotFound) }
 }
 
 /// Checks that the member or the forum of the path exists, so that a 404 precedes an error about the idempotency key. Asks
@@ -62,7 +62,7 @@ pub(crate) async fn require_exists(
         _ => true,
     };
     let exists = is_known || board.exists(caller, resource).await?;
-    exists.then_some(()).ok_or(ApiError::NotFound)
+    if exists { Ok(()) } else { Err(ApiError::NotFound) }
 }
 
 /// Checks that the caller can still see the resource of a stored response, and that a member in the path still exists.

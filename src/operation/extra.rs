@@ -61,8 +61,7 @@ impl ExtraTypes {
         let mut generator = SchemaGenerator::default();
         let types = self.0.iter().enumerate();
         types.into_iter().all(|(index, one)| {
-            let mut earlier = self.0.iter().take(index);
-            let is_first = earlier.all(|earlier| earlier.of != one.of);
+            let is_first = !self.0.iter().take(index).any(|earlier| earlier.of == one.of);
             is_first && (one.rejects_unknown_fields)(&mut generator)
         })
     }

@@ -304,8 +304,11 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
 
     fn decode(mut query: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
         let after = query.take_text(AFTER)?;
-        let limit = query.take_text(LIMIT)?.map(InputValue::Parameter);
-        let limit = limit.map(PageLimit::deserialize).transpose();
+        let limit = query
+            .take_text(LIMIT)?
+            .map(InputValue::Parameter)
+            .map(PageLimit::deserialize)
+            .transpose();
         if has_no_filters::<F>() {
             let NoParams {} = deserialize(query)?;
             query = InputValue::Null;

@@ -98,9 +98,8 @@ impl Operation {
     pub(crate) fn input(&self) -> InputSchema {
         let mut generator = SchemaGenerator::default();
         let extra_types = ExtraTypes::default();
-        let (inputs, handler) = (&mut generator.clone(), &self.handler);
-        let schemas = handler.describe(&self.spec, &extra_types, inputs, &mut generator);
-        schemas.input
+        let describe = &mut generator.clone();
+        self.handler.describe(&self.spec, &extra_types, describe, &mut generator).input
     }
 }
 

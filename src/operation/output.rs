@@ -160,8 +160,7 @@ impl RenderContext<'_> {
 
     /// Rejects a result from a forum that the caller cannot see.
     pub(crate) fn require_visible(&self, forum: &ForumId) -> ApiResult<()> {
-        let is_visible = self.can_see(forum).then_some(());
-        is_visible.ok_or(ApiError::HiddenResult)
+        if self.can_see(forum) { Ok(()) } else { Err(ApiError::HiddenResult) }
     }
 
     /// Rejects a result about a member for a guest who sees no forum: such a guest sees no member either.

@@ -80,8 +80,7 @@ pub trait PathParams: DeserializeOwned + JsonSchema + Send + Sync + 'static {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
             return Vec::new();
         };
-        let others = properties.keys().map(String::as_str);
-        let others = others.filter(|name| !names.contains(name));
+        let others = properties.keys().map(String::as_str).filter(|name| !names.contains(name));
         let variable = |name: &str| {
             let schema = properties.get(name)?.clone();
             Some((name.to_owned(), schema.try_into().ok()?))

@@ -50,57 +50,69 @@ pub(crate) fn validate(
 fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<(), BuildError> {
     let spec = &operation.spec;
     let mut generator = SchemaGenerator::default();
-    let (extra_types, inputs) = (ExtraTypes::default(), &mut generator.clone());
-    let handler = &operation.handler;
-    let schemas = handler.describe(spec, &extra_types, inputs, &mut generator);
+    let schemas = operation.handler.describe(
+        spec,
+        &ExtraTypes::default(),
+        &mut generator.clone(),
+        &mut generator,
+    );
     let is_body = schemas.source == Source::Body;
     let can_have_body = [Method::POST, Method::PUT, Method::PATCH].contains(&spec.method);
-    let names = schemas.path_params.iter().map(|(name, _)| name.as_str());
-    let names: Vec<_> = names.collect();
-    let listed = names.join(", ");
-    let handler_variables = format!("a path with the variables of its handler ({listed})");
+    let names: Vec<_> = schemas.path_params.iter().map(|(name, _)| name.as_str()).collect();
+    let handler_variables =
+        format!("a path with the variables of its handler ({})", names.join(", "));
     let has_summary = spec.summary.ends_with('.');
     let is_repeated = |name| spec.variables.iter().filter(|one| *one == name).count() > 1;
     let is_empty = schemas.output.get("type") == Some(&"null".into());
     // A body of the specification can have a field whose scope the compact surface does not have.
     let is_known = |scope: Scope| scopes.contains(scope) || Scope::parse(scope.as_str()).is_ok();
-    let input = &schemas.input;
-    let field_scope = input.field_scope;
-    let has_scopes =
-        scopes.contains(spec.scope) && field_scope.is_none_or(|(_, scope)| is_known(scope));
-    let is_ok = schemas.statuses == [StatusCode::OK];
-    let is_no_content = schemas.statuses == [StatusCode::NO_CONTENT];
-    let expected = match spec {
-        _ if !is_id(spec.id) => "an id of letters and digits that begins with a letter",
-        _ if is_webhook_id(spec.id) => {
-            "an id that does not begin with `on` and a capital letter, as ids of webhooks do"
-        }
-        _ if spec.tag.name == "webhooks" => "a tag other than `webhooks`, which the webhooks have",
-        _ if !is_path(spec.path) => "a path such as `/threads/{threadId}/links`",
-        _ if reserved.contains(&spec.path) => "a path that the service does not serve itself",
-        _ if spec.variables.len() > MAX_VARIABLES => "a path with at most 4 variables",
-        _ if names != spec.variables => &handler_variables,
-        _ if spec.variables.iter().any(is_repeated) => {
-            "a path whose variables have different names"
-        }
-        _ if is_empty && !is_no_content => "a result with a body, or the status 204",
-        _ if spec.method == Method::GET && !is_ok => "the status 200 for GET",
-        _ if !schemas.is_list_complete => "a page as the result of a list, and only of a list",
-        _ if !(1..=100).contains(&spec.cost) => "a cost of 1 to 100 units",
-        _ if !has_summary => "a summary that is a sentence with a period",
-        _ if !has_scopes => "a scope that `Environment::scope` adds",
-        _ if is_body && !can_have_body => "a body only for POST, PUT and PATCH",
-        _ if !input.rejects_unknown_fields => "an input with `#[serde(deny_unknown_fields)]`",
-        _ if input.has_reserved_filter => "filters of a list without the names `limit` and `after`",
-        _ => return Ok(()),
-    };
-    Err(invalid(operation, expected))
+    let field_scope = schemas.input.field_scope;
+    let rules: [(bool, &str); 17] = [
+        (is_id(spec.id), "an id of letters and digits that begins with a letter"),
+        (
+            !is_webhook_id(spec.id),
+            "an id that does not begin with `on` and a capital letter, as ids of webhooks do",
+        ),
+        (spec.tag.name != "webhooks", "a tag other than `webhooks`, which the webhooks have"),
+        (is_path(spec.path), "a path such as `/threads/{threadId}/links`"),
+        (!reserved.contains(&spec.path), "a path that the service does not serve itself"),
+        (spec.variables.len() <= MAX_VARIABLES, "a path with at most 4 variables"),
+        (names == spec.variables, &handler_variables),
+        (!spec.variables.iter().any(is_repeated), "a path whose variables have different names"),
+        (
+            !is_empty || schemas.statuses == [StatusCode::NO_CONTENT],
+            "a result with a body, or the status 204",
+        ),
+        (
+            spec.method != Method::GET || schemas.statuses == [StatusCode::OK],
+            "the status 200 for GET",
+        ),
+        (schemas.is_list_complete, "a page as the result of a list, and only of a list"),
+        ((1..=100).contains(&spec.cost), "a cost of 1 to 100 units"),
+        (has_summary, "a summary that is a sentence with a period"),
+        (
+            scopes.contains(spec.scope) && field_scope.is_none_or(|(_, scope)| is_known(scope)),
+            "a scope that `Environment::scope` adds",
+        ),
+        (!is_body || can_have_body, "a body only for POST, PUT and PATCH"),
+        (schemas.input.rejects_unknown_fields, "an input with `#[serde(deny_unknown_fields)]`"),
+        (
+            !schemas.input.has_reserved_filter,
+            "filters of a list without the names `limit` and `after`",
+        ),
+    ];
+    match rules.iter().find(|(is_kept, _)| !is_kept) {
+        Some((_, expected)) => Err(invalid(operation, expected)),
+        None => Ok(()),
+    }
 }
 
 fn invalid(operation: &Operation, expected: &str) -> BuildError {
     let spec = &operation.spec;
-    let expected = format!("{expected}, for {} {} {}", spec.id, spec.method, spec.path);
-    BuildError::new("operation", expected)
+    BuildError::new(
+        "operation",
+        format!("{expected}, for {} {} {}", spec.id, spec.method, spec.path),
+    )
 }
 
 fn is_id(id: &str) -> bool {
@@ -115,11 +127,12 @@ fn is_webhook_id(id: &str) -> bool {
 
 /// Returns `true` if a path begins with a slash, and each segment is a variable or a text of `[A-Za-z0-9_-]`.
 fn is_path(path: &str) -> bool {
-    let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-    let is_name = |text: &str| !text.is_empty() && text.bytes().all(is_name_byte);
+    let is_name = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    };
     let is_segment = |segment: &str| {
-        let rest = segment.strip_prefix('{');
-        let variable = rest.and_then(|rest| rest.strip_suffix('}'));
+        let variable = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         is_name(variable.unwrap_or(segment))
     };
     path.strip_prefix('/').is_some_and(|path| path.split('/').all(is_segment))
