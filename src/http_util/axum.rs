@@ -12,6 +12,5 @@ pub(crate) fn original_uri(head: &Parts) -> Option<&Uri> {
 
 /// Returns `None` unless the router is served with `into_make_service_with_connect_info::<SocketAddr>()`.
 pub(crate) fn peer_ip(head: &Parts) -> Option<IpAddr> {
-    let info = head.extensions.get::<ConnectInfo<SocketAddr>>();
-    info.map(|info| info.0.ip())
+    head.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip())
 }

@@ -6,8 +6,7 @@ use http::Uri;
 #[cfg(feature = "mcp")]
 pub(crate) fn sent_origin(origin: &str) -> Option<String> {
     let origin: Uri = origin.parse().ok()?;
-    let (scheme, authority) = (origin.scheme_str()?, authority(&origin)?);
-    Some(format!("{scheme}://{authority}"))
+    Some(format!("{}://{}", origin.scheme_str()?, authority(&origin)?))
 }
 
 /// Returns the host and the port of an origin as a browser sends them.

@@ -103,9 +103,9 @@ impl Tool {
             if index % 2 == 0 {
                 uri.push_str(part);
             } else if let Some(name) = variables.next() {
-                let value = take(arguments, name)?
+                let argument = take(arguments, name)?
                     .ok_or_else(|| InputError::new(*name, InputErrorKind::Missing))?;
-                let value = scalar(name, value)?;
+                let value = scalar(name, argument)?;
                 // No id has such a value.
                 if value.is_empty() || value.contains('/') {
                     return Err(ApiError::NotFound);

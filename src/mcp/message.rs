@@ -116,8 +116,7 @@ fn begin_response(id: &str, name: &str) -> String {
 /// Returns the response with the result of a tool call: the body of the API's response as text, and as JSON if it is an
 /// object. An empty body becomes an empty object.
 pub(super) fn tool_result(id: &RawValue, body: Bytes, is_error: bool, more: &str) -> QuotedBody {
-    let empty = Bytes::from_static(b"{}");
-    let body = if body.is_empty() { empty } else { body };
+    let body = if body.is_empty() { Bytes::from_static(b"{}") } else { body };
     let begin = begin_response(id.get(), "result") + r#"{"content":[{"type":"text","text":""#;
     let structured = body.starts_with(b"{").then_some([
         Part::Plain(Bytes::from_static(br#","structuredContent":"#)),

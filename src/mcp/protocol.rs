@@ -48,10 +48,11 @@ impl Era {
 
     /// Returns the fields of a list of tools besides the tools.
     pub(super) fn list_fields(self) -> String {
-        let fields = self.result_fields();
         match self {
             Self::Initialized => String::new(),
-            Self::Modern => format!(r#"{fields},"ttlMs":{TOOLS_TTL},"cacheScope":"private""#),
+            Self::Modern => {
+                format!(r#"{},"ttlMs":{TOOLS_TTL},"cacheScope":"private""#, self.result_fields())
+            }
         }
     }
 }

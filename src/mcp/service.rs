@@ -100,7 +100,7 @@ impl_service!(McpServer, |service, request| {
         let mut called = None;
         let mut request = server.api.0.begin(&head);
         let span = request.context.span();
-        let response = async {
+        let work = async {
             let outcome = {
                 // Pinned here, because a future that is passed by value would be stored twice.
                 let steps = pin!(server.run(&mut request.context, body, &call_head, &mut called));
@@ -108,7 +108,7 @@ impl_service!(McpServer, |service, request| {
             };
             request.finish(outcome)
         };
-        let mut response = response.instrument(span).await;
+        let mut response = work.instrument(span).await;
         Ok(match (called, response.status()) {
             (_, StatusCode::METHOD_NOT_ALLOWED) => {
                 let allowed = HeaderValue::from_static("POST");
@@ -223,8 +223,8 @@ impl Server {
                     api.charge_caller(context, token.as_ref(), rest).await?;
                 }
                 let is_too_long = body.len() > api.settings.body_limit;
-                let in_limit = (!is_too_long).then_some(body);
-                let body = pin!(ready(in_limit.ok_or(BodyError::TooLong)));
+                let body =
+                    pin!(ready(if is_too_long { Err(BodyError::TooLong) } else { Ok(body) }));
                 let target = (operation, path, RESULT_PAGE_BYTES);
                 api.call(context, token, target, body).await
             }
@@ -294,14 +294,14 @@ impl Server {
         method: &str,
         params_json: Option<&RawValue>,
     ) -> Result<Work<'_>, (StatusCode, RpcError)> {
-        let invalid_params = |text: String| RpcError::new(RpcError::INVALID_PARAMS, text);
-        let invalid = |text: String| (StatusCode::OK, invalid_params(text));
-        let params = match params_json {
+        let invalid =
+            |text: String| (StatusCode::OK, RpcError::new(RpcError::INVALID_PARAMS, text));
+        let parsed = match params_json {
             None => Some(Params::default()),
             Some(params) if message::is_object(params) => serde_json::from_str(params.get()).ok(),
             Some(_) => None,
         };
-        let params = params.ok_or_else(|| {
+        let params = parsed.ok_or_else(|| {
             let has_half_pair =
                 params_json.is_some_and(|json| has_half_pair(json.get().as_bytes()));
             invalid(if has_half_pair {
@@ -341,8 +341,12 @@ impl Server {
 
     /// Returns the tools that the caller can call.
     fn tools(&self, id: &RawValue, era: Era, caller: &Caller) -> Bytes {
-        let tools = self.tools.iter().filter(|tool| tool.is_permitted(caller));
-        let tools: Vec<_> = tools.map(|tool| tool.definition.as_str()).collect();
+        let tools: Vec<_> = self
+            .tools
+            .iter()
+            .filter(|tool| tool.is_permitted(caller))
+            .map(|tool| tool.definition.as_str())
+            .collect();
         let fields = era.list_fields();
         let result = [r#"{"tools":["#, &tools.join(","), "]", &fields, "}"].concat();
         message::result(id, result.as_bytes())
@@ -383,8 +387,12 @@ fn response(status: StatusCode, body: Bytes) -> ApiResponse {
 }
 
 /// Converts a response of the API to the result of a call.
-fn tool_response(reply: Response<ResponseBody>, id: &RawValue, era: Era) -> Response<ResponseBody> {
-    let (mut head, body) = reply.into_parts();
+fn tool_response(
+    response: Response<ResponseBody>,
+    id: &RawValue,
+    era: Era,
+) -> Response<ResponseBody> {
+    let (mut head, body) = response.into_parts();
     let is_error = !head.status.is_success();
     let body = message::tool_result(id, body.into_bytes(), is_error, era.result_fields());
     for name in [LINK, LOCATION, WWW_AUTHENTICATE] {
@@ -397,9 +405,8 @@ fn tool_response(reply: Response<ResponseBody>, id: &RawValue, era: Era) -> Resp
 }
 
 fn parse_error(error: &serde_json::Error, body: &[u8]) -> RpcError {
-    let no_request = "the message is not a request of JSON-RPC 2.0";
     let (code, text) = if error.is_data() {
-        (RpcError::INVALID_REQUEST, no_request)
+        (RpcError::INVALID_REQUEST, "the message is not a request of JSON-RPC 2.0")
     } else if has_half_pair(body) {
         (RpcError::PARSE_ERROR, message::HALF_PAIR)
     } else {

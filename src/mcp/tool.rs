@@ -37,10 +37,10 @@ impl Tool {
     /// Creates the tool of an operation that the OpenAPI document describes.
     pub(super) fn new(operation: &Operation, document: Document<'_>) -> Result<Self, BuildError> {
         let Operation { spec, handler } = operation;
-        let paths = document.0.get("paths");
-        let item = paths.and_then(|paths| paths.get(spec.path));
-        let object = item.and_then(|item| item.get(spec.method.as_str().to_lowercase()));
-        let object = object.unwrap_or(&Value::Null);
+        let item = document.0.get("paths").and_then(|paths| paths.get(spec.path));
+        let object = item
+            .and_then(|item| item.get(spec.method.as_str().to_lowercase()))
+            .unwrap_or(&Value::Null);
         let key = spec.accepts_idempotency_key().then_some((IDEMPOTENCY_KEY, idempotency_key()));
         let input = document.input(object, key).ok_or_else(|| {
             let expected = format!(
@@ -50,8 +50,7 @@ impl Tool {
             BuildError::new("operation", expected)
         })?;
         let properties = input.get("properties").and_then(Value::as_object);
-        let names = properties.into_iter().flat_map(Map::keys);
-        let arguments: Vec<_> = names.cloned().collect();
+        let arguments: Vec<_> = properties.into_iter().flat_map(Map::keys).cloned().collect();
         let is_list = arguments.iter().any(|argument| argument == "after");
         let mut definition = Map::new();
         definition.insert("name".into(), spec.id.into());
