@@ -63,8 +63,8 @@ async fn load(lookup: &Lookup, services: &Services) -> BackendResult<LoadedToken
         let access = Some(access);
         return Ok(LoadedToken { record, access });
     }
-    let record = services.stores.tokens.find(lookup).await?;
-    let record = record.unwrap_or_else(|| DUMMY_RECORD.clone());
+    let stored = services.stores.tokens.find(lookup).await?;
+    let record = stored.unwrap_or_else(|| DUMMY_RECORD.clone());
     let access = None;
     Ok(LoadedToken { record, access })
 }

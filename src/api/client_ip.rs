@@ -102,8 +102,7 @@ mod tests {
     fn prefix(peer: &str, forwarded: &str) -> u128 {
         let mut headers = HeaderMap::new();
         for line in forwarded.split('|') {
-            let line = HeaderValue::from_bytes(line.as_bytes()).unwrap();
-            headers.append(X_FORWARDED_FOR, line);
+            headers.append(X_FORWARDED_FOR, HeaderValue::from_bytes(line.as_bytes()).unwrap());
         }
         let settings = settings();
         let client = client_ip(peer.parse().unwrap(), &headers, &settings.trusted_proxies);
@@ -139,8 +138,7 @@ mod tests {
             ("10.0.0.1", "10.2.2.2, 10.1.1.1", "::ffff:10.2.2.0"),
         ] {
             let expected: Ipv6Addr = expected.parse().unwrap();
-            let prefix = prefix(peer, forwarded);
-            assert_eq!(prefix, expected.into(), "{peer} {forwarded}");
+            assert_eq!(prefix(peer, forwarded), expected.into(), "{peer} {forwarded}");
         }
     }
 

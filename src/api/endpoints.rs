@@ -247,8 +247,10 @@ mod tests {
     #[test]
     fn each_operation_is_in_the_row_of_its_scope() {
         let operations = board_operations(&no_board());
-        let specs = operations.iter().map(|operation| &operation.spec);
-        let mut specs: Vec<_> = specs.map(|spec| (spec.scope.as_str(), spec.id)).collect();
+        let mut specs: Vec<_> = operations
+            .iter()
+            .map(|operation| (operation.spec.scope.as_str(), operation.spec.id))
+            .collect();
         let mut rows: Vec<_> =
             Scope::operations().map(|(id, scope)| (scope.as_str(), id)).collect();
         specs.sort_unstable();

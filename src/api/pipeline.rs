@@ -292,9 +292,13 @@ impl ApiInner {
     ) -> ApiResult<RateLimitDecision> {
         let (label, budget) = self.budget(key);
         let now = self.services.environment.clock.now();
-        let rate_limits = &self.services.stores.rate_limits;
-        let charge = rate_limits.charge(&key, cost, budget, now).await;
-        let charge = charge.inspect_err(|_| recorder::record_store_error(STORE))?;
+        let charge = self
+            .services
+            .stores
+            .rate_limits
+            .charge(&key, cost, budget, now)
+            .await
+            .inspect_err(|_| recorder::record_store_error(STORE))?;
         recorder::record_charge(label, cost, charge.allowed);
         let units = if charge.allowed { cost } else { 0 };
         *context.charged_units.get_or_insert_default() += units;

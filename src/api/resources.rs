@@ -183,21 +183,21 @@ impl Render for Page<Forum> {
 
     fn render(self, context: &RenderContext<'_>) -> ApiResult<(ForumList, ApiResponse)> {
         if self.next.is_some() {
-            let reason = "the list of forums has no pages, but the board returned one with `next`";
-            return Err(ApiError::internal(reason));
+            return Err(ApiError::internal(
+                "the list of forums has no pages, but the board returned one with `next`",
+            ));
         }
         let ancestors = ForumAncestors::new(&self.items, context);
-        let forums = self.items.into_iter();
-        let visible = forums.filter(|forum| ancestors.can_see(&forum.forum_id));
+        let visible = self.items.into_iter().filter(|forum| ancestors.can_see(&forum.forum_id));
         let mut siblings: HashMap<Option<ForumId>, u32> = HashMap::new();
-        let items = visible.map(|mut forum| {
-            forum.parent_id = ancestors.nearest_visible(forum.parent_id);
-            let position = siblings.entry(forum.parent_id.clone()).or_default();
-            *position += 1;
-            forum.position = *position;
-            forum
-        });
-        let items = items.collect();
+        let items = visible
+            .map(|forum| {
+                let parent_id = ancestors.nearest_visible(forum.parent_id);
+                let position = siblings.entry(parent_id.clone()).or_default();
+                *position += 1;
+                Forum { parent_id, position: *position, ..forum }
+            })
+            .collect();
         Ok(context.respond(ForumList { items }))
     }
 }

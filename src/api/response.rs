@@ -114,9 +114,14 @@ impl Headers {
         self.insert_int(X_RATELIMIT_RESET, charge.resets_at.as_secs_ceil());
     }
 
-    fn add_optional(&mut self, response: &ApiResponse, base: &str, context: &RequestContext<'_>) {
+    fn add_optional(
+        &mut self,
+        response: &ApiResponse,
+        base_path: &str,
+        context: &RequestContext<'_>,
+    ) {
         if let Some(path) = &response.location {
-            self.insert_parts(LOCATION, &[base, path]);
+            self.insert_parts(LOCATION, &[base_path, path]);
         }
         if let Some(next) = &response.next {
             self.insert_parts(LINK, &[&link(context, next)]);

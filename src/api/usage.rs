@@ -116,8 +116,7 @@ impl UsageCounters {
     /// Removes and returns all numbers.
     pub(super) fn take(&self) -> TakenUsage<'_> {
         let taken = mem::take(&mut *lock(&self.counts));
-        let taken = taken.into_iter();
-        let usage = taken.map(|((hour, token, operation), counts)| TokenUsage {
+        let usage = taken.into_iter().map(|((hour, token, operation), counts)| TokenUsage {
             hour,
             token,
             operation,

@@ -26,10 +26,7 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
         settings.ipv4_prefix_len,
         settings.ipv6_prefix_len,
     );
-    let origin = "https://forum.example";
-    let has_origin = server.contains("://");
-    let origin = if has_origin { "" } else { origin };
-    let overloaded = ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE);
+    let origin = if server.contains("://") { "" } else { "https://forum.example" };
     let chapter = match &*this_board(&settings.board) {
         "" => String::new(),
         text => format!("## This board\n\n{text}\n\n"),
@@ -40,7 +37,7 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface, server: &st
         .replace("{errors}", &table(["status", "code", "meaning"], errors))
         .replace("{budgets}", &budgets)
         .replace("{body_limit}", &settings.body_limit.to_string())
-        .replace("{overloaded}", overloaded)
+        .replace("{overloaded}", ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE))
         .replace("{this_board}", &chapter)
 }
 

@@ -67,12 +67,14 @@ pub(super) fn render(
 fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes, server: &str) -> Value {
     let scopes: Map<_, _> =
         scopes.iter().map(|scope| (scope.to_string(), scope.description().into())).collect();
-    let errors = ErrorCode::of(surface).map(|code| {
-        let status = code.status();
-        let error = json!({ "status": status.as_u16(), "meaning": code.meaning(status) });
-        (code.as_str().into(), error)
-    });
-    let errors: Map<_, _> = errors.collect();
+    let errors: Map<_, _> = ErrorCode::of(surface)
+        .map(|code| {
+            (
+                code.as_str().into(),
+                json!({ "status": code.status().as_u16(), "meaning": code.meaning(code.status()) }),
+            )
+        })
+        .collect();
     json!({
         "title": "Forum Board REST API",
         "version": "1.0.0",

@@ -58,13 +58,16 @@ fn enumerate(schema: &mut Schema, (values, lines): (Vec<Value>, Vec<String>)) {
     schema.remove("oneOf");
     schema.insert("type".into(), "string".into());
     schema.insert("enum".into(), values.into());
-    let list = format!("\n\n{}", lines.join("\n"));
-    append(schema.get_mut("description"), &list);
+    append(schema.get_mut("description"), &format!("\n\n{}", lines.join("\n")));
 }
 
 fn required(schema: &Schema) -> Vec<String> {
-    let names = schema.get("required").and_then(Value::as_array);
-    let names = names.into_iter().flatten().filter_map(Value::as_str);
+    let names = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     names.map(str::to_owned).collect()
 }
 

@@ -26,9 +26,10 @@ pub(super) fn shared_parameters() -> [(String, Value); 2] {
         "description": "The `etag` of a cached response. If nothing has changed, the response is a 304 without a body.",
     });
     let header = |name, schema| parameter(name, "header", false, schema);
-    let idempotency_key = header("Idempotency-Key", idempotency_key);
-    let if_none_match = header("If-None-Match", if_none_match);
-    [(IDEMPOTENCY_KEY.into(), idempotency_key), (IF_NONE_MATCH.into(), if_none_match)]
+    [
+        (IDEMPOTENCY_KEY.into(), header("Idempotency-Key", idempotency_key)),
+        (IF_NONE_MATCH.into(), header("If-None-Match", if_none_match)),
+    ]
 }
 
 pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) -> Value {
@@ -82,8 +83,7 @@ fn description(
     let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
     let field = field_rule(field_scope, scopes);
     let parts = [*notes, &rules, &field];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("\n\n")
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Returns the scope that `true` in a field of the body requires, if the surface has it.
@@ -109,8 +109,10 @@ fn security(needs_token: bool) -> Value {
 }
 
 fn parameters(spec: &OperationSpec, operation_schemas: &OperationSchemas) -> Vec<Value> {
-    let path = operation_schemas.path_params.iter();
-    let path = path.map(|(name, schema)| parameter(name, "path", true, json!(schema)));
+    let path = operation_schemas
+        .path_params
+        .iter()
+        .map(|(name, schema)| parameter(name, "path", true, json!(schema)));
     let query = match operation_schemas.source {
         Source::Query => query(&json!(operation_schemas.input.schema)),
         Source::Body => Vec::new(),
@@ -123,8 +125,8 @@ fn query(params: &Value) -> Vec<Value> {
     let required = params.get("required").and_then(Value::as_array);
     let is_required =
         |name: &str| required.is_some_and(|names| names.iter().any(|needed| needed == name));
-    let properties = params.get("properties").and_then(Value::as_object);
-    let mut properties: Vec<_> = properties.into_iter().flatten().collect();
+    let mut properties: Vec<_> =
+        params.get("properties").and_then(Value::as_object).into_iter().flatten().collect();
     // Forms and the functions of generated clients have the parameters in this order.
     properties.sort_by_key(|(name, _)| !is_required(name));
     let as_parameter = |(name, schema): (&String, &Value)| {

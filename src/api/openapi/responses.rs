@@ -38,8 +38,7 @@ pub(super) fn headers_in(parts: &[&Map<String, Value>]) -> Map<String, Value> {
     let text = json!(parts).to_string();
     let used = HEADERS.iter().filter(|(name, ..)| text.contains(&reference(name)));
     let header = |(name, description, kind, _): &(&str, &str, &str, bool)| {
-        let header = json!({ "description": description, "schema": { "type": kind } });
-        ((*name).to_owned(), header)
+        ((*name).to_owned(), json!({ "description": description, "schema": { "type": kind } }))
     };
     used.map(header).collect()
 }
@@ -68,11 +67,10 @@ pub(super) fn responses(
     }
     if spec.is_conditional() {
         let headers = success_headers(spec, StatusCode::NOT_MODIFIED, schemas);
-        let is_page = headers.contains(&"link");
-        let page = if is_page { "Page" } else { "" };
+        let name = if headers.contains(&"link") { "PageNotModified" } else { "NotModified" };
         let not_modified =
             || json!({ "description": "Not modified.", "headers": header_refs(&headers) });
-        let reference = components.share_response(format!("{page}NotModified"), not_modified);
+        let reference = components.share_response(name.into(), not_modified);
         responses.insert("304".into(), reference);
     }
     let messages = components.error_messages;
@@ -113,14 +111,14 @@ fn success_headers(
     status: StatusCode,
     schemas: &OperationSchemas,
 ) -> Vec<&'static str> {
-    let is_created = status == StatusCode::CREATED;
-    let headers = schemas.headers.iter().copied();
-    let headers = headers.filter(|name| *name != "location" || is_created);
-    let mut headers: Vec<_> = headers.collect();
+    let mut headers: Vec<_> = schemas
+        .headers
+        .iter()
+        .copied()
+        .filter(|name| *name != "location" || status == StatusCode::CREATED)
+        .collect();
     headers.extend((spec.is_conditional()).then_some("etag"));
-    if spec.accepts_idempotency_key() {
-        headers.push("idempotency-replayed");
-    }
+    headers.extend(spec.accepts_idempotency_key().then_some("idempotency-replayed"));
     headers
 }
 

@@ -88,12 +88,11 @@ fn operation(kind: &EventKind, name: &str) -> Value {
 
 /// Converts a topic to a schema name: `PostCreated` for `post.created`. The name of a topic without letters is empty.
 fn name(topic: &Topic) -> String {
-    let words = topic.as_str().split(['.', '_']);
-    let words = words.filter_map(|word| {
+    let capitalized = |word: &str| {
         let (first, rest) = word.split_at_checked(1)?;
         Some(first.to_uppercase() + rest)
-    });
-    words.collect()
+    };
+    topic.as_str().split(['.', '_']).filter_map(capitalized).collect()
 }
 
 fn reference(kind: &str, name: &str) -> Value {
