@@ -87,8 +87,7 @@ impl Attempt<'_> {
         let encrypted = claimed.endpoint.secret_at(context.now());
         let decrypt = async {
             let secrets = &context.environment.secret_cipher;
-            let secret = secrets.decrypt(encrypted, &claimed.endpoint.id);
-            secret.map_err(BackendError::new)
+            secrets.decrypt(encrypted, &claimed.endpoint.id).map_err(BackendError::new)
         };
         let secret = match context.with_step_timeout(decrypt).await {
             Ok(secret) => secret,
@@ -149,8 +148,10 @@ impl Attempt<'_> {
                 Err(error) => Err(error),
             })
         };
-        let response = context.with_step_timeout(send).await;
-        let response = response.unwrap_or_else(|error| Err(TransportError::new(error.to_string())));
+        let response = context
+            .with_step_timeout(send)
+            .await
+            .unwrap_or_else(|error| Err(TransportError::new(error.to_string())));
         let mut record = self.record(at, context.now().saturating_duration_since(at));
         record.request_headers = headers;
         let outcome = match response.map(ReceiverResponse::storable) {
@@ -224,21 +225,21 @@ impl Attempt<'_> {
     async fn disable_if_failing(&self, now: Timestamp) {
         let context = self.context;
         let endpoint = &self.claimed.endpoint;
-        let since = context.settings.disable_after;
-        let Some(since) = since.map(|limit| now.saturating_sub(limit)) else {
+        let Some(disable_after) = context.settings.disable_after else {
             return;
         };
+        let since = now.saturating_sub(disable_after);
         let Some(failing_since) = endpoint.failing_since.filter(|at| *at <= since) else {
             return;
         };
         let disable = async {
             let random = &*context.environment.random;
             let action = AuditAction::ENDPOINT_DISABLED;
-            let (endpoints, id) = (&context.stores.endpoints, &endpoint.id);
-            let audit = AuditActor::SYSTEM.entry(random, now, action, id)?;
-            let details = format!("all deliveries failed since {failing_since}");
-            let audit = audit.with_details(details);
-            endpoints.disable_if_failing(id, since, &audit).await
+            let audit = AuditActor::SYSTEM
+                .entry(random, now, action, &endpoint.id)?
+                .with_details(format_args!("all deliveries failed since {failing_since}"));
+            let endpoints = &context.stores.endpoints;
+            endpoints.disable_if_failing(&endpoint.id, since, &audit).await
         };
         match context.with_step_timeout(disable).await {
             Ok(true) => {

@@ -74,8 +74,12 @@ impl Batchers {
 
     /// Records the result of an attempt; `false` if its lease was no longer valid, `None` if the outcome of recording is
     /// unknown.
-    pub(super) async fn settle(&self, context: &WorkerContext, one: Settlement) -> Option<bool> {
-        self.settlements.submit(context, one).await
+    pub(super) async fn settle(
+        &self,
+        context: &WorkerContext,
+        settlement: Settlement,
+    ) -> Option<bool> {
+        self.settlements.submit(context, settlement).await
     }
 }
 

@@ -36,14 +36,16 @@ async fn iteration(
         return Ok(poll_interval);
     };
     let claim = context.stores.deliveries.claim(&request, context.now());
-    let batch = context.with_step_timeout(claim).await;
-    let batch = batch.inspect_err(|_| context.slots.end_claim())?;
+    let batch =
+        context.with_step_timeout(claim).await.inspect_err(|_| context.slots.end_claim())?;
     let is_idle = batch.deliveries.is_empty();
     authorize_owners(context, batchers, batch.deliveries);
     context.slots.end_claim();
-    let until_next = batch.next_due_at.map(|next| next.saturating_duration_since(context.now()));
     // Due deliveries that the store did not return, for example because of the limit per endpoint, do not cause a busy loop.
-    let until_next = until_next.filter(|delay| !(is_idle && delay.is_zero()));
+    let until_next = batch
+        .next_due_at
+        .map(|next| next.saturating_duration_since(context.now()))
+        .filter(|delay| !(is_idle && delay.is_zero()));
     Ok(until_next.map_or(poll_interval, |delay| delay.min(poll_interval)))
 }
 

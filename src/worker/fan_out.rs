@@ -35,8 +35,7 @@ async fn iteration(context: &WorkerContext) -> BackendResult<Duration> {
         return Ok(interval);
     }
     let filter = EndpointFilter::load(context, &events).await?;
-    let fan_outs = events.iter().map(|event| filter.recipients(event));
-    let fan_outs: Vec<_> = fan_outs.collect();
+    let fan_outs: Vec<_> = events.iter().map(|event| filter.recipients(event)).collect();
     let widest = fan_outs.iter().map(|event| event.endpoint_ids.len()).max();
     for step in fan_outs.chunks(DELIVERIES_PER_STEP.div_ceil(widest.unwrap_or(0).max(1))) {
         let fan_out = outbox.fan_out(step, context.now());

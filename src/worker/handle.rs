@@ -53,8 +53,8 @@ impl WorkerHandle {
     /// Returns the health of the worker.
     pub fn health(&self) -> WorkerHealth {
         let relay = self.0.pending_events.as_ref().map(|_| &self.0.relay);
-        let loops = [&self.0.events, &self.0.deliveries].into_iter();
-        let loops = loops.chain(relay).map(PollLoop::health);
+        let loops =
+            [&self.0.events, &self.0.deliveries].into_iter().chain(relay).map(PollLoop::health);
         let (last_polls, failures): (Vec<_>, Vec<_>) =
             loops.map(|health| (health.last_success_at, health.consecutive_failures)).unzip();
         WorkerHealth {

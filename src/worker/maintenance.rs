@@ -71,8 +71,8 @@ mod queue_metrics {
         match context.with_step_timeout(stats).await {
             Ok(stats) => {
                 let oldest = stats.oldest_due_at;
-                let age = oldest.map(|due_at| now.saturating_duration_since(due_at));
-                let age = age.unwrap_or_default();
+                let age =
+                    oldest.map(|due_at| now.saturating_duration_since(due_at)).unwrap_or_default();
                 recorder::record_queue(stats.depth, age, stats.dead, stats.disabled_endpoints);
             }
             Err(error) => {
