@@ -38,8 +38,7 @@ pub struct ClaimRequest {
 impl ClaimRequest {
     /// Returns the number of further attempts that the limit of the endpoint permits.
     pub(crate) fn capacity_for(&self, endpoint: &EndpointId) -> u32 {
-        let in_flight = self.in_flight_by_endpoint.get(endpoint);
-        let in_flight = in_flight.copied().unwrap_or_default();
+        let in_flight = self.in_flight_by_endpoint.get(endpoint).copied().unwrap_or_default();
         self.max_in_flight_per_endpoint.saturating_sub(in_flight)
     }
 }

@@ -94,16 +94,15 @@ impl ErasedMember {
         if !body.contains(&self.id_in_json()) {
             return Vec::new();
         }
-        let by_id = |sql| (sql, vec![id.into()]);
         match self.erased(body) {
             Some(erased) => vec![
                 (UPDATE_EVENT, vec![erased, id.into()]),
-                by_id(END_LEASES),
-                by_id(REMOVE_ANSWERS),
+                (END_LEASES, vec![id.into()]),
+                (REMOVE_ANSWERS, vec![id.into()]),
             ],
             None => vec![
-                by_id("DELETE FROM forum_api_deliveries WHERE event = $1"),
-                by_id("DELETE FROM forum_api_events WHERE id = $1"),
+                ("DELETE FROM forum_api_deliveries WHERE event = $1", vec![id.into()]),
+                ("DELETE FROM forum_api_events WHERE id = $1", vec![id.into()]),
             ],
         }
     }

@@ -118,11 +118,10 @@ impl TokenFilter {
             TokenStateFilter::Only(only) => state == only,
         };
         let position = (token.created_at, token.lookup);
-        let search = self.search.as_ref();
         has_state
             && self.after.is_none_or(|after| position < after)
             && self.owner.as_ref().is_none_or(|one| *one == token.owner)
-            && search.is_none_or(|search| search.matches(token))
+            && self.search.as_ref().is_none_or(|search| search.matches(token))
     }
 }
 

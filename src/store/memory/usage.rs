@@ -19,11 +19,15 @@ pub(crate) struct MemoryUsageStore(Mutex<BTreeMap<Key, UsageCounts>>);
 type Key = (Timestamp, Option<Lookup>, Option<&'static str>);
 
 impl MemoryUsageStore {
-    /// Sums the rows since an hour by the part of their key that `by` returns, in descending order of requests.
-    fn most_used<T: Ord>(&self, since: Timestamp, by: impl Fn(&Key) -> T) -> Vec<(T, UsageCounts)> {
+    /// Sums the rows since an hour by the part of their key that `part` returns, in descending order of requests.
+    fn most_used<T: Ord>(
+        &self,
+        since: Timestamp,
+        part: impl Fn(&Key) -> T,
+    ) -> Vec<(T, UsageCounts)> {
         let mut sums = BTreeMap::<_, UsageCounts>::new();
         for (key, counts) in lock(&self.0).iter().filter(|(key, _)| key.0 >= since) {
-            *sums.entry(by(key)).or_default() += *counts;
+            *sums.entry(part(key)).or_default() += *counts;
         }
         let mut sums: Vec<_> = sums.into_iter().collect();
         sums.sort_by_key(|(_, counts)| Reverse(counts.requests));

@@ -17,9 +17,11 @@ impl PostgresExecutor {
         request: &ClaimRequest,
         now: Timestamp,
     ) -> BackendResult<ClaimBatch> {
-        let in_flight = request.in_flight_by_endpoint.iter();
-        let in_flight = in_flight.map(|(endpoint, count)| (endpoint, i64::from(*count)));
-        let (endpoints, counts): (Vec<_>, Vec<_>) = in_flight.unzip();
+        let (endpoints, counts): (Vec<_>, Vec<_>) = request
+            .in_flight_by_endpoint
+            .iter()
+            .map(|(endpoint, count)| (endpoint, i64::from(*count)))
+            .unzip();
         let parameters: Parameters<'_> = &[
             &i64::from(request.limit),
             &i64::from(request.max_in_flight_per_endpoint),

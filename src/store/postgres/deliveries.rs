@@ -118,8 +118,7 @@ impl DeliveryStore for PostgresExecutor {
         now: Timestamp,
     ) -> BackendResult<()> {
         let (ids, leases) = leases(claimed);
-        let expired = claimed.iter().map(|one| one.previous_lease_expired);
-        let expired: Vec<_> = expired.collect();
+        let expired: Vec<_> = claimed.iter().map(|one| one.previous_lease_expired).collect();
         let now = self.clock.time(now);
         let delay = millis(delay);
         self.execute(RELEASE, &[&ids, &leases, &expired, &now, &delay]).await?;

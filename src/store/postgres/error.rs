@@ -70,8 +70,7 @@ const TEMPORARY: [&str; 6] = ["08", "57", "55P03", "53300", "25006", "0A000"];
 
 /// Returns `true` if the connection broke, or the server reported one of the [`TEMPORARY`] failures.
 fn is_temporary(error: &tokio_postgres::Error) -> bool {
-    let source = error.source();
-    let is_io = source.is_some_and(|source| source.is::<io::Error>());
+    let is_io = error.source().is_some_and(|source| source.is::<io::Error>());
     let code = error.code().map_or("", SqlState::code);
     is_io || error.is_closed() || TEMPORARY.iter().any(|class| code.starts_with(class))
 }

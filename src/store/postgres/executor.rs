@@ -99,10 +99,13 @@ impl SqlExecutor for PostgresExecutor {
 
     async fn add_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let hours: Vec<_> = usage.iter().map(|one| one.hour).collect();
-        let tokens = usage.iter().map(|one| one.token.as_ref());
-        let tokens: Vec<_> = tokens.map(|token| token.map_or("", Lookup::as_str)).collect();
-        let operations = usage.iter().map(|one| one.operation.unwrap_or_default());
-        let operations: Vec<_> = operations.collect();
+        let tokens: Vec<_> = usage
+            .iter()
+            .map(|one| one.token.as_ref())
+            .map(|token| token.map_or("", Lookup::as_str))
+            .collect();
+        let operations: Vec<_> =
+            usage.iter().map(|one| one.operation.unwrap_or_default()).collect();
         let mut counts = [const { Vec::new() }; UsageCounts::COLUMNS];
         for one in usage {
             for (column, count) in counts.iter_mut().zip(one.counts.to_row()) {
@@ -162,8 +165,7 @@ fn numbered(statement: &Statement) -> String {
 }
 
 fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
-    let parameters = values.iter().map(|value| value as &(dyn ToSql + Sync));
-    parameters.collect()
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
 fn recipients(events: &[FanOut]) -> Vec<(&EventId, &EndpointId)> {
@@ -211,6 +213,5 @@ impl WebhookStores {
 }
 
 fn executor(pool: &Pool, clock: LeaseClock) -> PostgresExecutor {
-    let pool = pool.clone();
-    PostgresExecutor { pool, clock }
+    PostgresExecutor { pool: pool.clone(), clock }
 }

@@ -18,8 +18,7 @@ pub(super) fn urls_of_hosts(url: &str) -> Vec<String> {
     let (before, rest) = url.split_at(start);
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (hosts, after) = rest.split_at(end);
-    let hosts = hosts.split(',');
-    hosts.map(|host| format!("{before}{host}{after}")).collect()
+    hosts.split(',').map(|host| format!("{before}{host}{after}")).collect()
 }
 
 /// Connects to the first host that accepts the connection. Begins with the host of the last connection, so that a host

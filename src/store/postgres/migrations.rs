@@ -82,8 +82,8 @@ async fn applied(
     client: &impl GenericClient,
     migrations: &Migrations,
 ) -> Result<Vec<(String, String)>, PostgresError> {
-    let exists = "SELECT to_regclass($1) IS NOT NULL";
-    let exists = client.query_one(exists, &[&migrations.table]).await?;
+    let exists =
+        client.query_one("SELECT to_regclass($1) IS NOT NULL", &[&migrations.table]).await?;
     if !exists.try_get(0)? {
         return Ok(Vec::new());
     }

@@ -242,8 +242,7 @@ impl TlsConnect<Socket> for NamedServer {
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
             let connected = self.connector.connect(self.name, socket).await;
-            let stream = connected.map(PostgresTlsStream);
-            stream.map_err(|error| tls::handshake_error(&error))
+            connected.map(PostgresTlsStream).map_err(|error| tls::handshake_error(&error))
         })
     }
 }

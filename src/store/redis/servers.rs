@@ -130,13 +130,12 @@ impl Sentinels {
         let (master, path) = split_path(path.strip_prefix('/').unwrap_or_default());
         let servers = parse_hosts(scheme, hosts, SENTINEL_PORT, path)?;
         let settings = servers.first().map(ConnectionInfo::redis_settings);
-        let settings = settings.filter(|_| !master.is_empty());
         let sentinels = Self {
             addresses: servers.iter().map(|server| server.addr().clone()).collect(),
             username,
             password,
             master: percent_decode_str(master).decode_utf8_lossy().into(),
-            settings: settings.cloned().ok_or_else(malformed)?,
+            settings: settings.filter(|_| !master.is_empty()).cloned().ok_or_else(malformed)?,
             certificates: certificates(&servers, roots)?,
         };
         sentinels.client(0).map_err(invalid)?;
@@ -202,8 +201,7 @@ fn parse_hosts(
     let (credentials, hosts) = hosts.split_at(hosts.rfind('@').map_or(0, |at| at + 1));
     let parse = |host: &str| {
         let after_address = host.rsplit(']').next().unwrap_or_default();
-        let has_port = after_address.contains(':');
-        let port = if has_port { "" } else { default_port };
+        let port = if after_address.contains(':') { "" } else { default_port };
         let url = format!("{scheme}://{credentials}{host}{port}{path}");
         url.into_connection_info().map_err(|_| malformed())
     };
@@ -217,8 +215,12 @@ fn certificates(
 ) -> BackendResult<Option<TlsCertificates>> {
     let is_tls = |server: &ConnectionInfo| matches!(server.addr(), ConnectionAddr::TcpTls { .. });
     if !servers.iter().all(is_tls) {
-        let refused = "sslrootcert requires TLS: use a URL with the scheme rediss";
-        return roots.map_or(Ok(None), |_| Err(BackendError::new(refused)));
+        return match roots {
+            Some(_) => {
+                Err(BackendError::new("sslrootcert requires TLS: use a URL with the scheme rediss"))
+            }
+            None => Ok(None),
+        };
     }
     // The client uses the default of the process, and panics if several providers are linked and none is the default.
     let provider = CryptoProvider::clone(&tls::provider());

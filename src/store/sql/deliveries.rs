@@ -29,8 +29,10 @@ pub(crate) async fn find(
     let find = Statement::new(FIND, [id.into()]);
     let rows = executor.query(find, read_attempted).await?;
     let (deliveries, attempts): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-    let delivery = deliveries.into_iter().next();
-    Ok(delivery.map(|delivery| (delivery, attempts.into_iter().flatten().collect())))
+    Ok(deliveries
+        .into_iter()
+        .next()
+        .map(|delivery| (delivery, attempts.into_iter().flatten().collect())))
 }
 
 /// Reads a delivery and an attempt, if the row has one.

@@ -34,17 +34,13 @@ impl<E: SqlExecutor> IdempotencyStore for SqlStore<E> {
             }
         };
         let resource = response.map(|response| &response.resource);
-        let location = response.and_then(|response| response.location.as_deref());
-        let forum_id = resource.and_then(|resource| resource.forum_id.as_ref());
-        let thread_id = resource.and_then(|resource| resource.thread_id.as_ref());
-        let post_id = resource.and_then(|resource| resource.post_id.as_ref());
         let result = [
             response.map(|response| response.status).into(),
-            location.into(),
+            response.and_then(|response| response.location.as_deref()).into(),
             response.map(|response| &*response.body).into(),
-            forum_id.into(),
-            thread_id.into(),
-            post_id.into(),
+            resource.and_then(|resource| resource.forum_id.as_ref()).into(),
+            resource.and_then(|resource| resource.thread_id.as_ref()).into(),
+            resource.and_then(|resource| resource.post_id.as_ref()).into(),
         ];
         let complete = Statement::new(COMPLETE, run.into_iter().chain(result));
         self.0.change(complete.urgent()).await.map(drop)

@@ -162,15 +162,14 @@ pub(crate) fn read_delivery(row: &dyn Columns) -> ColumnResult<Delivery> {
 }
 
 pub(super) fn read_attempt(row: &dyn Columns) -> ColumnResult<AttemptRecord> {
-    let error = row.optional("error")?.map(|reason| {
-        let sent = row.value("sent")?;
-        Ok(TransportError { reason, sent })
-    });
     Ok(AttemptRecord {
         attempt: row.value("attempt")?,
         started_at: row.value("at")?,
         status: row.optional("status")?,
-        error: error.transpose()?,
+        error: row
+            .optional("error")?
+            .map(|reason| Ok(TransportError { reason, sent: row.value("sent")? }))
+            .transpose()?,
         duration_ms: row.value("duration_ms")?,
         response_excerpt: row.optional("answer")?,
         request_headers: row.optional("request_headers")?,

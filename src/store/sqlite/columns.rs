@@ -52,8 +52,10 @@ impl<'a> NamedColumns<'a> {
         name: &str,
         convert: impl FnOnce(ValueRef<'a>) -> FromSqlResult<T>,
     ) -> ColumnResult<T> {
-        let value = self.index(name).and_then(|index| self.row.get_ref(index));
-        let value = value.map_err(|error| ColumnError::new(name, error))?;
+        let value = self
+            .index(name)
+            .and_then(|index| self.row.get_ref(index))
+            .map_err(|error| ColumnError::new(name, error))?;
         convert(value).map_err(|error| ColumnError::new(name, error))
     }
 }

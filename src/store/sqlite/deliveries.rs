@@ -146,8 +146,8 @@ impl DeliveryStore for SqliteExecutor {
 
     async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
         let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
-        let stats = Statement::new(QUEUE_STATS, [now.into(), max_depth.into()]);
-        let stats = self.query(stats, read_queue_stats).await?;
+        let statement = Statement::new(QUEUE_STATS, [now.into(), max_depth.into()]);
+        let stats = self.query(statement, read_queue_stats).await?;
         Ok(stats.into_iter().next().unwrap_or_default())
     }
 
@@ -277,10 +277,7 @@ fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> R
     let is_slow = attempt.as_ref().is_some_and(|one| one.duration_ms > 1000);
     match settlement.succeeded().filter(|_| settled) {
         Some(true) => change(connection, RECORD_SUCCESS, params![delivery_id, is_slow])?,
-        Some(false) => {
-            let failure = params![delivery_id, is_slow, now];
-            change(connection, RECORD_FAILURE, failure)?
-        }
+        Some(false) => change(connection, RECORD_FAILURE, params![delivery_id, is_slow, now])?,
         None => 0,
     };
     Ok(settled)

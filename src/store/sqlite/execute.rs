@@ -45,8 +45,7 @@ pub(super) fn first<T>(
 ) -> Result<Option<T>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
-    let value = rows.next()?.map(|row| read(&NamedColumns::of(row)));
-    Ok(value.transpose()?)
+    Ok(rows.next()?.map(|row| read(&NamedColumns::of(row))).transpose()?)
 }
 
 /// Decodes all rows.

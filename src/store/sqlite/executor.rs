@@ -50,8 +50,10 @@ impl SqlExecutor for SqliteExecutor {
     const LABEL_CONTAINS: &'static str = "instr(lower(label), lower(?6)) > 0";
 
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
-        let scans = states.iter().map(|state| scan(&format!("'{state}'")));
-        let scans = scans.map(|scan| format!("SELECT * FROM ({scan}) AS page"));
+        let scans = states
+            .iter()
+            .map(|state| scan(&format!("'{state}'")))
+            .map(|scan| format!("SELECT * FROM ({scan}) AS page"));
         scans.collect::<Vec<_>>().join(" UNION ALL ")
     }
 
@@ -149,8 +151,7 @@ impl Stores {
     /// Creates stores of tokens, idempotency keys, usage and the audit log in `database`, for one node (feature `sqlite`).
     /// Rate limits are in memory.
     pub fn in_sqlite(database: &Database) -> Self {
-        let foreground = SqliteExecutor::new(database, Priority::Foreground);
-        let foreground = Arc::new(SqlStore(foreground));
+        let foreground = Arc::new(SqlStore(SqliteExecutor::new(database, Priority::Foreground)));
         let background = SqliteExecutor::new(database, Priority::Background);
         Self {
             tokens: foreground.clone(),

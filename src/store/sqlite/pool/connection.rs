@@ -50,8 +50,7 @@ pub(super) fn reader(path: &DatabasePath, settings: &DatabaseSettings) -> Result
 }
 
 fn open(path: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection> {
-    let connection = path.open();
-    let connection = connection.and_then(|connection| set_up(connection, settings));
+    let connection = path.open().and_then(|connection| set_up(connection, settings));
     connection.map_err(|error| path.describe_error(error.into()))
 }
 

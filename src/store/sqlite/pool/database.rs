@@ -81,8 +81,8 @@ impl Database {
         let caller = CallerRef::of(&guard);
         self.0.queue(|queues| match &queues.reads {
             Some(reads) => {
-                let queued = reads.push(class, reader::read(run, caller, sender));
-                queued.then_some(()).ok_or_else(SqliteError::overloaded)
+                let is_queued = reads.push(class, reader::read(run, caller, sender));
+                if is_queued { Ok(()) } else { Err(SqliteError::overloaded()) }
             }
             None => {
                 let run = move |savepoint: &Savepoint<'_>| {

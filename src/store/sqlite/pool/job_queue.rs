@@ -131,13 +131,13 @@ impl<T> JobQueue<T> {
 impl<T> State<T> {
     /// Returns the class of the oldest job that can run. The limit of ordinary jobs does not apply to a closed queue.
     fn runnable(&self, bound: usize) -> Option<Class> {
-        let short = self.short.front();
-        let short = short.map(|(position, _)| (*position, Class::Short));
-        let can_run = self.closed || self.running < bound;
-        let ordinary = self.ordinary.front().filter(|_| can_run);
-        let ordinary = ordinary.map(|(position, _)| (*position, Class::Ordinary));
-        let candidates = short.into_iter().chain(ordinary);
-        let oldest = candidates.min_by_key(|(position, _)| *position);
+        let short = self.short.front().map(|(position, _)| (*position, Class::Short));
+        let ordinary = self
+            .ordinary
+            .front()
+            .map(|(position, _)| (*position, Class::Ordinary))
+            .filter(|_| self.closed || self.running < bound);
+        let oldest = short.into_iter().chain(ordinary).min_by_key(|(position, _)| *position);
         oldest.map(|(_, class)| class)
     }
 

@@ -138,9 +138,8 @@ fn start_readers(
     settings: &DatabaseSettings,
     queue: &Arc<JobQueue<Read>>,
 ) -> Result<Vec<JoinHandle<()>>> {
-    let readers = settings.readers.max(1).saturating_add(1);
-    let is_memory = *path == DatabasePath::Memory;
-    let readers = if is_memory { 0 } else { readers };
+    let readers =
+        if *path == DatabasePath::Memory { 0 } else { settings.readers.max(1).saturating_add(1) };
     let start_one = |_| {
         let connection = connection::reader(path, settings)?;
         let queue = Arc::clone(queue);
