@@ -78,10 +78,14 @@ impl SecretCipher for AeadCipher {
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce)?;
         let mut text = Zeroizing::new(secret.expose_secret().as_bytes().to_vec());
-        let unique_nonce = Nonce::assume_unique_for_key(nonce);
-        let data = self.associated_data(endpoint);
-        let tag = self.key.seal_in_place_separate_tag(unique_nonce, data, &mut text);
-        let tag = tag.map_err(|_| "failed to encrypt the secret")?;
+        let tag = self
+            .key
+            .seal_in_place_separate_tag(
+                Nonce::assume_unique_for_key(nonce),
+                self.associated_data(endpoint),
+                &mut text,
+            )
+            .map_err(|_| "failed to encrypt the secret")?;
         let id = self.id.as_str().as_bytes();
         let parts: [&[u8]; 4] = [id, &nonce, &text, tag.as_ref()];
         Ok(EncryptedSecret::from_ciphertext(&parts))
@@ -101,8 +105,7 @@ impl SecretCipher for AeadCipher {
         let mut text = Zeroizing::new(text.to_vec());
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let data = self.associated_data(endpoint);
-        let text = self.key.open_in_place(nonce, data, &mut text);
-        let text = text.map_err(|_| TAMPERED)?;
+        let text = self.key.open_in_place(nonce, data, &mut text).map_err(|_| TAMPERED)?;
         Ok(WebhookSecret::parse(std::str::from_utf8(text)?)?)
     }
 }

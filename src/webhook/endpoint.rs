@@ -79,8 +79,7 @@ impl Endpoint {
     /// Returns the endpoint with its pending secret active; `None` if no secret is pending at `now`.
     #[doc(hidden)]
     pub fn activated(self, now: Timestamp) -> Option<Self> {
-        let pending = self.pending_secret;
-        let pending = pending.filter(|pending| now < pending.activates_at)?;
+        let pending = self.pending_secret.filter(|pending| now < pending.activates_at)?;
         Some(Self { secret: pending.secret, pending_secret: None, ..self })
     }
 }

@@ -46,8 +46,11 @@ impl WebhookSecret {
     /// [`SecretTooShortError`] if it has fewer than 16 characters.
     pub fn parse(text: &str) -> Result<Self, SecretTooShortError> {
         let is_long_enough = text.chars().nth(MIN_LENGTH - 1).is_some();
-        let secret = is_long_enough.then(|| Self(Zeroizing::new(text.into())));
-        secret.ok_or(SecretTooShortError)
+        if is_long_enough {
+            Ok(Self(Zeroizing::new(text.into())))
+        } else {
+            Err(SecretTooShortError)
+        }
     }
 
     /// Returns the text.

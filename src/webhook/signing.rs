@@ -144,9 +144,14 @@ fn parse_unix_time(text: &str) -> Option<Timestamp> {
 }
 
 /// Compares the signature with those of all secrets in constant time.
-fn is_signed_by_any(secrets: &[WebhookSecret], time: &str, body: &[u8], signature: &str) -> bool {
+fn is_signed_by_any(
+    secrets: &[WebhookSecret],
+    timestamp: &str,
+    body: &[u8],
+    signature: &str,
+) -> bool {
     let matches = |secret| {
-        let expected = sign(secret, time, body);
+        let expected = sign(secret, timestamp, body);
         expected.map_or(Choice::from(0), |expected| expected.as_bytes().ct_eq(signature.as_bytes()))
     };
     let results = secrets.iter().map(matches);

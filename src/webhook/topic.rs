@@ -69,9 +69,11 @@ impl Topic {
     /// # Errors
     /// [`ParseError`] unless it is `ping`, or `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
     pub fn parse(name: &str) -> Result<Self, ParseError> {
-        (is_dotted_name(name) || name == "ping")
-            .then(|| Self(name.to_owned().into()))
-            .ok_or(ParseError::new("a topic, for example post.created"))
+        if is_dotted_name(name) || name == "ping" {
+            Ok(Self(name.to_owned().into()))
+        } else {
+            Err(ParseError::new("a topic, for example post.created"))
+        }
     }
 
     /// Returns the name.
@@ -152,8 +154,7 @@ impl TopicSet {
         let mut names: BTreeSet<String> =
             serde_json::from_str(text).map_err(|_| ParseError::new("a JSON array of topics"))?;
         let all = names.remove(ALL);
-        let named = names.iter().filter_map(|name| Topic::parse(name).ok());
-        let named = named.collect();
+        let named = names.iter().filter_map(|name| Topic::parse(name).ok()).collect();
         Ok(Self { all, named })
     }
 }

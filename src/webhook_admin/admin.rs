@@ -89,8 +89,7 @@ pub struct AttemptResult {
 
 impl fmt::Display for AttemptResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let last = self.last.as_ref();
-        let reason = last.map_or_else(String::new, AttemptRecord::result);
+        let reason = self.last.as_ref().map_or_else(String::new, AttemptRecord::result);
         match self.state {
             DeliveryState::Delivered => write!(f, "delivered: {reason}"),
             DeliveryState::Withheld => {
@@ -172,9 +171,10 @@ impl WebhookAdmin {
         loop {
             if let Some(stored) = endpoints.key_id().await? {
                 let given = secrets.key_id();
-                let is_given = stored == given;
-                let mismatch = || KeyMismatchError::new(stored, given).into();
-                return is_given.then_some(()).ok_or_else(mismatch);
+                if stored == given {
+                    return Ok(());
+                }
+                return Err(KeyMismatchError::new(stored, given).into());
             }
             let reencrypted = self.reencrypted(&endpoints.list().await?, secrets)?;
             let key = secrets.key_id();
@@ -276,11 +276,13 @@ impl WebhookAdmin {
         };
         let (url, topics) = (without_query(&endpoint.url), &endpoint.topics);
         let owner = owner_text(new.owner_name.as_deref(), &endpoint.owner);
-        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?;
-        let audit = audit.with_details(format_args!("url {url}; topics {topics}; owner {owner}"));
-        let added = self.webhooks.endpoints.add(&endpoint, &audit).await?;
-        let created = added.then_some(EndpointWithSecret { endpoint, secret });
-        created.ok_or_else(|| backend_error("the new endpoint's id is already taken"))
+        let audit = self
+            .audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?
+            .with_details(format_args!("url {url}; topics {topics}; owner {owner}"));
+        if !self.webhooks.endpoints.add(&endpoint, &audit).await? {
+            return Err(backend_error("the new endpoint's id is already taken"));
+        }
+        Ok(EndpointWithSecret { endpoint, secret })
     }
 
     /// Checks the URL of an endpoint, and returns it as requests use it. An empty path stays empty.
@@ -342,8 +344,8 @@ impl WebhookAdmin {
         let activate = |endpoint: Endpoint| {
             let pending = endpoint.pending_secret.as_ref();
             let is_rotation = pending.is_some_and(|pending| pending.activates_at == activates_at);
-            let activated = is_rotation.then_some(activated(endpoint, now)?);
-            activated.ok_or(WebhookAdminError::PendingSecretReplaced)
+            let endpoint = activated(endpoint, now)?;
+            if is_rotation { Ok(endpoint) } else { Err(WebhookAdminError::PendingSecretReplaced) }
         };
         self.modify(id, &audit, activate).await
     }
@@ -395,14 +397,19 @@ impl WebhookAdmin {
             Some(url) => Some(self.checked_url(url).await?),
             None => None,
         };
-        let url_detail = url.as_ref().map(|url| format!("url {}", without_query(url)));
-        let topics_detail = topics.as_ref().map(|topics| format!("topics {topics}"));
-        let owner_name = owner_name.as_deref();
-        let owner_detail = |owner| format!("owner {}", owner_text(owner_name, owner));
-        let details = [url_detail, topics_detail, owner.as_ref().map(owner_detail)];
-        let details: Vec<_> = details.into_iter().flatten().collect();
-        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
-        let audit = audit.with_details(details.join("; "));
+        let details: Vec<_> = [
+            url.as_ref().map(|url| format!("url {}", without_query(url))),
+            topics.as_ref().map(|topics| format!("topics {topics}")),
+            owner
+                .as_ref()
+                .map(|owner| format!("owner {}", owner_text(owner_name.as_deref(), owner))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let audit = self
+            .audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?
+            .with_details(details.join("; "));
         let change = |endpoint: Endpoint| {
             Ok(Endpoint {
                 url: url.clone().unwrap_or(endpoint.url),
@@ -433,8 +440,10 @@ impl WebhookAdmin {
     /// [`WebhookAdminError::EndpointDisabled`] or [`WebhookAdminError::Backend`].
     pub async fn example(&self, id: &EndpointId, topic: &str) -> AdminResult<DeliveryId> {
         let kinds = self.environment.event_kinds();
-        let kind = kinds.iter().find(|kind| kind.topic.as_str() == topic);
-        let kind = kind.ok_or_else(|| UnknownTopicError::new(topic))?;
+        let kind = kinds
+            .iter()
+            .find(|kind| kind.topic.as_str() == topic)
+            .ok_or_else(|| UnknownTopicError::new(topic))?;
         let meta = EventMeta::new(&*self.environment.random, self.environment.clock.now())?;
         self.enqueue(&kind.new_example(meta), id).await
     }
@@ -489,8 +498,8 @@ impl WebhookAdmin {
             Err(WebhookAdminError::Backend(_)) => entry,
             Err(error) => return Err(error),
         };
-        let removed = self.webhooks.endpoints.remove(id, &audit).await?;
-        removed.then_some(()).ok_or(WebhookAdminError::EndpointNotFound)
+        let is_removed = self.webhooks.endpoints.remove(id, &audit).await?;
+        if is_removed { Ok(()) } else { Err(WebhookAdminError::EndpointNotFound) }
     }
 
     /// Queues all dead deliveries of an endpoint again, in batches. Returns their number.
@@ -589,9 +598,13 @@ impl WebhookAdmin {
     }
 
     /// Encrypts with `new` all secrets that `new` cannot decrypt.
-    fn reencrypted(&self, all: &[Endpoint], new: &dyn SecretCipher) -> AdminResult<Vec<Endpoint>> {
-        let all = all.iter().cloned();
-        let reencrypted = all.map(|endpoint| self.reencrypted_endpoint(endpoint, new));
+    fn reencrypted(
+        &self,
+        endpoints: &[Endpoint],
+        new: &dyn SecretCipher,
+    ) -> AdminResult<Vec<Endpoint>> {
+        let endpoints = endpoints.iter().cloned();
+        let reencrypted = endpoints.map(|endpoint| self.reencrypted_endpoint(endpoint, new));
         reencrypted.collect()
     }
 
@@ -605,11 +618,10 @@ impl WebhookAdmin {
             if new.decrypt(encrypted, id).is_ok() {
                 return Ok(encrypted.clone());
             }
-            let secret = self.environment.secret_cipher.decrypt(encrypted, id);
-            let secret = secret.map_err(|error| {
-                let message = format!("failed to read the secret of endpoint {id}: {error}");
-                backend_error(message)
-            })?;
+            let secret =
+                self.environment.secret_cipher.decrypt(encrypted, id).map_err(|error| {
+                    backend_error(format!("failed to read the secret of endpoint {id}: {error}"))
+                })?;
             new.encrypt(&secret, id).map_err(WebhookAdminError::Backend)
         };
         let secret = reencrypt(&endpoint.secret)?;
@@ -651,8 +663,7 @@ impl WebhookAdmin {
 }
 
 fn activated(endpoint: Endpoint, now: Timestamp) -> AdminResult<Endpoint> {
-    let activated = endpoint.activated(now);
-    activated.ok_or(WebhookAdminError::NoPendingSecret)
+    endpoint.activated(now).ok_or(WebhookAdminError::NoPendingSecret)
 }
 
 opaque_debug!(WebhookAdmin);

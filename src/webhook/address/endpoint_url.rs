@@ -257,9 +257,8 @@ fn parse_url(text: &str) -> Result<Url, AddressError> {
         .syntax_violation_callback(Some(&on_violation))
         .parse(text)
         .map_err(|_| AddressError::Malformed)?;
-    let is_http = matches!(url.scheme(), "https" | "http");
     let rules = [
-        (is_http, AddressError::Scheme),
+        (matches!(url.scheme(), "https" | "http"), AddressError::Scheme),
         (!has_credentials.get(), AddressError::Credentials),
         (url.fragment().is_none(), AddressError::Fragment),
         (url.port() != Some(0), AddressError::Port),

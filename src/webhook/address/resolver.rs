@@ -77,8 +77,8 @@ impl Lookups {
         let mut running = self.join(name, look_up);
         let result = running.wait_for(Option::is_some).await;
         // The sender is dropped without a result when the runtime stops.
-        let result = result.ok().and_then(|result| result.clone());
-        result.unwrap_or(Err(io::ErrorKind::Interrupted)).map_err(io::Error::from)
+        let addresses = result.ok().and_then(|result| result.clone());
+        addresses.unwrap_or(Err(io::ErrorKind::Interrupted)).map_err(io::Error::from)
     }
 
     fn join(

@@ -246,12 +246,15 @@ impl Truncated {
 fn ids(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) => {
-            let fields = fields.into_iter().filter_map(|(name, value)| {
-                let is_id = name.ends_with("Id") || name.ends_with("Ids") || name == "inReplyTo";
-                let value = if is_id { Some(value) } else { ids(value) };
-                value.map(|value| (name, value))
-            });
-            let fields: Map<_, _> = fields.collect();
+            let fields: Map<_, _> = fields
+                .into_iter()
+                .filter_map(|(name, value)| {
+                    let is_id =
+                        name.ends_with("Id") || name.ends_with("Ids") || name == "inReplyTo";
+                    let value = if is_id { Some(value) } else { ids(value) };
+                    value.map(|value| (name, value))
+                })
+                .collect();
             (!fields.is_empty()).then(|| fields.into())
         }
         Value::Array(items) => {

@@ -30,8 +30,7 @@ pub(super) async fn connect(
     addresses: &[SocketAddr],
     tls: &TlsConnector,
 ) -> Result<Connection> {
-    let name = target.is_secure().then(|| server_name(target));
-    let tls = name.transpose()?.map(|name| (tls.clone(), name));
+    let tls = if target.is_secure() { Some((tls.clone(), server_name(target)?)) } else { None };
     let (stream, address) = race(addresses, |address| open(address, tls.clone())).await?;
     Connection::handshake(stream, PoolKey::new(target, address)).await
 }
@@ -81,9 +80,10 @@ async fn open(
 async fn open_socket(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
-    let is_peer = socket.peer_addr()? == address;
-    let socket = is_peer.then_some(socket);
-    socket.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
+    if socket.peer_addr()? != address {
+        return Err(io::ErrorKind::ConnectionAborted.into());
+    }
+    Ok(socket)
 }
 
 /// Returns the name for which the receiver's certificate must be valid.
@@ -158,8 +158,7 @@ mod tests {
                     if millis > 0 {
                         sleep(Duration::from_millis(millis)).await;
                     }
-                    let error = TransportError::new(index.to_string());
-                    succeeds.then_some(index).ok_or(error)
+                    if succeeds { Ok(index) } else { Err(TransportError::new(index.to_string())) }
                 }
             })
             .await

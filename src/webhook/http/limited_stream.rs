@@ -32,8 +32,8 @@ impl ReadLimit {
     }
 
     fn take(&self, bytes: usize) -> io::Result<()> {
-        let left = self.0.load(Ordering::Relaxed).checked_sub(bytes);
-        let left = left.ok_or(io::ErrorKind::FileTooLarge)?;
+        let left =
+            self.0.load(Ordering::Relaxed).checked_sub(bytes).ok_or(io::ErrorKind::FileTooLarge)?;
         self.0.store(left, Ordering::Relaxed);
         Ok(())
     }

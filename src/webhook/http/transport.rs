@@ -115,13 +115,18 @@ impl HttpTransport {
     }
 
     /// Returns the addresses of the target, and a connection to one of them from the pool or a new one.
-    async fn connect_or_reuse(&self, url: &EndpointUrl) -> Result<(Vec<SocketAddr>, Connection)> {
-        let addresses = url.resolve(&*self.resolver).await;
-        let addresses = addresses.map_err(|error| TransportError::new(error.to_string()))?;
-        let mut keys = addresses.iter().map(|address| PoolKey::new(url, *address));
+    async fn connect_or_reuse(
+        &self,
+        target: &EndpointUrl,
+    ) -> Result<(Vec<SocketAddr>, Connection)> {
+        let addresses = target
+            .resolve(&*self.resolver)
+            .await
+            .map_err(|error| TransportError::new(error.to_string()))?;
+        let mut keys = addresses.iter().map(|address| PoolKey::new(target, *address));
         let connection = match keys.find_map(|key| self.pool.take(&key)) {
             Some(connection) => connection,
-            None => connect(url, &addresses, &self.tls).await?,
+            None => connect(target, &addresses, &self.tls).await?,
         };
         Ok((addresses, connection))
     }
