@@ -227,8 +227,10 @@ board_rules! {
 async fn check_batch(suite: &Suite, owners: &[UserId], forums: &[ForumId]) -> TestResult {
     let request = RequestInfo::background(suite.now());
     let authorizer = suite.fixture.board().authorizer;
-    let found = authorizer.members_access(owners, &request).await?;
-    let mut found = found.ok_or(BoxError::from("`members_access` returned `None`"))?;
+    let mut found = authorizer
+        .members_access(owners, &request)
+        .await?
+        .ok_or(BoxError::from("`members_access` returned `None`"))?;
     for owner in owners {
         let access = [found.remove(owner), suite.access_of(owner).await?];
         let [access, expected] = access.map(|access| summary(access, forums));
@@ -260,8 +262,10 @@ impl LoaderFixture<'_> {
             let stored = self.tokens.find(lookup).await?;
             check_eq!(record, stored, "the token of {owner}")?;
             let request = RequestInfo::new(self.suite.now()).with_token_lookup(*lookup);
-            let Some(load) = load_access else { continue };
-            let access = load(&request);
+            let Some(load_access) = load_access else {
+                continue;
+            };
+            let access = load_access(&request);
             let expected = self.suite.access_of(owner).await?;
             let [access, expected] = [access, expected].map(|access| summary(access, forums));
             check_eq!(access, expected, "the access of {owner}")?;

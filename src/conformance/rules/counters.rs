@@ -152,7 +152,6 @@ async fn forum_counts(
     forum: &ForumId,
 ) -> TestResult<(u64, u64, Option<Option<Timestamp>>)> {
     let forum = caller.fetch_forum(forum).await?;
-    let activity = suite.require(Capability::VisibleActivity).ok();
-    let activity = activity.map(|()| forum.last_activity_at);
+    let activity = suite.require(Capability::VisibleActivity).ok().map(|()| forum.last_activity_at);
     Ok((forum.thread_count, forum.post_count, activity))
 }

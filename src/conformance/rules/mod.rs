@@ -86,7 +86,9 @@ pub async fn run_all(factory: &dyn BoardFactory) -> Report {
 pub fn check_expected_differences(factory: &dyn BoardFactory) {
     for (rule, _) in factory.expected_differences() {
         let is_rule = cases().any(|case| case.name == *rule);
-        let list = "`BoardFactory::expected_differences`";
-        assert!(is_rule, "{list} lists `{rule}`, which is not a rule");
+        assert!(
+            is_rule,
+            "`BoardFactory::expected_differences` lists `{rule}`, which is not a rule"
+        );
     }
 }

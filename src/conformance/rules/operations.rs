@@ -119,8 +119,7 @@ impl OperationsFixture {
             let names = operation.spec.variables.iter();
             let mut variables = names.map(|name| (*name, value_of(name))).collect();
             let id = operation.spec.id;
-            let prepared = suite.fixture.prepare_operation(id, &caller, &mut variables);
-            prepared.await?;
+            suite.fixture.prepare_operation(id, &caller, &mut variables).await?;
             calls.push(OwnCall { operation, variables });
         }
         Ok(Self { api, calls, forum, caller: caller.to_string() })

@@ -274,8 +274,10 @@ async fn take_events(outbox: &dyn OutboxStore) -> FixtureResult<Vec<Event>> {
 
 async fn member_caller(authorizer: &dyn Authorizer, id: &UserId) -> FixtureResult<MemberCaller> {
     let request = RequestInfo::new(SystemClock.now());
-    let access = authorizer.member_access(id, &request).await?;
-    let access = access.ok_or_else(|| format!("{id:?} has no access"))?;
+    let access = authorizer
+        .member_access(id, &request)
+        .await?
+        .ok_or_else(|| format!("{id:?} has no access"))?;
     Ok(MemberCaller::new(id.clone(), access, request))
 }
 

@@ -122,11 +122,15 @@ impl StoreFixture {
         check_eq!(delivery_ids(&claims), [], "due deliveries at {now}")
     }
 
-    pub(crate) async fn begin_sending(&self, one: &ClaimedDelivery, now: i64) -> TestResult<bool> {
+    pub(crate) async fn begin_sending(
+        &self,
+        claimed: &ClaimedDelivery,
+        now: i64,
+    ) -> TestResult<bool> {
         let deliveries = &self.webhooks.deliveries;
-        let batch = std::slice::from_ref(one);
+        let batch = std::slice::from_ref(claimed);
         let begun = deliveries.begin_sending(batch, instant(now)).await?;
-        Ok(begun.contains(&one.delivery.id))
+        Ok(begun.contains(&claimed.delivery.id))
     }
 
     /// Settles a delivery without a record of an attempt. Returns `true` if the delivery was settled.

@@ -39,8 +39,7 @@ impl PollFixture {
         forum: ForumId,
         new: &NewThread,
     ) -> TestResult<Self> {
-        let thread = alice.create_thread(&forum, new).await;
-        let thread = thread.expect_ok()?.thread_id;
+        let thread = alice.create_thread(&forum, new).await.expect_ok()?.thread_id;
         let poll = alice.get_poll(&thread).await.expect_ok()?.value;
         let options = poll.options.into_iter().map(|option| option.option_id);
         Ok(Self {

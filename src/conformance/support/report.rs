@@ -157,8 +157,10 @@ impl fmt::Display for Report {
         let skipped = self.skipped().count();
         let differing = self.differing().count();
         let failed = self.failed().count();
-        write!(f, "{passed} passed, {skipped} skipped, ")?;
-        writeln!(f, "{differing} differ as expected, {failed} failed")?;
+        writeln!(
+            f,
+            "{passed} passed, {skipped} skipped, {differing} differ as expected, {failed} failed"
+        )?;
         let total = self.results.len();
         let covered = self.results.len() - skipped;
         write!(f, "coverage: ")?;

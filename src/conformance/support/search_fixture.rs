@@ -62,8 +62,7 @@ impl<'a> SearchFixture<'a> {
 impl TestCaller {
     /// Returns the first page of hits.
     pub(crate) async fn hits(&self, params: &SearchFilter) -> TestResult<Vec<SearchHit>> {
-        let hits = self.search(&List::new(params.clone())).await;
-        Ok(hits.expect_ok()?.items)
+        Ok(self.search(&List::new(params.clone())).await.expect_ok()?.items)
     }
 
     /// Checks that the first page has exactly these posts in this order.

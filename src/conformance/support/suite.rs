@@ -45,9 +45,7 @@ impl Suite {
     /// # Errors
     /// If the host cannot create it.
     pub(crate) async fn new(factory: &dyn BoardFactory) -> TestResult<Self> {
-        let differences = factory.expected_differences().iter();
-        let expected_differences =
-            differences.map(|(rule, reason)| ((*rule).into(), (*reason).into()));
+        let expected_differences = factory.expected_differences();
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let fixture = factory.create(Arc::clone(&clock)).await?;
         let Host { authorizer, board } = fixture.board();
@@ -65,7 +63,10 @@ impl Suite {
                 last_call: Mutex::default(),
                 methods: Mutex::default(),
             }),
-            expected_differences: expected_differences.collect(),
+            expected_differences: expected_differences
+                .iter()
+                .map(|(rule, reason)| ((*rule).into(), (*reason).into()))
+                .collect(),
             texts: AtomicU32::new(0),
         })
     }
@@ -123,12 +124,11 @@ impl Suite {
                 let field_scope = operation.input().field_scope.map(|(_, scope)| scope);
                 [Some(operation.spec.scope), field_scope]
             });
-            let own = scopes.flatten().filter(is_own);
-            let own: BTreeMap<_, _> = own.map(|scope| (scope.as_str(), scope)).collect();
-            own.into_values().fold(environment, Environment::scope)
+            let own_scopes: BTreeMap<_, _> =
+                scopes.flatten().filter(is_own).map(|scope| (scope.as_str(), scope)).collect();
+            own_scopes.into_values().fold(environment, Environment::scope)
         };
-        let own = operations.iter().cloned();
-        let add_own = |api| own.fold(api, ForumApiBuilder::operation);
+        let add_own = |api| operations.iter().cloned().fold(api, ForumApiBuilder::operation);
         let host = self.fixture.board();
         TestApi::with(host, Stores::in_memory(), environment, add_own)
     }
@@ -202,8 +202,7 @@ impl Suite {
     /// Returns the current access of the member with this id.
     pub(crate) async fn access_of(&self, member: &UserId) -> TestResult<Option<Access>> {
         let request = RequestInfo::new(self.now());
-        let access = self.inner.authorizer.member_access(member, &request);
-        Ok(access.await?)
+        Ok(self.inner.authorizer.member_access(member, &request).await?)
     }
 
     fn caller(&self, name: &str, user: Option<UserId>) -> TestCaller {
@@ -216,10 +215,15 @@ impl Suite {
         self.add_forum(None, readers, Audience::Guests).await
     }
 
-    /// Adds a forum below the forum `of`. Needs [`Capability::SubForums`] and the capabilities that [`forum`](Self::forum)
+    /// Adds a forum below `parent`. Needs [`Capability::SubForums`] and the capabilities that [`forum`](Self::forum)
     /// needs.
-    pub(crate) async fn sub_forum(&self, of: &ForumId, readers: Audience) -> TestResult<ForumId> {
-        self.add_forum(Some(of), readers, Audience::Guests).await
+    pub(crate) async fn sub_forum(
+        &self,
+        parent: &ForumId,
+        readers: Audience,
+    ) -> TestResult<ForumId> {
+        let parent = Some(parent);
+        self.add_forum(parent, readers, Audience::Guests).await
     }
 
     /// Adds a forum. Needs [`Capability::SubForums`] for one with a parent, [`Capability::HiddenForums`] unless guests
@@ -267,11 +271,15 @@ impl Suite {
 
     /// Writes a thread a minute after the previous write, and returns the path of its first post. Needs
     /// [`Capability::Threads`].
-    pub(crate) async fn thread(&self, by: &TestCaller, forum: &ForumId) -> TestResult<PostPath> {
+    pub(crate) async fn thread(
+        &self,
+        author: &TestCaller,
+        forum: &ForumId,
+    ) -> TestResult<PostPath> {
         self.require(Capability::Threads)?;
         let title = self.text("Thread");
         let body = self.text("Words about");
-        self.write_thread(by, forum, &title, &body).await
+        self.write_thread(author, forum, &title, &body).await
     }
 
     pub(crate) async fn write_thread(
@@ -305,10 +313,14 @@ impl Suite {
     }
 
     /// Writes a reply a minute after the previous write. Needs [`Capability::Posts`].
-    pub(crate) async fn post(&self, by: &TestCaller, thread: &ThreadId) -> TestResult<PostPath> {
+    pub(crate) async fn post(
+        &self,
+        author: &TestCaller,
+        thread: &ThreadId,
+    ) -> TestResult<PostPath> {
         self.require(Capability::Posts)?;
         let body = self.text("An answer");
-        self.write_reply(by, thread, &body).await
+        self.write_reply(author, thread, &body).await
     }
 
     pub(crate) async fn write_reply(

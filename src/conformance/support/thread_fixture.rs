@@ -37,10 +37,13 @@ impl ThreadFixture {
 
 impl Suite {
     /// Writes six replies concurrently.
-    pub(crate) async fn write_replies_concurrently(&self, id: &ThreadId) -> TestResult<Vec<Post>> {
+    pub(crate) async fn write_replies_concurrently(
+        &self,
+        thread: &ThreadId,
+    ) -> TestResult<Vec<Post>> {
         let authors = ["ann", "ben", "cem", "dan", "eve", "fay"];
         let replies = self.members(authors).await?.map(|author| {
-            let thread = id.clone();
+            let thread = thread.clone();
             async move { author.reply(&thread, "Now").await.expect_ok() }
         });
         succeed_concurrently(replies).await

@@ -71,11 +71,11 @@ store_rules! {
         for (number, endpoint) in (0..60).zip(endpoints.iter().cycle()) {
             expected.push(fixture.enqueue(number, endpoint, 0).await?);
         }
-        let claims = (0..8).map(|_| {
+        let calls = (0..8).map(|_| {
             let deliveries = fixture.webhooks.deliveries.clone();
             async move { deliveries.claim(&claim_request(10), instant(0)).await }
         });
-        let claims = succeed_concurrently(claims).await?;
+        let claims = succeed_concurrently(calls).await?;
         let mut claimed: Vec<_> = claims.iter().flat_map(delivery_ids).collect();
         claimed.sort();
         expected.sort();

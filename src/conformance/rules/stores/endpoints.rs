@@ -74,8 +74,8 @@ store_rules! {
             let endpoint = Endpoint { url, ..first.clone() };
             async move { endpoints.update(&endpoint, &audit_entry()).await.map(|succeeded| succeeded.then_some(endpoint)) }
         });
-        let succeeded = succeed_concurrently(updates).await?.into_iter().flatten();
-        let succeeded = Endpoint { version: 2, ..only(succeeded)? };
+        let updated = succeed_concurrently(updates).await?.into_iter().flatten();
+        let succeeded = Endpoint { version: 2, ..only(updated)? };
         check_eq!(find(fixture, &first).await?, Some(succeeded))
     }
 
@@ -250,8 +250,7 @@ async fn attempt(
     let due = (state == DeliveryState::Retrying).then_some(1_000);
     let progress = progress(state, 1, due);
     let record = with(attempt_record(1), |record| record.duration_ms = duration_ms);
-    let settled = fixture.settle_attempt(&claimed, progress, Some(&record), now);
-    check!(settled.await?)
+    check!(fixture.settle_attempt(&claimed, progress, Some(&record), now).await?)
 }
 
 async fn find(fixture: &StoreFixture, endpoint: &Endpoint) -> TestResult<Option<Endpoint>> {

@@ -90,8 +90,8 @@ store_rules! {
             (ResponseFilter::NoResponse, None, &[5]),
         ] {
             let filter = DeliveryFilter { response: Some(response), state, limit: 9, ..DeliveryFilter::default() };
-            let listed = fixture.webhooks.deliveries.list(&filter).await?.into_iter();
-            let listed: HashSet<_> = listed.map(|(delivery, last)| (delivery.id, last.map(|last| last.attempt))).collect();
+            let found = fixture.webhooks.deliveries.list(&filter).await?;
+            let listed: HashSet<_> = found.into_iter().map(|(delivery, last)| (delivery.id, last.map(|last| last.attempt))).collect();
             let expected = expected.iter().filter_map(|index| Some((ids.get(*index)?.clone(), Some(2))));
             check_eq!(listed, expected.collect(), "{response}")?;
         }
@@ -115,8 +115,7 @@ async fn create_attempted(
         let retrying = progress(DeliveryState::Retrying, 1, Some(0));
         for (log, progress) in [(first, retrying), (last, progress(*state, 2, due))] {
             let claimed = fixture.claim_one(0).await?;
-            let settled = fixture.settle_attempt(&claimed, progress, Some(&log), 0);
-            check!(settled.await?)?;
+            check!(fixture.settle_attempt(&claimed, progress, Some(&log), 0).await?)?;
         }
         ids.push(id);
     }
@@ -127,8 +126,7 @@ async fn create_attempted(
 async fn create_deliveries(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
     let endpoints = fixture.add_endpoints::<3>().await?;
     let topics = [Topic::POST_CREATED, Topic::POLL_VOTED];
-    let states = [Delivered, Dead, Queued].map(|state| [state; 6]);
-    let states = states.iter().flatten().copied();
+    let states = [Delivered, Dead, Queued].into_iter().flat_map(|state| [state; 6]);
     let kinds = endpoints.iter().cycle().zip(topics.iter().cycle());
     let mut all = Vec::new();
     for (number, ((endpoint, topic), state)) in (0..36_u64).zip(kinds.zip(states.cycle())) {

@@ -137,8 +137,7 @@ impl Worker {
     async fn fan_out(&self, endpoints: &[Endpoint]) -> BackendResult<()> {
         let endpoints: Vec<_> = endpoints.iter().collect();
         let pending = self.outbox.pending(100).await?;
-        let fan_outs = pending.iter().map(|event| fan_out(event, &endpoints));
-        let fan_outs: Vec<_> = fan_outs.collect();
+        let fan_outs: Vec<_> = pending.iter().map(|event| fan_out(event, &endpoints)).collect();
         self.outbox.fan_out(&fan_outs, instant(0)).await
     }
 }
@@ -207,8 +206,7 @@ impl StoreFixture {
         let all = with(DeliveryFilter::default(), |filter| filter.limit = 1_000);
         let listed = self.webhooks.deliveries.list(&all).await?;
         let count = listed.len();
-        let ids = listed.into_iter().map(|(delivery, _)| delivery.id);
-        let ids: BTreeSet<_> = ids.collect();
+        let ids: BTreeSet<_> = listed.into_iter().map(|(delivery, _)| delivery.id).collect();
         check_eq!(&ids, expected, "the deliveries after {after}")?;
         check_eq!(count, expected.len(), "their number after {after}")
     }

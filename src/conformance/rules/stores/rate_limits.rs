@@ -160,7 +160,7 @@ impl StoreFixture {
                 let decision = self.charge(key, cost, now).await?;
                 let actual = (decision.allowed, decision.remaining, decision.resets_at);
                 let expected = (allowed, remaining, instant(resets_at));
-                check_eq!(actual, expected, "{cost} units at {now} for {key:?}")?;
+                check_eq!(actual, expected, "charge of {cost} units at {now} for {key:?}")?;
             }
         }
         Ok(())
