@@ -100,8 +100,11 @@ impl AuditAction {
     /// # Errors
     /// [`ParseError`] unless the name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
     pub fn parse(name: &str) -> Result<Self, ParseError> {
-        let action = is_dotted_name(name).then(|| Self(name.to_owned().into()));
-        action.ok_or(ParseError::new("an action, for example token.revoked"))
+        if is_dotted_name(name) {
+            Ok(Self(name.to_owned().into()))
+        } else {
+            Err(ParseError::new("an action, for example token.revoked"))
+        }
     }
 
     /// Returns the name.
@@ -356,9 +359,15 @@ mod tests {
     #[test]
     fn texts_are_stored_without_control_characters_and_in_limited_length() {
         let actor = AuditActor::command_line(Some("ro\not".into()));
-        let (now, action) = (Timestamp::from_millis(17), AuditAction::TOKEN_REVOKED);
-        let entry = actor.entry(&OsRandom, now, action, "a\u{1b}[31mb\0").unwrap();
-        let entry = entry.with_details("ä".repeat(2000));
+        let entry = actor
+            .entry(
+                &OsRandom,
+                Timestamp::from_millis(17),
+                AuditAction::TOKEN_REVOKED,
+                "a\u{1b}[31mb\0",
+            )
+            .unwrap()
+            .with_details("ä".repeat(2000));
         let [id, texts @ .., details, count] = entry.insert_parameters(7);
         assert_eq!((id.len(), &*count), (26, "7"));
         let expected = ["17", "", "ro ot", "command_line", "", "token.revoked", "a [31mb "];
@@ -373,16 +382,14 @@ mod tests {
             ..AuditActor::panel(UserId::from(3), "192.0.2.1".parse().ok())
         };
         let now = Timestamp::from_millis(-17);
-        let entry = actor.entry(&OsRandom, now, AuditAction::TOKEN_REVOKED, "x");
-        let entry = entry.unwrap().with_details("y");
+        let entry =
+            actor.entry(&OsRandom, now, AuditAction::TOKEN_REVOKED, "x").unwrap().with_details("y");
         let parameters = entry.insert_parameters(7);
-        let stored = AuditEntry::from_insert_parameters(parameters.clone());
-        assert_eq!(stored, Ok((entry, 7)));
+        assert_eq!(AuditEntry::from_insert_parameters(parameters.clone()), Ok((entry, 7)));
         for malformed in [0, 1, 2, 4, 5, 6, 9] {
             let mut parameters = parameters.clone();
             parameters[malformed] = "?".into();
-            let stored = AuditEntry::from_insert_parameters(parameters);
-            assert!(stored.is_err(), "{malformed}");
+            assert!(AuditEntry::from_insert_parameters(parameters).is_err(), "{malformed}");
         }
     }
 }

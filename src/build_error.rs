@@ -37,8 +37,12 @@ impl BuildError {
     }
 
     /// Returns an error that names `setting`, unless `is_valid` is `true`.
-    pub(crate) fn require(holds: bool, setting: &'static str, expected: &str) -> Result<(), Self> {
-        if holds {
+    pub(crate) fn require(
+        is_valid: bool,
+        setting: &'static str,
+        expected: &str,
+    ) -> Result<(), Self> {
+        if is_valid {
             return Ok(());
         }
         Err(Self::new(setting, expected))

@@ -306,10 +306,11 @@ impl Environment {
 }
 
 fn is_origin(text: &str) -> bool {
-    let mut schemes = ["https://", "http://"].into_iter();
-    let authority = schemes.find_map(|scheme| text.strip_prefix(scheme));
+    let authority =
+        ["https://", "http://"].into_iter().find_map(|scheme| text.strip_prefix(scheme));
     let parsed = authority.and_then(|authority| authority.parse::<Authority>().ok());
-    parsed.is_some_and(|parsed| !parsed.host().is_empty() && !parsed.as_str().contains('@'))
+    parsed
+        .is_some_and(|authority| !authority.host().is_empty() && !authority.as_str().contains('@'))
 }
 
 /// Runs on [`TokioRuntime`](crate::runtime::TokioRuntime), with the other values of [`new`](Environment::new).

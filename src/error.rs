@@ -263,8 +263,9 @@ macro_rules! named_variants {
             /// [`ParseError`](crate::error::ParseError) if no variant has this name.
             pub fn parse(name: &str) -> Result<Self, crate::error::ParseError> {
                 let variant = Self::ALL.iter().find(|variant| variant.as_str() == name);
-      let error = crate::error::ParseError::new($expected);
-                variant.copied().ok_or(error)
+                variant
+                    .copied()
+                    .ok_or(crate::error::ParseError::new($expected))
             }
         }
 

@@ -110,8 +110,7 @@ impl Scope {
 
     /// Returns `true` if operations of the specification require the scope, and `omitted` contains all of them.
     fn is_omitted(self, omitted: &[String]) -> bool {
-        let operations = Self::operations().filter(|(_, scope)| *scope == self);
-        let mut operations = operations.peekable();
+        let mut operations = Self::operations().filter(|(_, scope)| *scope == self).peekable();
         operations.peek().is_some() && operations.all(|(id, _)| omitted.iter().any(|one| one == id))
     }
 

@@ -132,12 +132,11 @@ impl MemberCaller {
 }
 
 fn extension<T: 'static>(access: &Access) -> BoardResult<&T> {
-    let extension = access.extension.as_ref();
-    let extension = extension.and_then(|extension| extension.downcast_ref());
+    let extension = access.extension.as_ref().and_then(|extension| extension.downcast_ref());
     extension.ok_or_else(|| {
-        let name = std::any::type_name::<T>();
         BoardError::internal(format!(
-            "the authorizer attached no {name}; attach it with `Access::with_extension`"
+            "the authorizer attached no {}; attach it with `Access::with_extension`",
+            std::any::type_name::<T>()
         ))
     })
 }

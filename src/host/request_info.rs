@@ -190,8 +190,7 @@ impl RequestEvents {
 
     /// Returns the ids, separated by spaces; `None` if there are none.
     pub(crate) fn ids(&self) -> Option<String> {
-        let ids = lock(self.0.as_ref()?);
-        let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+        let ids: Vec<_> = lock(self.0.as_ref()?).iter().map(ToString::to_string).collect();
         (!ids.is_empty()).then(|| ids.join(" "))
     }
 }

@@ -33,15 +33,14 @@ impl Frame<'_> {
     /// Renders the first row of a header. `current` is the text of the link to the page, or another name of the page,
     /// `end` follows the links.
     pub(crate) fn header(&self, current: &str, end: Markup) -> Markup {
-        let pages = [
+        let links = [
             ("Board", self.board_url),
             ("API reference", self.reference_url),
             ("Panel", self.panel_url),
         ];
-        let mut pages = pages.iter().filter(|(_, url)| !url.is_empty());
+        let mut pages = links.iter().filter(|(_, url)| !url.is_empty());
         let start = pages.clone().next().map_or("", |(_, url)| url);
-        let board = self.board_name;
-        let name = if board.is_empty() { current } else { board };
+        let name = if self.board_name.is_empty() { current } else { self.board_name };
         html! {
             div.frame {
                 a.board href=(start) title=(name) {
@@ -66,7 +65,7 @@ impl Frame<'_> {
             color => color,
         };
         let ink = if luma(color) > 150 { "#000" } else { "#fff" };
-        let svg = html! {
+        let image = html! {
             svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" {
                 rect width="32" height="32" rx="7" fill=(color) {}
                 text x="16" y="23" font-family="sans-serif" font-size="20" font-weight="700" text-anchor="middle" fill=(ink) {
@@ -74,9 +73,8 @@ impl Frame<'_> {
                 }
             }
         };
-        let svg = svg.into_string();
-        let svg = utf8_percent_encode(&svg, NON_ALPHANUMERIC);
-        format!("data:image/svg+xml,{svg}")
+        let svg = image.into_string();
+        format!("data:image/svg+xml,{}", utf8_percent_encode(&svg, NON_ALPHANUMERIC))
     }
 
     /// Returns the style sheet of the accent colour.

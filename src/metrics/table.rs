@@ -99,12 +99,14 @@ mod tests {
     fn the_guide_lists_all_metrics() {
         let guide = include_str!("../guide/observability.md");
         for metric in ALL {
-            let labels = metric.labels.iter().map(|label| format!("`{label}`"));
-            let labels: Vec<_> = labels.collect();
-            let labels = labels.join(", ");
-            let kind = format!("{:?}", metric.kind).to_lowercase();
-            let (name, description) = (metric.name, metric.description);
-            let row = format!("| `{name}` | {kind} | {labels} | {description} |");
+            let labels: Vec<_> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
+            let row = format!(
+                "| `{}` | {} | {} | {} |",
+                metric.name,
+                format!("{:?}", metric.kind).to_lowercase(),
+                labels.join(", "),
+                metric.description
+            );
             assert!(guide.contains(&row), "{row}");
         }
     }

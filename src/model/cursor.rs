@@ -31,9 +31,11 @@ impl Cursor {
     /// # Errors
     /// [`ParseError`] if the text is empty or longer than [`MAX_LEN`](Self::MAX_LEN).
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let is_cursor = (1..=Self::MAX_LEN).contains(&text.len());
-        let cursor = is_cursor.then(|| Self(text.into()));
-        cursor.ok_or(ParseError::new("a cursor of at most 200 bytes"))
+        if (1..=Self::MAX_LEN).contains(&text.len()) {
+            Ok(Self(text.into()))
+        } else {
+            Err(ParseError::new("a cursor of at most 200 bytes"))
+        }
     }
 
     /// Returns the text.

@@ -62,7 +62,11 @@ const fn is_id_text(mut text: &[u8]) -> bool {
 /// Rejects texts that are not 1 to 64 characters of `[A-Za-z0-9_-]`.
 pub(crate) fn check_id(text: &str) -> Result<(), ParseError> {
     let is_valid = (1..=64).contains(&text.len()) && is_id_text(text.as_bytes());
-    is_valid.then_some(()).ok_or(ParseError::new("1 to 64 characters of A-Z, a-z, 0-9, _ and -"))
+    if is_valid {
+        Ok(())
+    } else {
+        Err(ParseError::new("1 to 64 characters of A-Z, a-z, 0-9, _ and -"))
+    }
 }
 
 /// Returns `true` if `text` is the canonical form of `number`: "007" and "+7" are not equal to "7", so that a resource
@@ -281,7 +285,7 @@ impl UserRef {
             return UserId::parse(text).map(Self::Id).map_err(|_| error);
         };
         let is_name = (1..=64).contains(&name.chars().count()) && !name.contains(FORBIDDEN_CHARS);
-        is_name.then(|| Self::Name(name.into())).ok_or(error)
+        if is_name { Ok(Self::Name(name.into())) } else { Err(error) }
     }
 
     /// Separates references into ids and names, each in order and without repetitions, so that a board can look up all

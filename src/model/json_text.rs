@@ -21,7 +21,6 @@ thread_local! {
 }
 
 /// Serializes the text of a post like `Option<String>` does, as JSON only.
-///
 pub(super) fn serialize<S: Serializer>(
     text: &Option<String>,
     serializer: S,
@@ -68,8 +67,7 @@ pub(crate) fn quote(text: &str, json: &mut String) {
 
 /// Examines the whole block, so that the compiler uses vector instructions.
 fn has_escaped(block: &[u8; BLOCK_LEN]) -> bool {
-    let bytes = block.iter();
-    bytes.fold(false, |any, byte| any | is_escaped(*byte))
+    block.iter().fold(false, |any, byte| any | is_escaped(*byte))
 }
 
 /// Returns a bit for each byte that JSON must escape; the lowest bit is the first byte. A block has at most 32 bytes.

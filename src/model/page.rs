@@ -171,8 +171,7 @@ impl PageKey {
     /// [`InvalidPageKeyError`] if the text has another format.
     pub fn parse_ints<const N: usize>(&self) -> Result<[i64; N], InvalidPageKeyError> {
         let numbers: Result<Vec<i64>, _> = self.0.split('.').map(str::parse).collect();
-        let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok());
-        numbers.ok_or(InvalidPageKeyError)
+        numbers.ok().and_then(|numbers| numbers.try_into().ok()).ok_or(InvalidPageKeyError)
     }
 }
 
@@ -210,8 +209,7 @@ impl PageLimit {
     /// # Errors
     /// [`ParseError`] unless `items` is from 1 to 100.
     pub fn new(items: u8) -> Result<Self, ParseError> {
-        let is_valid = (1..=MAX_LIMIT).contains(&items);
-        is_valid.then_some(Self(items)).ok_or(PARSE_ERROR)
+        if (1..=MAX_LIMIT).contains(&items) { Ok(Self(items)) } else { Err(PARSE_ERROR) }
     }
 
     /// Returns the number of items.
@@ -260,8 +258,7 @@ impl Default for PageLimit {
 
 impl<'de> Deserialize<'de> for PageLimit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let items = u64::deserialize(deserializer).ok();
-        let items = items.and_then(|items| u8::try_from(items).ok());
+        let items = u64::deserialize(deserializer).ok().and_then(|items| u8::try_from(items).ok());
         let limit = items.and_then(|items| Self::new(items).ok());
         limit.ok_or_else(|| Expected::LIMIT.error())
     }

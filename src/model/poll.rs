@@ -107,14 +107,12 @@ impl Poll {
 
     /// Removes all totals unless each one is set. Returns `true` if only some of them were set.
     pub(crate) fn hide_partial_totals(&mut self) -> bool {
-        let options = self.options.iter();
-        let counted = options.filter(|option| option.votes.is_some()).count();
-        let set = counted + usize::from(self.total_votes.is_some());
+        let set = self.options.iter().filter(|option| option.votes.is_some()).count()
+            + usize::from(self.total_votes.is_some());
         let is_partial = set != 0 && set != self.options.len() + 1;
         if is_partial {
             self.total_votes = None;
-            let options = self.options.iter_mut();
-            options.for_each(|option| option.votes = None);
+            self.options.iter_mut().for_each(|option| option.votes = None);
         }
         is_partial
     }

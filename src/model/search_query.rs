@@ -66,9 +66,9 @@ impl SearchQuery {
             return Err(error);
         }
         let terms = terms(text);
-        let searchable = terms.len() <= Self::MAX_TERMS && terms.iter().any(|term| !term.excluded);
-        let text = text.into();
-        searchable.then_some(Self { text, terms }).ok_or(error)
+        let is_searchable =
+            terms.len() <= Self::MAX_TERMS && terms.iter().any(|term| !term.excluded);
+        if is_searchable { Ok(Self { text: text.into(), terms }) } else { Err(error) }
     }
 
     /// Returns the text that was parsed.

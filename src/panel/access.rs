@@ -66,8 +66,11 @@ fn is_own_address(value: &HeaderValue, head: &Parts, public_origin: &str) -> boo
     let Some(sent_from) = value.to_str().ok().and_then(parse) else {
         return false;
     };
-    let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| head.uri.authority().map(Authority::as_str));
+    let host = head
+        .headers
+        .get(HOST)
+        .and_then(|host| host.to_str().ok())
+        .or_else(|| head.uri.authority().map(Authority::as_str));
     let public = parse(public_origin).and_then(|origin| authority(&origin));
     // Behind a proxy the scheme of the request is unknown, so the scheme of the page that sent the form is used.
     let host = host.map(|host| without_default_port(host, sent_from.scheme_str()));

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::chart::ColumnChart;
-use super::components::{TableRow, breakable, empty, number, number_table, utc_time};
+use super::components::{TableRow, breakable, empty, number, number_table, plural, utc_time};
 use super::intervals::{Interval, Period, intervals, total};
 use super::page_context::PageContext;
 use super::response::PanelResult;
@@ -41,9 +41,8 @@ impl Requests {
         let hours = usage.token_usage_by_hour(if is_kept { before } else { since }, None).await?;
         let (earlier, hours): (Vec<_>, Vec<_>) =
             hours.into_iter().partition(|(hour, _)| *hour < since);
-        let hours = hours.into_iter();
         Ok(Self {
-            intervals: intervals(hours, context.now, period.interval, period.intervals),
+            intervals: intervals(hours.into_iter(), context.now, period.interval, period.intervals),
             before: Some(total(&earlier)).filter(|before| is_kept && before.requests > 0),
         })
     }
@@ -61,8 +60,8 @@ impl Requests {
         }
         let usage = &context.stores().usage;
         let since = period.since(context.now);
-        let operations = usage.usage_by_operation(since).await?;
-        let operations = operations
+        let by_operation = usage.usage_by_operation(since).await?;
+        let operations = by_operation
             .iter()
             .map(|(id, counts)| usage_row("Operation", operation_name(context, id), counts));
         let most_used = usage.most_used_tokens(since, TOP_TOKENS).await?;
@@ -103,15 +102,17 @@ pub(super) fn requests_chart(
     busiest: &str,
     [from, to]: [Markup; 2],
 ) -> Markup {
-    let columns = intervals.iter().map(|(_, counts)| {
-        let refused = counts.refused();
-        let others = refused + counts.rejected + counts.errors;
-        let completed = counts.requests.saturating_sub(others);
-        [completed, refused, counts.rejected, counts.errors]
-    });
-    let columns: Vec<_> = columns.collect();
+    let columns: Vec<_> = intervals
+        .iter()
+        .map(|(_, counts)| {
+            let refused = counts.refused();
+            let others = refused + counts.rejected + counts.errors;
+            let completed = counts.requests.saturating_sub(others);
+            [completed, refused, counts.rejected, counts.errors]
+        })
+        .collect();
     let sum = total(intervals);
-    let plural = if sum.requests == 1 { "" } else { "s" };
+    let noun = plural(sum.requests, "request");
     let [requests, refused, rejected, failed] =
         [sum.requests, sum.refused(), sum.rejected, sum.errors].map(number);
     let totals = intervals.iter().map(|(_, counts)| counts.requests);
@@ -120,7 +121,7 @@ pub(super) fn requests_chart(
         series: REQUEST_SERIES,
         columns: &columns,
         summary: format!(
-            "{requests} request{plural}{period} {refused} refused, {rejected} with another 4xx, {failed} failed · {busiest}: {}",
+            "{requests} {noun}{period} {refused} refused, {rejected} with another 4xx, {failed} failed · {busiest}: {}",
             number(most)
         ),
         from,

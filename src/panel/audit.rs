@@ -38,8 +38,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     records.truncate(PAGE_SIZE);
     let last = records.last().filter(|_| more);
     let names = Names::load(context, &records).await?;
-    let actions = AuditAction::STANDARD.iter().map(AuditAction::as_str);
-    let actions: Vec<_> = actions.collect();
+    let actions: Vec<_> = AuditAction::STANDARD.iter().map(AuditAction::as_str).collect();
     let controls = html! {
         (fields.text_field("actor", "Administrator", &[]))
         (fields.text_field("action", "Action", &actions))
@@ -100,10 +99,11 @@ fn row(context: &PageContext, names: &Names<'_>, record: &AuditRecord) -> TableR
     let entry = &record.entry;
     let path = context.url(&format!("/audit/{}", entry.id));
     let time = utc_time(entry.occurred_at);
-    let time =
-        html! { a href=(path) { time.exact datetime=(entry.occurred_at) title=(time) { (time) } } };
     vec![
-        ("Time", time),
+        (
+            "Time",
+            html! { a href=(path) { time.exact datetime=(entry.occurred_at) title=(time) { (time) } } },
+        ),
         ("Action", html! { code { (entry.action) } }),
         ("Target", names.target(context, record)),
         ("By", one_line(&names.actor(entry))),
@@ -123,16 +123,20 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let names = Names::load(context, &records).await?;
     let entry = &record.entry;
     let address = entry.actor.address.map(|address| address.to_string());
-    let from = html! { (origin(entry)) @if let Some(address) = address { " " code { (address) } } };
-    let details = html! { ul.parts { @for part in entry.details.split("; ") { li { (part) } } } };
     let main = properties([
         ("Time", context.time(entry.occurred_at)),
         ("Action", html! { code { (entry.action) } }),
         ("Target", names.target(context, record)),
         ("Target id", html! { code { (entry.target) } }),
         ("By", html! { (names.actor(entry)) }),
-        ("From", from),
-        ("Details", details),
+        (
+            "From",
+            html! { (origin(entry)) @if let Some(address) = address { " " code { (address) } } },
+        ),
+        (
+            "Details",
+            html! { ul.parts { @for part in entry.details.split("; ") { li { (part) } } } },
+        ),
         ("Id", html! { code { (entry.id) } }),
     ]);
     context.show(entry.action.as_str(), main)
@@ -143,12 +147,18 @@ impl<'a> Names<'a> {
         let entries = || records.iter().map(|record| &record.entry);
         let actors = entries().filter_map(|entry| entry.actor.user_id.as_ref());
         let members = context.names(actors).await?;
-        let endpoints = context.webhooks().endpoints.list().await?.into_iter();
-        let endpoints = endpoints.map(|one| (one.id.to_string(), one.url));
+        let endpoints = context
+            .webhooks()
+            .endpoints
+            .list()
+            .await?
+            .into_iter()
+            .map(|one| (one.id.to_string(), one.url));
         let mut targets: HashMap<_, _> = endpoints.collect();
-        let of_tokens = entries().filter(|entry| entry.action.as_str().starts_with("token."));
-        let lookups = of_tokens.filter_map(|entry| Lookup::parse(&entry.target).ok());
-        let lookups: BTreeSet<_> = lookups.collect();
+        let lookups: BTreeSet<_> = entries()
+            .filter(|entry| entry.action.as_str().starts_with("token."))
+            .filter_map(|entry| Lookup::parse(&entry.target).ok())
+            .collect();
         let tokens = lookups.iter().map(|lookup| context.stores().tokens.find(lookup));
         for token in join_all(tokens).await {
             if let Some(token) = token? {

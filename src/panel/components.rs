@@ -198,12 +198,13 @@ pub(super) fn relative_time(at: Timestamp, now: Timestamp) -> String {
         return "now".into();
     };
     let count = length.as_millis() / unit.as_millis();
-    let plural = if count == 1 { "" } else { "s" };
-    if is_future {
-        format!("in {count} {name}{plural}")
-    } else {
-        format!("{count} {name}{plural} ago")
-    }
+    let noun = plural(count, name);
+    if is_future { format!("in {count} {noun}") } else { format!("{count} {noun} ago") }
+}
+
+/// Returns a noun in the plural, unless the count is 1.
+pub(super) fn plural(count: impl Into<u128>, noun: &str) -> String {
+    if count.into() == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
 fn longest_unit(length: Duration) -> Option<(&'static str, Duration)> {

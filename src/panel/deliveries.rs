@@ -6,7 +6,7 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use super::components::{
-    TableRow, badge, breakable, danger_section, empty, one_line, parse_position, position,
+    TableRow, badge, breakable, danger_section, empty, one_line, parse_position, plural, position,
     properties, table,
 };
 use super::filter::ListFilter;
@@ -132,8 +132,11 @@ fn filter_form(context: &PageContext, fields: &ListFilter<'_>, endpoints: &[Endp
     let states =
         DeliveryState::ALL.iter().map(|state| (state.as_str().into(), state.as_str().into()));
     let endpoints = endpoints.iter().map(|one| (one.id.to_string(), shortened(&one.url)));
-    let topics = context.webhook_admin().known_topics().chain([Topic::PING]);
-    let topics = topics.map(|topic| (topic.to_string(), topic.to_string()));
+    let topics = context
+        .webhook_admin()
+        .known_topics()
+        .chain([Topic::PING])
+        .map(|topic| (topic.to_string(), topic.to_string()));
     let responses = ResponseFilter::ALL.iter().map(|response| {
         let text = match response {
             ResponseFilter::NoResponse => "no response",
@@ -178,12 +181,12 @@ fn shortened(url: &str) -> String {
 pub(super) async fn quarantine_warning(context: &PageContext) -> PanelResult<Markup> {
     let quarantine = context.webhooks().outbox.quarantined(1).await?;
     let is_capped = quarantine.count >= Quarantine::MAX_COUNT;
-    let plural = if quarantine.count == 1 { "" } else { "s" };
+    let events = plural(quarantine.count, "event");
     Ok(html! {
         @if let Some(latest) = quarantine.latest.first() {
             p.quarantine {
                 @if is_capped { "At least " }
-                (quarantine.count) " event" (plural) " cannot be read and will not be delivered. Latest: "
+                (quarantine.count) " " (events) " cannot be read and will not be delivered. Latest: "
                 code { (breakable(&latest.id)) } ": " (latest.reason) "."
             }
         }

@@ -160,8 +160,8 @@ async fn settings_form(
 }
 
 fn secret_section(context: &PageContext, endpoint: &Endpoint) -> PanelResult<Markup> {
-    let pending = endpoint.pending_secret.as_ref();
-    let pending = pending.filter(|pending| context.now < pending.activates_at);
+    let pending =
+        endpoint.pending_secret.as_ref().filter(|pending| context.now < pending.activates_at);
     Ok(html! {
         section aria-labelledby="secret" {
             h2 id="secret" { "Secret" }

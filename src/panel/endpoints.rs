@@ -117,14 +117,13 @@ fn row(
     [last_delivery, success_rate]: [Markup; 2],
 ) -> TableRow {
     let path = context.url(&format!("/webhooks/{}", endpoint.id));
-    let topics = endpoint.topics.to_string();
-    let topics = match topics.as_str() {
+    let listed = endpoint.topics.to_string();
+    let topics = match listed.as_str() {
         "*" => vec!["all topics"],
         topics => topics.split(',').collect(),
     };
-    let link = html! { a href=(path) { (one_line(&endpoint.url)) } };
     vec![
-        ("Endpoint", link),
+        ("Endpoint", html! { a href=(path) { (one_line(&endpoint.url)) } }),
         ("State", state(context, endpoint)),
         ("Last delivery", last_delivery),
         ("Delivered (24\u{a0}h)", success_rate),
@@ -204,10 +203,13 @@ pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
     let known = context.webhook_admin().described_topics();
     let is_known = |name: &str| known.iter().any(|(topic, _)| topic.as_str() == name);
     let is_other = |topic: &&str| *topic != "*" && !is_known(topic);
-    let others = form.all("topics").filter(is_other).map(str::to_owned);
-    let others: Vec<_> = others.map(|topic| (topic, "No longer sent by the board")).collect();
-    let named = known.iter().map(|(topic, text)| (topic.to_string(), *text));
-    let named = named.chain(others);
+    let others: Vec<_> = form
+        .all("topics")
+        .filter(is_other)
+        .map(str::to_owned)
+        .map(|topic| (topic, "No longer sent by the board"))
+        .collect();
+    let named = known.iter().map(|(topic, text)| (topic.to_string(), *text)).chain(others);
     let text = ("topics", "Topics", "The topics sent to this endpoint.");
     checkboxes(text, std::iter::once(all).chain(named), form, html! {})
 }

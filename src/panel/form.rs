@@ -168,8 +168,7 @@ fn hint_and_error(name: &str, hint: &str, form: &Form) -> (Markup, Option<String
     let hint = Some(("hint", hint)).filter(|(_, hint)| !hint.is_empty());
     let error = form.error(name).map(|reason| ("error", reason));
     let notes: Vec<_> = hint.into_iter().chain(error).collect();
-    let ids = notes.iter().map(|(kind, _)| format!("{name}-{kind}"));
-    let ids = ids.collect::<Vec<_>>().join(" ");
+    let ids = notes.iter().map(|(kind, _)| format!("{name}-{kind}")).collect::<Vec<_>>().join(" ");
     let markup = html! {
         @for (kind, text) in notes { p class=(kind) id={ (name) "-" (kind) } { (text) } }
     };

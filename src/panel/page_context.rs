@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::access::{CSRF_FIELD, csrf_token};
 use super::builder::PanelInner;
-use super::components::{breakable, document, relative_time, utc_time};
+use super::components::{breakable, document, plural, relative_time, utc_time};
 use super::form::{Form, TextField};
 use super::response::{PageResponse, PageResult, PanelError, PanelResult};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
@@ -98,10 +98,10 @@ impl PageContext {
         wait: Duration,
     ) -> PageResponse {
         let minutes = wait.as_secs().div_ceil(60).max(1);
-        let plural = if minutes == 1 { "" } else { "s" };
+        let unit = plural(minutes, "minute");
         let main = html! {
             p.alert role="alert" {
-                (refused) ": too many incorrect passwords. Try again in " (minutes) " minute" (plural) "."
+                (refused) ": too many incorrect passwords. Try again in " (minutes) " " (unit) "."
             }
             (form)
         };
@@ -166,8 +166,11 @@ impl PageContext {
     /// Renders the hidden field of a new nonce, for forms that are executed once.
     pub(super) fn form_nonce(&self) -> PanelResult<Markup> {
         let random = &*self.panel.environment.random;
-        let nonce = base62::random::<22>(random).map_err(PanelError::internal)?;
-        let nonce: String = nonce.map(char::from).iter().collect();
+        let nonce: String = base62::random::<22>(random)
+            .map_err(PanelError::internal)?
+            .map(char::from)
+            .iter()
+            .collect();
         Ok(html! { input type="hidden" name=(NONCE_FIELD) value=(nonce); })
     }
 

@@ -170,8 +170,11 @@ impl PanelInner {
 
     /// Returns the path for the return from the sign-in page. It always belongs to this host.
     fn return_path(&self, head: &Parts) -> String {
-        let path = head.uri.path_and_query().map(ToString::to_string);
-        let path = path.filter(|path| head.method == Method::GET && !path.starts_with("//"));
+        let path = head
+            .uri
+            .path_and_query()
+            .map(ToString::to_string)
+            .filter(|path| head.method == Method::GET && !path.starts_with("//"));
         path.unwrap_or_else(|| self.start_path())
     }
 }

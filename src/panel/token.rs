@@ -75,20 +75,24 @@ async fn page(context: &PageContext, token: &TokenRecord, form: &Form) -> PanelR
 pub(super) async fn properties(context: &PageContext, token: &TokenRecord) -> PanelResult<Markup> {
     let owner = context.name(&token.owner).await?;
     let time = |at: Option<Timestamp>| at.map_or_else(|| html! { "never" }, |at| context.time(at));
-    let state = badge(token.state(context.now).as_str());
-    let state = html! { (state) @if let Some(at) = token.revoked_at { " " (context.time(at)) } };
     let scopes = known_scopes(context, token);
-    let scopes = html! { @for (index, scope) in scopes.iter().enumerate() { @if index > 0 { ", " } code { (scope) } } };
-    let hint = html! { small { "public part of the token, after " code { "forum_pat_" } } };
-    let lookup = html! { code { (token.lookup) } " " (hint) };
     let rows = [
-        ("State", state),
+        (
+            "State",
+            html! { (badge(token.state(context.now).as_str())) @if let Some(at) = token.revoked_at { " " (context.time(at)) } },
+        ),
         ("Owner", breakable(&owner)),
-        ("Scopes", scopes),
+        (
+            "Scopes",
+            html! { @for (index, scope) in scopes.iter().enumerate() { @if index > 0 { ", " } code { (scope) } } },
+        ),
         ("Created", context.time(token.created_at)),
         ("Expires", time(token.expires_at)),
         ("Last used", time(token.last_used_at)),
-        ("Lookup", lookup),
+        (
+            "Lookup",
+            html! { code { (token.lookup) } " " small { "public part of the token, after " code { "forum_pat_" } } },
+        ),
     ];
     Ok(components::properties(rows))
 }

@@ -62,8 +62,7 @@ async fn first_form(context: &PageContext) -> PanelResult<Form> {
     let Ok(lookup) = Lookup::parse(context.query.get(LIKE)) else {
         return Ok(Form::default());
     };
-    let token = context.stores().tokens.find(&lookup).await?;
-    let token = token.ok_or(PanelError::NotFound)?;
+    let token = context.stores().tokens.find(&lookup).await?.ok_or(PanelError::NotFound)?;
     let scopes = known_scopes(context, &token).into_iter().map(str::to_owned);
     Ok(Form::with_values("scopes", scopes)
         .with("owner", context.name(&token.owner).await?)

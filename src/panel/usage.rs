@@ -43,13 +43,11 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
         count: count(&now),
         before: requests.before.as_ref().map(count),
     };
-    let (tokens, operations) = ("requests-by-token", "requests-by-operation");
-    let rejected = |counts: &UsageCounts| counts.rejected;
     let figures = [
         figure("Requests", "requests", |counts| counts.requests),
-        figure("Refusals (401, 403, 429)", tokens, UsageCounts::refused),
-        figure("Other refusals (other 4xx)", operations, rejected),
-        figure("Errors (5xx)", operations, |counts| counts.errors),
+        figure("Refusals (401, 403, 429)", "requests-by-token", UsageCounts::refused),
+        figure("Other refusals (other 4xx)", "requests-by-operation", |counts| counts.rejected),
+        figure("Errors (5xx)", "requests-by-operation", |counts| counts.errors),
         Figure {
             name: "Failed deliveries",
             section: "deliveries",
@@ -110,8 +108,7 @@ impl Figure {
 
 /// Renders failing endpoints, tokens that expire soon, and unreadable events.
 async fn attention(context: &PageContext, endpoints: &[Endpoint]) -> PanelResult<Markup> {
-    let failing = endpoints.iter().filter(|one| one.failing_since.is_some());
-    let failing: Vec<_> = failing.collect();
+    let failing: Vec<_> = endpoints.iter().filter(|one| one.failing_since.is_some()).collect();
     let filter = TokenFilter {
         states: TokenStateFilter::ExpiringSoon,
         limit: MAX_TOKENS,

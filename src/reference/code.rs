@@ -202,8 +202,8 @@ impl SampleRequest {
         } else {
             format!(", {{\n  {},\n}}", options.join(",\n  "))
         };
-        let data = "\nconst data = await response.json();";
-        let data = if self.has_response_body { data } else { "" };
+        let data =
+            if self.has_response_body { "\nconst data = await response.json();" } else { "" };
         format!(
             "const response = await fetch(\"{BASE_URL}{}\"{options});\nif (!response.ok) throw new Error(await \
              response.text());{data}",
@@ -235,8 +235,7 @@ impl SampleRequest {
             python_literal(body, 1, &mut literal);
             arguments.push(format!("json={literal}"));
         }
-        let data = "\ndata = response.json()";
-        let data = if self.has_response_body { data } else { "" };
+        let data = if self.has_response_body { "\ndata = response.json()" } else { "" };
         format!(
             "{imports}import requests\n\nresponse = requests.{}(\n    {},\n)\nresponse.raise_for_status(){data}",
             self.method.to_lowercase(),

@@ -178,17 +178,20 @@ impl<'a> Document<'a> {
         let key = |parameter: &'a Value| (text(parameter, "name"), text(parameter, "in"));
         let own: Vec<_> = list(operation).collect();
         let inherited = list(item).filter(|one| !own.iter().any(|other| key(other) == key(one)));
-        let all = inherited.chain(own.iter().copied());
-        all.filter(|parameter| !key(parameter).0.is_empty()).collect()
+        inherited
+            .chain(own.iter().copied())
+            .filter(|parameter| !key(parameter).0.is_empty())
+            .collect()
     }
 
     fn responses(&self, operation: &'a Value) -> Vec<Response<'a>> {
         let responses = entries(operation.get("responses").unwrap_or(&Value::Null));
-        let responses = responses.map(|(status, value)| {
-            let value = self.resolve(value);
-            Response { status, value, codes: self.codes(value) }
-        });
-        responses.collect()
+        responses
+            .map(|(status, value)| {
+                let value = self.resolve(value);
+                Response { status, value, codes: self.codes(value) }
+            })
+            .collect()
     }
 
     fn codes(&self, response: &'a Value) -> Vec<&'a str> {
@@ -292,10 +295,11 @@ pub(super) fn slug(text: impl AsRef<str>) -> String {
 }
 
 fn common_headers<'a>(operations: &[Operation<'a>]) -> BTreeSet<&'a str> {
-    let responses = operations.iter().flat_map(|operation| &operation.responses);
-    let responses = responses.map(|response| response.header_names());
-    let common = responses.reduce(|common, names| &common & &names);
-    common.unwrap_or_default()
+    let responses = operations
+        .iter()
+        .flat_map(|operation| &operation.responses)
+        .map(|response| response.header_names());
+    responses.reduce(|common, names| &common & &names).unwrap_or_default()
 }
 
 fn common_errors<'a>(operations: &[Operation<'a>]) -> BTreeMap<&'a str, Vec<&'a str>> {

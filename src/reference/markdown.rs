@@ -17,8 +17,7 @@ pub(super) fn markdown(text: &str, headings: HeadingLevel) -> Markup {
 /// Renders a text for a cell of a table: a single paragraph has no element of its own.
 pub(super) fn inline_markdown(text: &str) -> Markup {
     let PreEscaped(html) = markdown(text, HeadingLevel::H4);
-    let inner = html.trim().strip_prefix("<p>");
-    let inner = inner.and_then(|inner| inner.strip_suffix("</p>"));
+    let inner = html.trim().strip_prefix("<p>").and_then(|inner| inner.strip_suffix("</p>"));
     match inner.filter(|inner| !inner.contains("<p>")) {
         Some(inner) => PreEscaped(inner.into()),
         None => PreEscaped(html),
@@ -27,7 +26,11 @@ pub(super) fn inline_markdown(text: &str) -> Markup {
 
 /// Renders a text. In its tables each of these codes gets the fragment of [`code_fragment`], at its first occurrence. Removes
 /// the codes found. In its code blocks the base URL is in elements of the class `base`.
-pub(super) fn markdown_with_anchors(text: &str, codes: &mut BTreeSet<&str>, base: &str) -> Markup {
+pub(super) fn markdown_with_anchors(
+    text: &str,
+    codes: &mut BTreeSet<&str>,
+    base_url: &str,
+) -> Markup {
     let mut is_in_table = false;
     let mut is_in_code = false;
     render(events(text, HeadingLevel::H3).map(|event| {
@@ -36,8 +39,8 @@ pub(super) fn markdown_with_anchors(text: &str, codes: &mut BTreeSet<&str>, base
             Event::InlineHtml(html) => is_in_code = html.starts_with("<div"),
             Event::Text(code) if is_in_code => {
                 let html = maud::html! {
-                    @for (number, part) in code.split(base).enumerate() {
-                        @if number > 0 { span.base { (base) } }
+                    @for (number, part) in code.split(base_url).enumerate() {
+                        @if number > 0 { span.base { (base_url) } }
                         (part)
                     }
                 };

@@ -286,8 +286,7 @@ fn try_field<'a>(
     let name = document.text(parameter, "name");
     let place = document.text(parameter, "in");
     let schema = parameter_schema(document, parameter);
-    let values = enumeration(document, schema).into_iter().map(plain);
-    let mut values: Vec<_> = values.collect();
+    let mut values: Vec<_> = enumeration(document, schema).into_iter().map(plain).collect();
     if simple_type(document, schema) == "boolean" {
         values = vec!["true".into(), "false".into()];
     }

@@ -120,8 +120,8 @@ fn contents(part: &Part) -> Markup {
 }
 
 fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
-    let codes = entries(document.get("/info/x-errors"));
-    let mut codes: BTreeSet<_> = codes.map(|(code, _)| code).collect();
+    let mut codes: BTreeSet<_> =
+        entries(document.get("/info/x-errors")).map(|(code, _)| code).collect();
     let mut parts = vec![introduction(document, &mut codes, base_url)];
     for group in &document.groups {
         let title = if group.name.is_empty() { "Operations".into() } else { words(group.name) };
@@ -166,13 +166,17 @@ fn plain_entry(fragment: impl Into<String>, title: impl Into<String>) -> Entry {
 }
 
 /// Renders the description of the document, and the authentication after its first section.
-fn introduction<'a>(document: &Document<'a>, codes: &mut BTreeSet<&'a str>, base: &str) -> Part {
+fn introduction<'a>(
+    document: &Document<'a>,
+    codes: &mut BTreeSet<&'a str>,
+    base_url: &str,
+) -> Part {
     let sections = sections(document.text(document.get("/info"), "description"));
     let schemes: Vec<_> = entries(document.get("/components/securitySchemes")).collect();
     let mut entries = Vec::new();
     let mut contents = Vec::new();
     for (title, text) in &sections {
-        let text = markdown_with_anchors(text, codes, base);
+        let text = markdown_with_anchors(text, codes, base_url);
         if title.is_empty() {
             contents.push(html! { div.prose { (text) } });
             continue;
@@ -271,11 +275,9 @@ fn shared<'a>(document: &Document<'a>, codes_left: &BTreeSet<&'a str>) -> Part {
         let table = code_table(document, codes_left);
         contents.push(("about-error-codes", "Error codes", table));
     }
-    let entries = contents.iter();
-    let entries = entries.map(|(id, title, _)| plain_entry(*id, *title));
     Part {
         title: "Responses".into(),
-        entries: entries.collect(),
+        entries: contents.iter().map(|(id, title, _)| plain_entry(*id, *title)).collect(),
         is_folded: false,
         content: html! {
             @for (id, title, content) in contents {

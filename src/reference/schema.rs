@@ -149,8 +149,7 @@ pub(super) fn parameter_example<'a>(
 /// Returns the values of an enumeration.
 pub(super) fn enumeration<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
     let values = document.resolved_field(without_null(document, schema), "enum");
-    let values = items(values.unwrap_or(&Value::Null));
-    values.filter(|value| !value.is_null()).collect()
+    items(values.unwrap_or(&Value::Null)).filter(|value| !value.is_null()).collect()
 }
 
 /// Returns the name of the only type of a schema besides `null`.
@@ -195,8 +194,7 @@ pub(super) fn member_schema<'a>(
     name: &str,
 ) -> &'a Value {
     let mut parts = parts(document, schema).into_iter();
-    let member = parts.find_map(|part| part.get("properties")?.get(name));
-    member.unwrap_or(&Value::Null)
+    parts.find_map(|part| part.get("properties")?.get(name)).unwrap_or(&Value::Null)
 }
 
 /// Returns the schema of the items of an array.
@@ -371,9 +369,11 @@ fn collect_fields<'a>(
     fields: &mut Vec<Field<'a>>,
 ) {
     let parts = parts(document, schema);
-    let names = |part: &&'a Value| items(part.get("required").unwrap_or(&Value::Null));
-    let required = parts.iter().flat_map(names).filter_map(Value::as_str);
-    let required: BTreeSet<_> = required.collect();
+    let required: BTreeSet<_> = parts
+        .iter()
+        .flat_map(|part| items(part.get("required").unwrap_or(&Value::Null)))
+        .filter_map(Value::as_str)
+        .collect();
     let properties = parts.iter().filter_map(|part| part.get("properties")?.as_object());
     for properties in properties {
         for (name, property) in sorted_members(document, schema, properties) {
@@ -386,8 +386,7 @@ fn collect_fields<'a>(
                     Value::Null => (property, "."),
                     item => (item, "[]."),
                 };
-                let path = format!("{path}{separator}");
-                collect_fields(document, nested, &path, levels, fields);
+                collect_fields(document, nested, &format!("{path}{separator}"), levels, fields);
             }
         }
     }

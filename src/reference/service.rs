@@ -97,11 +97,12 @@ impl ReferencePage {
             reference_url: page_path(&base_path),
             panel_url: &settings.panel_url,
         };
-        let style = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
-        let style = format!("{style}{}", frame.accent_style());
-        let style = Asset::new("style.css", "text/css; charset=utf-8", style);
-        let script = concat!(include_str!("../html/copy.js"), include_str!("script.js"));
-        let script = Asset::new("script.js", "text/javascript; charset=utf-8", script);
+        let css =
+            [include_str!("../html/theme.css"), include_str!("style.css"), &frame.accent_style()]
+                .concat();
+        let style = Asset::new("style.css", "text/css; charset=utf-8", css);
+        let code = concat!(include_str!("../html/copy.js"), include_str!("script.js"));
+        let script = Asset::new("script.js", "text/javascript; charset=utf-8", code);
         let links = Links {
             style: &style.url(&base_path),
             script: &script.url(&base_path),
@@ -133,7 +134,7 @@ impl Asset {
     }
 }
 
-impl_service!(ReferencePage, |page, request| { Box::pin(ready(Ok(page.0.respond(&request)))) });
+impl_service!(ReferencePage, |page, request| Box::pin(ready(Ok(page.0.respond(&request)))));
 
 impl Site {
     fn respond<B>(&self, request: &Request<B>) -> Response<ResponseBody> {

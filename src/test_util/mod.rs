@@ -326,8 +326,8 @@ impl<'a> IntoFuture for TestRequest<'a> {
 
     #[expect(clippy::expect_used, reason = "an invalid request fails the test")]
     fn into_future(self) -> BoxFuture<'a, TestResponse> {
-        let request = self.request.body(Full::new(self.body));
-        Box::pin(self.api.send(request.expect("a valid request")))
+        let request = self.request.body(Full::new(self.body)).expect("a valid request");
+        Box::pin(self.api.send(request))
     }
 }
 

@@ -33,8 +33,7 @@ impl Expiry {
     /// # Errors
     /// [`ParseError`] unless `days` is from 1 to 36500.
     pub fn from_days(days: u16) -> Result<Self, ParseError> {
-        let is_valid = (1..=MAX_DAYS).contains(&days);
-        is_valid.then_some(Self(Some(days))).ok_or(PARSE_ERROR)
+        if (1..=MAX_DAYS).contains(&days) { Ok(Self(Some(days))) } else { Err(PARSE_ERROR) }
     }
 
     /// Parses the text of the form field. Surrounding whitespace is removed; an empty text means [`NEVER`](Self::NEVER).
@@ -71,8 +70,7 @@ mod tests {
         let days = |text| {
             let expires_at = |expiry: Expiry| expiry.expires_at(Timestamp::default());
             let days = |time: Timestamp| time.as_millis() / 86_400_000;
-            let expiry = Expiry::parse(text).ok();
-            expiry.map(|expiry| expires_at(expiry).map(days))
+            Expiry::parse(text).ok().map(|expiry| expires_at(expiry).map(days))
         };
         for (text, expected) in [
             ("", Some(None)),
@@ -84,8 +82,24 @@ mod tests {
         ] {
             assert_eq!(days(text), expected, "{text:?}");
         }
-        let rejected = "0|00|-1|+1|1.5|1e3|ten|١|36501|99999999999999999999|1 0|1d|0x1|1_0|٣٠|½";
-        for text in rejected.split('|') {
+        for text in [
+            "0",
+            "00",
+            "-1",
+            "+1",
+            "1.5",
+            "1e3",
+            "ten",
+            "١",
+            "36501",
+            "99999999999999999999",
+            "1 0",
+            "1d",
+            "0x1",
+            "1_0",
+            "٣٠",
+            "½",
+        ] {
             assert_eq!(days(text), None, "{text:?}");
         }
     }

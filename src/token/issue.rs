@@ -153,9 +153,10 @@ pub async fn issue_token(
             revoked_at: None,
             last_used_at: None,
         };
-        let action = AuditAction::TOKEN_ISSUED;
-        let audit = request.issuer.entry(random, now, action, record.lookup)?;
-        let audit = audit.with_details(details(&record, request.owner_name));
+        let audit = request
+            .issuer
+            .entry(random, now, AuditAction::TOKEN_ISSUED, record.lookup)?
+            .with_details(details(&record, request.owner_name));
         if tokens.create(&record, &audit).await? {
             return Ok((token, record));
         }
@@ -182,7 +183,7 @@ pub(crate) fn parse_label(text: &str) -> Result<&str, IssueError> {
     let label = text.trim();
     let is_valid = label.chars().count() <= MAX_LABEL_CHARS && is_single_line(text);
     let is_shown = is_valid && (label.is_empty() || !is_blank(label));
-    is_shown.then_some(label).ok_or(IssueError::InvalidLabel)
+    if is_shown { Ok(label) } else { Err(IssueError::InvalidLabel) }
 }
 
 /// Returns the names of the requested scopes in the order of the known ones, without repetitions.

@@ -37,10 +37,10 @@ impl Lookup {
     /// # Errors
     /// [`ParseError`] unless the text is 16 characters of `[0-9A-Za-z]`.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let bytes = <[u8; LOOKUP_LEN]>::try_from(text.as_bytes()).ok();
-        let bytes = bytes.filter(|bytes| bytes.iter().all(u8::is_ascii_alphanumeric));
-        let lookup = bytes.map(Self);
-        lookup.ok_or(ParseError::new("16 letters and digits"))
+        let bytes = <[u8; LOOKUP_LEN]>::try_from(text.as_bytes())
+            .ok()
+            .filter(|bytes| bytes.iter().all(u8::is_ascii_alphanumeric));
+        bytes.map(Self).ok_or(ParseError::new("16 letters and digits"))
     }
 
     /// Returns the characters of the lookup.
@@ -195,7 +195,7 @@ fn split(text: &str) -> Result<(Lookup, &str), ParseError> {
         && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let parts = text.split_at_checked(TOKEN_LEN - CHECKSUM_LEN);
     let (before, expected) = parts.filter(|_| is_complete).ok_or(PARSE_ERROR)?;
-    (checksum(before) == expected.as_bytes()).then_some((lookup, secret)).ok_or(PARSE_ERROR)
+    if checksum(before) == expected.as_bytes() { Ok((lookup, secret)) } else { Err(PARSE_ERROR) }
 }
 
 /// Returns the CRC-32 (IEEE) of the preceding text in base 62. Secret scanners recognise a token by this checksum.

@@ -32,8 +32,7 @@ pub async fn forum_api(
     if let Some(peer) = head.peer_addr() {
         request = request.extension(peer);
     }
-    let request = request.body(Full::new(body.freeze()));
-    let request = request.map_err(error::ErrorBadRequest)?;
+    let request = request.body(Full::new(body.freeze())).map_err(error::ErrorBadRequest)?;
     let (head, body) = api.respond(request).await.into_parts();
     let status = StatusCode::from_u16(head.status.as_u16()).map_err(error::ErrorBadGateway)?;
     let mut response = HttpResponse::build(status);
@@ -41,11 +40,12 @@ pub async fn forum_api(
         response.append_header((name.as_str(), value.as_bytes()));
     }
     // actix-web sets `content-length` to the size of the body, which is empty for HEAD.
-    let length = head.headers.get(CONTENT_LENGTH);
-    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    let no_chunk = stream::empty::<Result<_, Error>>();
+    let length =
+        head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     Ok(match length {
-        Some(length) if is_head => response.no_chunking(length).streaming(no_chunk),
+        Some(length) if is_head => {
+            response.no_chunking(length).streaming(stream::empty::<Result<_, Error>>())
+        }
         _ => response.body(body.into_bytes()),
     })
 }

@@ -51,8 +51,8 @@ impl Handler for Mounted {
             }
         }
         // Rocket sets `content-length` to the size of the body, which is empty for HEAD.
-        let length = head.headers.get(CONTENT_LENGTH);
-        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        let length =
+            head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         response.sized_body(length, Cursor::new(body.into_bytes()));
         Outcome::Success(response.finalize())
     }

@@ -12,8 +12,10 @@ use warp::path::FullPath;
 use warp::{Filter, Rejection, Reply};
 
 pub fn forum_api(api: ForumApi) -> impl Filter<Extract = (impl Reply,), Error = Rejection> + Clone {
-    let query = warp::query::raw().map(|query: String| format!("?{query}"));
-    let query = query.or(warp::any().map(String::new)).unify();
+    let query = warp::query::raw()
+        .map(|query: String| format!("?{query}"))
+        .or(warp::any().map(String::new))
+        .unify();
     warp::method()
         .and(warp::path::full())
         .and(query)
