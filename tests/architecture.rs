@@ -159,9 +159,13 @@ impl Crate {
     /// Parses the files of a crate whose root is this folder.
     fn parse(root: &str) -> Self {
         let parse = |file: String| {
-            let inside = file.strip_prefix(root).unwrap().trim_matches('/');
-            let inside = inside.trim_end_matches(".rs").trim_end_matches("/mod");
-            let module = inside.replace('/', "::");
+            let module = file
+                .strip_prefix(root)
+                .unwrap()
+                .trim_matches('/')
+                .trim_end_matches(".rs")
+                .trim_end_matches("/mod")
+                .replace('/', "::");
             let mut names = Names::default();
             let mut items = syn::parse_file(&read(&file)).unwrap().items;
             items.retain(|item| !matches!(item, Item::Macro(_)));
@@ -185,8 +189,7 @@ impl Crate {
         let rest = if rest.is_empty() { path } else { &rest[1..] };
         let mut current = base.join("::");
         for (place, name) in rest.iter().enumerate() {
-            let inner = format!("{current}::{name}");
-            let inner = inner.trim_start_matches("::").to_owned();
+            let inner = format!("{current}::{name}").trim_start_matches("::").to_owned();
             if name == "super" {
                 current =
                     current.rsplit_once("::").map_or(String::new(), |(above, _)| above.into());
@@ -209,9 +212,11 @@ impl Crate {
 
     fn imports(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let each = self.0.iter().map(|(module, names)| {
-            let used = names.used.iter();
-            let located = used.filter_map(|path| self.locate(module, path));
-            let located = located.filter(|other| other != module && *other != "lib");
+            let located = names
+                .used
+                .iter()
+                .filter_map(|path| self.locate(module, path))
+                .filter(|other| other != module && *other != "lib");
             (module.as_str(), located.collect())
         });
         each.collect()
@@ -243,8 +248,7 @@ fn check_imports(root: &str, list: &[&'static str]) {
     }
     let mut reversed = Vec::new();
     for (place, module) in list.iter().enumerate() {
-        let others = modules.remove(module);
-        let others = others.unwrap_or_else(|| panic!("{module} has no file"));
+        let others = modules.remove(module).unwrap_or_else(|| panic!("{module} has no file"));
         println!("{module}: {others:?}");
         let later = others.iter().filter(|other| list[place + 1..].contains(other));
         reversed.extend(later.map(|other| (module, *other)));
@@ -296,8 +300,8 @@ fn restricted_calls_are_in_their_places() {
 /// A renamed test would otherwise return to the fast tier, or to the servers without TLS, unnoticed.
 #[test]
 fn every_test_that_a_script_skips_exists() {
-    let files = ["tests", "examples"].into_iter().flat_map(files);
-    let tests: String = files.map(|file| read(&file)).collect();
+    let tests: String =
+        ["tests", "examples"].into_iter().flat_map(files).map(|file| read(&file)).collect();
     for (script, list) in [("tests/run", "slow_tests=(\n"), ("tests/newest/run", "tls=(\n")] {
         let script = read(script);
         for name in between(&script, list, "\n)").lines().map(str::trim) {
@@ -365,8 +369,8 @@ fn no_test_is_ignored() {
 
 /// Returns `true` for `#[doc(hidden)]`.
 fn is_hidden(attribute: &Attribute) -> bool {
-    let is_hidden = |argument: syn::Ident| argument == "hidden";
-    attribute.path().is_ident("doc") && attribute.parse_args().is_ok_and(is_hidden)
+    attribute.path().is_ident("doc")
+        && attribute.parse_args::<syn::Ident>().is_ok_and(|argument| argument == "hidden")
 }
 
 /// A type is open to new fields or variants if it has the attribute, or is a struct with a private field.
@@ -389,8 +393,7 @@ fn the_guide_lists_every_exhaustive_type() {
                 }
                 _ => continue,
             };
-            let mut attributes = attributes.iter();
-            let is_open = attributes.any(|attribute| {
+            let is_open = attributes.iter().any(|attribute| {
                 attribute.path().is_ident("non_exhaustive") || is_hidden(attribute)
             });
             if is_public(&visibility) && !is_open && !has_private_field {
@@ -431,14 +434,15 @@ fn every_feature_is_documented_and_none_is_on_by_default() {
 #[test]
 fn the_readme_shows_the_example_of_the_documentation() {
     let source = read("src/lib.rs");
-    let lines = source.lines().filter_map(|line| line.strip_prefix("//!"));
-    let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(line));
-    let lines: Vec<_> = lines.collect();
+    let lines: Vec<_> = source
+        .lines()
+        .filter_map(|line| line.strip_prefix("//!"))
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect();
     let docs = lines.join("\n");
     let example = between(&docs, "```no_run\n", "```");
     assert!(read("README.md").contains(&format!("```rust\n{example}```")));
-    let lines = example.lines().filter(|line| !line.is_empty());
-    assert_eq!(lines.count(), 31);
+    assert_eq!(example.lines().filter(|line| !line.is_empty()).count(), 31);
 }
 
 fn markdown_files() -> Vec<String> {
@@ -520,8 +524,7 @@ fn the_core_has_few_crates_without_runtime_sql_and_tls() {
         .unwrap();
     assert!(tree.status.success(), "{tree:?}");
     let tree = String::from_utf8(tree.stdout).unwrap();
-    let crates = tree.lines().filter_map(|line| line.split(' ').next());
-    let crates: BTreeSet<_> = crates.collect();
+    let crates: BTreeSet<_> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
     assert!(crates.contains("http"), "{crates:?}");
     assert!(crates.len() <= 55, "{} crates: {crates:?}", crates.len());
     let mut foreign = FOREIGN.iter();

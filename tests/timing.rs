@@ -38,8 +38,8 @@ fn compare<T, R>(make: impl Fn(usize) -> T, work: impl Fn(&T) -> R) -> f64 {
     samples.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     samples.truncate(SAMPLES / 10 * 9);
     let [(mean, variance), (other_mean, other_variance)] = [0, 1].map(|class| {
-        let times = samples.iter().filter(|(of, _)| *of == class);
-        let times: Vec<f64> = times.map(|(_, time)| *time).collect();
+        let times: Vec<f64> =
+            samples.iter().filter(|(of, _)| *of == class).map(|(_, time)| *time).collect();
         let count = times.len() as f64;
         let mean = times.iter().sum::<f64>() / count;
         let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
@@ -100,10 +100,11 @@ fn the_time_of_verifying_signatures_is_constant() {
 fn delivery(event: u64, secret: &WebhookSecret, wrong: Option<usize>) -> (HeaderMap, String) {
     let body = format!(r#"{{"event":"evt_{event:010}"}}"#);
     let key = secret.expose_secret().as_bytes();
-    let mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
-    let mac = mac.chain_update(format!("{SENT}.{body}")).finalize();
-    let mac = mac.into_bytes();
-    let digits: Vec<_> = mac.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mac = Hmac::<Sha256>::new_from_slice(key)
+        .unwrap()
+        .chain_update(format!("{SENT}.{body}"))
+        .finalize();
+    let digits: Vec<_> = mac.into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let mut mac_hex = digits.concat().into_bytes();
     if let Some(wrong) = wrong {
         mac_hex[wrong] = if mac_hex[wrong] == b'0' { b'1' } else { b'0' };

@@ -11,7 +11,6 @@ async fn every_authentication_failure_is_the_same_401_and_only_the_log_names_its
     let [revoked, expired, unknown, wrong] = server.invalid_tokens().await;
     let bearer = |token: &str| format!("Bearer {token}");
     let expected = comparable_parts(&server.send(&Request::get("/me")).await);
-    let misspelt = good.replace("forum_pat", "forum_tap");
     for (headers, reason) in [
         (vec![], "Absent"),
         (vec![bearer(&revoked)], "Revoked"),
@@ -23,7 +22,7 @@ async fn every_authentication_failure_is_the_same_401_and_only_the_log_names_its
         (vec![String::new()], "Malformed"),
         (vec![bearer(&good[..75])], "Malformed"),
         (vec![bearer(&good.to_lowercase())], "Malformed"),
-        (vec![bearer(&misspelt)], "Malformed"),
+        (vec![bearer(&good.replace("forum_pat", "forum_tap"))], "Malformed"),
         (vec![bearer(&format!(" {good}"))], "Malformed"),
         (vec![format!("Bearer\t{good}")], "Malformed"),
         (vec![bearer(&format!("{good},{good}"))], "Malformed"),

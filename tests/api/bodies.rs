@@ -98,8 +98,7 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
 #[tokio::test]
 async fn an_invalid_body_is_a_400_whose_message_names_the_field() {
     let (server, alice) = Server::with_alice().await;
-    let [opening, closing] = ["[", "]"].map(|bracket| bracket.repeat(100_000));
-    let nested = format!(r#"{{"body":{opening}{closing}}}"#);
+    let nested = format!(r#"{{"body":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
     let cases = REJECTED.iter().copied();
     for (endpoint, body, expected) in
         cases.chain([(REPLY, &*nested, "body: expected a request body in JSON")])
@@ -258,7 +257,7 @@ async fn null_in_an_optional_field_is_an_omitted_field() {
             }
         }
     }
-    for field in "subscribe poll.canChangeVote requestReceipt options.optionId".split(' ') {
+    for field in ["subscribe", "poll.canChangeVote", "requestReceipt", "options.optionId"] {
         assert!(fields.iter().any(|one| one == field), "{field}: {fields:?}");
     }
 }
@@ -276,8 +275,7 @@ async fn a_malformed_or_unknown_id_in_a_body_is_not_found() {
         (FOLLOW, r#"{"target":"thread","targetId":"no id"}"#),
         (FOLLOW, r#"{"target":"thread","targetId":"absent-1"}"#),
     ] {
-        let request = request(endpoint, body).bearer(&alice);
-        server.expect(request, NOT_FOUND).await;
+        server.expect(request(endpoint, body).bearer(&alice), NOT_FOUND).await;
     }
 }
 

@@ -22,21 +22,23 @@ fn budget(units: u32, millis: u64) -> Budget {
 fn build_rejects_each_setting_out_of_bounds() {
     type Change = fn(&mut ApiSettings);
     let cases: &[(&str, Change)] = &[
-        ("token_budget.units", |it| it.token_budget = budget(0, 1000)),
-        ("token_budget.window", |it| it.token_budget = budget(1, 0)),
-        ("token_budget.window", |it| it.token_budget.window = Duration::from_micros(999)),
-        ("guest_budget.units", |it| it.guest_budget = budget(0, 1000)),
-        ("guest_budget.window", |it| it.guest_budget = budget(1, 0)),
-        ("ipv4_prefix_len", |it| it.ipv4_prefix_len = 33),
-        ("ipv6_prefix_len", |it| it.ipv6_prefix_len = 129),
-        ("body_limit", |it| it.body_limit = 0),
-        ("request_timeout", |it| it.request_timeout = Duration::ZERO),
-        ("base_path", |it| it.base_path = "".into()),
-        ("base_path", |it| it.base_path = "api/v1".into()),
-        ("base_path", |it| it.base_path = "/api/v1?x".into()),
-        ("base_path", |it| it.base_path = "/api#v1".into()),
-        ("base_path", |it| it.base_path = "/api v1".into()),
-        ("base_path", |it| it.base_path = "https://board.example/api".into()),
+        ("token_budget.units", |settings| settings.token_budget = budget(0, 1000)),
+        ("token_budget.window", |settings| settings.token_budget = budget(1, 0)),
+        ("token_budget.window", |settings| {
+            settings.token_budget.window = Duration::from_micros(999)
+        }),
+        ("guest_budget.units", |settings| settings.guest_budget = budget(0, 1000)),
+        ("guest_budget.window", |settings| settings.guest_budget = budget(1, 0)),
+        ("ipv4_prefix_len", |settings| settings.ipv4_prefix_len = 33),
+        ("ipv6_prefix_len", |settings| settings.ipv6_prefix_len = 129),
+        ("body_limit", |settings| settings.body_limit = 0),
+        ("request_timeout", |settings| settings.request_timeout = Duration::ZERO),
+        ("base_path", |settings| settings.base_path = "".into()),
+        ("base_path", |settings| settings.base_path = "api/v1".into()),
+        ("base_path", |settings| settings.base_path = "/api/v1?x".into()),
+        ("base_path", |settings| settings.base_path = "/api#v1".into()),
+        ("base_path", |settings| settings.base_path = "/api v1".into()),
+        ("base_path", |settings| settings.base_path = "https://board.example/api".into()),
     ];
     for (setting, change) in cases {
         let error = build(change).unwrap_err();
@@ -91,9 +93,15 @@ fn build_rejects_an_invalid_public_origin() {
         let environment = Environment::default().public_origin(origin);
         ForumApi::builder(FullBoard::new(), Stores::in_memory()).environment(&environment).build()
     };
-    let origins = "board.example https:// https://board.example/ https://board.example/forum \
-        https://board.example?x https://user@board.example ftp://board.example";
-    for origin in origins.split(' ') {
+    for origin in [
+        "board.example",
+        "https://",
+        "https://board.example/",
+        "https://board.example/forum",
+        "https://board.example?x",
+        "https://user@board.example",
+        "ftp://board.example",
+    ] {
         let error = build(origin).unwrap_err();
         assert_eq!(error.setting(), "public_origin", "{origin}");
     }

@@ -23,18 +23,15 @@ async fn a_token_needs_the_scope_of_the_row_even_where_a_guest_needs_none() {
     for surface in SURFACES {
         let server = Server::on(surface);
         let empty = server.token_with("alice", &[]).await;
-        let retired = ["retired:read", "admin:read"];
-        let retired = server.token_with("alice", &retired).await;
+        let retired = server.token_with("alice", &["retired:read", "admin:read"]).await;
         for row in rows(surface) {
-            let scopes: Vec<_> = every_scope().filter(|scope| *scope != row.scope).collect();
-            let others = server.token_with("alice", &scopes).await;
+            let scopes = every_scope().filter(|scope| *scope != row.scope);
+            let others = server.token_with("alice", &scopes.collect::<Vec<_>>()).await;
             for token in [&others, &empty, &retired] {
-                let request = Request::of(row).bearer(token);
-                server.expect(request, MISSING_SCOPE).await;
+                server.expect(Request::of(row).bearer(token), MISSING_SCOPE).await;
             }
             let alone = server.token_with("alice", &[row.scope]).await;
-            let request = Request::of(row).bearer(&alone);
-            server.expect(request, (row.success, None)).await;
+            server.expect(Request::of(row).bearer(&alone), (row.success, None)).await;
         }
     }
 }
@@ -111,8 +108,7 @@ async fn the_compact_surface_routes_its_own_rows_only() {
     let alice = server.token("alice").await;
     for row in ROWS {
         let outcome = server.outcome_for(&alice, Request::of(row)).await;
-        let found = (row.success, None);
-        let expected = if row.compact { found } else { NO_SUCH_ROUTE };
+        let expected = if row.compact { (row.success, None) } else { NO_SUCH_ROUTE };
         assert_eq!(outcome, expected, "{row:?}");
     }
 }
@@ -149,15 +145,12 @@ fn the_protocol_lists_the_same_endpoints() {
     let table = protocol.skip_while(|line| !line.starts_with("| method | path"));
     let lines = table.skip(2).take_while(|line| line.starts_with('|'));
     let listed = lines.map(|line| {
-        let cells = line.split('|').map(|cell| cell.trim().trim_matches('`'));
-        let cells: Vec<_> = cells.collect();
+        let cells: Vec<_> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
         [1, 2, 4, 5, 6].map(|column| cells[column]).join(" ")
     });
     let expected = ROWS.iter().map(|row| {
-        let needs_token = row.needs_token;
-        let token = if needs_token { "required" } else { "optional" };
-        let [method, template] = [row.method, row.template];
-        format!("{method} {template} {} {} {token}", row.scope, row.cost)
+        let token = if row.needs_token { "required" } else { "optional" };
+        format!("{} {} {} {} {token}", row.method, row.template, row.scope, row.cost)
     });
     for (listed, expected) in listed.clone().zip(expected.clone()) {
         assert_eq!(listed, expected);
@@ -166,5 +159,5 @@ fn the_protocol_lists_the_same_endpoints() {
     let [full, compact] = SURFACES.map(|surface| rows(surface).count());
     let protocol = include_str!("../../docs/protocol.md");
     let line = format!("| endpoints | {full} | {compact} |");
-    assert!(protocol.contains(&line), "section 1.3: {line}");
+    assert!(protocol.contains(&line), "section 1.3 counts {full} and {compact} endpoints");
 }

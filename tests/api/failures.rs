@@ -29,11 +29,10 @@ async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
     let fails = FailureMode::Error(|| BoardError::internal("the disk is full"));
-    let query = FailureMode::Error(failed_query);
     for (mode, reason) in [
         (FailureMode::Panic, "the test board panics"),
         (fails, "the disk is full"),
-        (query, "failed to load the thread: the index is corrupt"),
+        (FailureMode::Error(failed_query), "failed to load the thread: the index is corrupt"),
     ] {
         for row in ROWS {
             server.board.set_mode(mode.clone());

@@ -75,10 +75,10 @@ fn is_wire_word(phrase: &str) -> bool {
 async fn every_message_about_input_has_a_german_translation() {
     let server = german();
     let alice = server.token("alice").await;
-    let queries = queries::REJECTED.iter();
-    let queries = queries.map(|(path, english)| (Request::get(path), english));
-    let bodies = bodies::REJECTED.iter();
-    let bodies = bodies.map(|(endpoint, body, english)| (bodies::request(endpoint, body), english));
+    let queries = queries::REJECTED.iter().map(|(path, english)| (Request::get(path), english));
+    let bodies = bodies::REJECTED
+        .iter()
+        .map(|(endpoint, body, english)| (bodies::request(endpoint, body), english));
     for (request, english) in queries.chain(bodies) {
         let german = message(&server.send(&request.bearer(&alice)).await);
         let (name, reason) = english.split_once(": ").unwrap();

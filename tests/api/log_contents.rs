@@ -14,10 +14,9 @@ const TEXTS: [&str; 7] = ["Tea", "tea", "Green?", "Green.", "Black.", "At five?"
 async fn the_log_has_no_tokens_cookies_or_content() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
-    let panics = FailureMode::Error(|| panic_any(format!("no `{MARK}`")));
     let modes = [
         ("sound", FailureMode::None),
-        ("panic", panics),
+        ("panic", FailureMode::Error(|| panic_any(format!("no `{MARK}`")))),
         ("error", FailureMode::Error(|| BoardError::conflict(MARK))),
         ("leak", FailureMode::Leak),
     ];

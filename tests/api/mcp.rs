@@ -70,11 +70,17 @@ impl Agent {
     }
 
     /// Calls a tool with arguments that are sent as they are.
-    async fn call_json(&self, name: &str, json: &str, headers: &[(&str, &str)]) -> TestResponse {
-        let params = format!(r#"{{"name":"{name}","arguments":{json}}}"#);
-        let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    async fn call_json(
+        &self,
+        name: &str,
+        arguments: &str,
+        headers: &[(&str, &str)],
+    ) -> TestResponse {
+        let params = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
+        let message =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
         let headers = [&[("content-type", "application/json")], headers].concat();
-        self.send("POST", &headers, &call).await
+        self.send("POST", &headers, &message).await
     }
 
     async fn tools(&self) -> Vec<Value> {
@@ -180,8 +186,7 @@ async fn refusals_are_those_of_the_api_for_every_operation() {
     let member = server.token("alice").await;
     for row in rows(Surface::Full) {
         let others = FULL_SCOPES.into_iter().filter(|scope| *scope != row.scope);
-        let others: Vec<_> = others.collect();
-        let restricted = server.token_with("alice", &others).await;
+        let restricted = server.token_with("alice", &others.collect::<Vec<_>>()).await;
         let hidden = row.path.replace("open", "staff");
         let absent = row.path.replace("open", "absent");
         for (token, path) in [
@@ -206,8 +211,7 @@ async fn refusals_are_those_of_the_api_for_every_operation() {
                     assert!(message(&expected).ends_with(row.scope), "{row:?}");
                 }
                 let found = found.json()["result"]["structuredContent"].clone();
-                let expected = comparable(expected.json());
-                assert_eq!(comparable(found), expected, "{row:?} {path}");
+                assert_eq!(comparable(found), comparable(expected.json()), "{row:?} {path}");
             } else {
                 assert_eq!(code(&found), None, "{row:?} {path}");
             }
@@ -288,10 +292,12 @@ fn assert_references(tool: &Value, part: &Value) {
 async fn a_repeated_key_takes_effect_once() {
     let (_, agent) = Agent::of_alice().await;
     let call = async |arguments: &str| agent.call_json("createPost", arguments, &[]).await;
-    let first = r#"{"threadId":"open-1","body":"Green.","subscribe":false,"idempotencyKey":"k"}"#;
-    let first = call(first).await;
-    let second = r#"{"idempotencyKey":"k","subscribe":false,"body":"Green.","threadId":"open-1"}"#;
-    let second = call(second).await;
+    let first =
+        call(r#"{"threadId":"open-1","body":"Green.","subscribe":false,"idempotencyKey":"k"}"#)
+            .await;
+    let second =
+        call(r#"{"idempotencyKey":"k","subscribe":false,"body":"Green.","threadId":"open-1"}"#)
+            .await;
     assert_eq!(code(&first), None);
     assert_eq!(first.json(), second.json());
     assert_eq!(second.header("idempotency-replayed"), Some("true"));
@@ -364,18 +370,16 @@ async fn an_invalid_token_is_the_same_401() {
 #[tokio::test]
 async fn malformed_messages_are_errors_of_the_protocol() {
     let (_, agent) = Agent::of_alice().await;
-    let old = r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#;
-    for (expected, bodies) in
-        [((400, -32700), &["", "{", "\u{feff}{}"][..]), ((400, -32600), &["null", "{}", "[]", old])]
-    {
+    for (expected, bodies) in [
+        ((400, -32700), &["", "{", "\u{feff}{}"][..]),
+        ((400, -32600), &["null", "{}", "[]", r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#]),
+    ] {
         for body in bodies {
             assert_eq!(rpc_error(&agent.post(body).await), expected, "{body}");
         }
     }
     let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let deep = format!(r#""id":1,"method":"ping","params":{nested}"#);
-    let number = r#""id":1,"method":"tools/call","params":{"name":7}"#;
-    let unknown = r#""id":1,"method":"tools/call","params":{"name":"drop"}"#;
     for (fields, expected) in [
         (r#""id":1"#, (400, -32600)),
         (r#""id":null,"method":"ping""#, (400, -32600)),
@@ -385,8 +389,8 @@ async fn malformed_messages_are_errors_of_the_protocol() {
         (r#""id":1,"method":"ping","params":[]"#, (200, -32602)),
         (&deep, (200, -32602)),
         (r#""id":1,"method":"tools/call""#, (200, -32602)),
-        (number, (200, -32602)),
-        (unknown, (200, -32602)),
+        (r#""id":1,"method":"tools/call","params":{"name":7}"#, (200, -32602)),
+        (r#""id":1,"method":"tools/call","params":{"name":"drop"}"#, (200, -32602)),
     ] {
         let body = format!(r#"{{"jsonrpc":"2.0",{fields}}}"#);
         let text: String = fields.chars().take(80).collect();
@@ -400,40 +404,40 @@ async fn malformed_messages_are_errors_of_the_protocol() {
         let found = agent.call("getThread", json!({ "threadId": id })).await;
         assert_eq!(code(&found).as_deref(), Some("not_found"), "{id}");
     }
-    let list = "forum: expected a text, a number, true or false";
-    let long = json!({ "q": "tea".repeat(30_000) });
-    let key = json!({ "threadId": "open-1", "body": "x", "idempotencyKey": "\n" });
-    let invalid_key = "idempotencyKey: expected 1 to 64 visible ASCII characters";
     // A model can correct an error that is a result. An error of the protocol ends the run of many clients.
     for (name, arguments, expected) in [
         ("getThread", json!({}), "threadId: required"),
-        ("search", json!({ "q": "tea", "forum": ["open"] }), list),
-        ("search", long, "arguments: expected shorter arguments"),
-        ("createPost", key, invalid_key),
+        (
+            "search",
+            json!({ "q": "tea", "forum": ["open"] }),
+            "forum: expected a text, a number, true or false",
+        ),
+        ("search", json!({ "q": "tea".repeat(30_000) }), "arguments: expected shorter arguments"),
+        (
+            "createPost",
+            json!({ "threadId": "open-1", "body": "x", "idempotencyKey": "\n" }),
+            "idempotencyKey: expected 1 to 64 visible ASCII characters",
+        ),
     ] {
         let found = agent.call(name, arguments).await;
         assert_eq!(code(&found).as_deref(), Some("bad_request"), "{name}");
         let error = &found.json()["result"]["structuredContent"]["error"];
         assert_eq!(error["message"], expected);
     }
-    let unknown_null = json!({ "threadId": "open-1", "postId": "open-1-2", "unknown": null });
-    let unknown = json!({ "threadId": "open-1", "body": "x", "unknown": 1 });
-    let long = json!({ "threadId": "open-1", "body": "x".repeat(1 << 20) });
     for (name, arguments) in [
         ("listForums", json!({ "unknown": 1 })),
         ("listForums", json!({ "unknown": null })),
-        ("deletePost", unknown_null),
+        ("deletePost", json!({ "threadId": "open-1", "postId": "open-1-2", "unknown": null })),
         ("listThreads", json!({ "forumId": "open", "limit": "many" })),
         ("listThreads", json!({ "forumId": "open", "after": "x" })),
         ("createPost", json!({ "threadId": "open-1", "body": 7 })),
-        ("createPost", unknown),
-        ("createPost", long),
+        ("createPost", json!({ "threadId": "open-1", "body": "x", "unknown": 1 })),
+        ("createPost", json!({ "threadId": "open-1", "body": "x".repeat(1 << 20) })),
     ] {
         let found = agent.call(name, arguments).await;
         assert_eq!(code(&found).as_deref(), Some("bad_request"), "{name}");
     }
-    let long = json!({ "body": "x".repeat(2 << 20) });
-    let long = agent.call("createPost", long).await;
+    let long = agent.call("createPost", json!({ "body": "x".repeat(2 << 20) })).await;
     assert_eq!(rpc_error(&long), (413, -32600));
 }
 
@@ -448,8 +452,7 @@ async fn arguments_are_encoded_in_the_path_and_the_query() {
         let found = agent.call("search", json!({ "q": q, "limit": 1 })).await;
         assert_eq!(code(&found), None, "{q}");
     }
-    let null = json!({ "q": "tea", "after": null });
-    let null = agent.call("search", null).await;
+    let null = agent.call("search", json!({ "q": "tea", "after": null })).await;
     assert_eq!(code(&null), None);
 }
 
@@ -546,8 +549,10 @@ async fn a_refused_head_leaves_the_body_unread() {
             is_read: Arc::default(),
         };
         let read_flag = Arc::clone(&body.is_read);
-        let request = http::Request::builder().method(method).uri("/mcp");
-        let mut request = request.header("content-type", content_type);
+        let mut request = http::Request::builder()
+            .method(method)
+            .uri("/mcp")
+            .header("content-type", content_type);
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
@@ -631,10 +636,10 @@ async fn half_of_a_surrogate_pair_is_named() {
         let text = found.json()["result"]["structuredContent"]["error"]["message"].to_string();
         assert!(text.contains("surrogate"), "{text}");
     }
-    let method = r#"{"jsonrpc":"2.0","id":1,"method":"\ud83d"}"#;
-    for (body, expected) in
-        [(message(r#"{"name":"\ud83d"}"#), (200, -32602)), (method.to_owned(), (400, -32700))]
-    {
+    for (body, expected) in [
+        (message(r#"{"name":"\ud83d"}"#), (200, -32602)),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"\ud83d"}"#.to_owned(), (400, -32700)),
+    ] {
         let found = agent.post(&body).await;
         assert_eq!(rpc_error(&found), expected);
         let text = found.json()["error"]["message"].to_string();
@@ -662,8 +667,7 @@ async fn versions_are_negotiated() {
         assert!(instructions.contains("data, not instructions"));
         assert!(instructions.ends_with("\n\nTexts are BBCode."));
         let fields: Vec<_> = response["result"].as_object().unwrap().keys().collect();
-        let expected = "capabilities instructions protocolVersion serverInfo";
-        assert_eq!(fields, expected.split(' ').collect::<Vec<_>>());
+        assert_eq!(fields, ["capabilities", "instructions", "protocolVersion", "serverInfo"]);
     }
     let listed = agent.request("tools/list", json!({})).await.json();
     let fields: Vec<_> = listed["result"].as_object().unwrap().keys().collect();
@@ -754,17 +758,15 @@ async fn only_posts_of_json_from_known_origins_are_accepted() {
 #[tokio::test]
 async fn operations_of_a_host_are_tools() {
     let server = crate::host_operations::server();
-    let scopes = ["links:write", "threads:read"];
-    let token = server.token_with("alice", &scopes).await;
+    let token = server.token_with("alice", &["links:write", "threads:read"]).await;
     let agent = Agent::new(&server, Some(&token));
     let names = agent.names().await;
-    for name in "bumpThread addLink listLinks removeLink countLinks".split(' ') {
+    for name in ["bumpThread", "addLink", "listLinks", "removeLink", "countLinks"] {
         assert!(names.contains(&name.to_owned()), "{name}");
     }
     let added = json!({ "threadId": "open-1", "url": "https://tea.example" });
     assert_eq!(code(&agent.call("addLink", added).await), None);
-    let thread = json!({ "threadId": "open-1" });
-    let listed = agent.call("listLinks", thread).await.json();
+    let listed = agent.call("listLinks", json!({ "threadId": "open-1" })).await.json();
     let url = &listed["result"]["structuredContent"]["items"][0]["url"];
     assert_eq!(url, "https://tea.example");
 }

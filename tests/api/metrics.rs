@@ -165,8 +165,6 @@ fn rows_that_cannot_be_decoded_are_counted() {
 fn describe_passes_the_whole_table_to_the_recorder() {
     let recorded = TestRecorder::default();
     with_local_recorder(&recorded, describe);
-    let table = ALL.iter();
-    let table = table.map(|metric| (metric.name.to_owned(), metric.kind, Some(metric.unit)));
-    let described = recorded.described.lock().unwrap();
-    assert_eq!(*described, table.collect::<Vec<_>>());
+    let table = ALL.iter().map(|metric| (metric.name.to_owned(), metric.kind, Some(metric.unit)));
+    assert_eq!(*recorded.described.lock().unwrap(), table.collect::<Vec<_>>());
 }

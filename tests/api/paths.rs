@@ -131,8 +131,8 @@ async fn links_and_locations_are_absolute_paths() {
     let next = page.json()["next"].as_str().unwrap().to_owned();
     let link = format!("</api/v1/threads/open-1/posts?limit=40&after={next}>; rel=\"next\"");
     assert_eq!(page.header("link"), Some(&*link));
-    let next = Request::exact("GET", &link[1..link.find('>').unwrap()]);
-    let rest = server.send(&next).await;
+    let linked = Request::exact("GET", &link[1..link.find('>').unwrap()]);
+    let rest = server.send(&linked).await;
     assert_eq!(rest.json()["items"].as_array().unwrap().len(), 5);
     let thread = r#"{"title":"Tea","body":"Green?"}"#;
     let request = Request::post("/forums/open/threads", thread).bearer(&alice);

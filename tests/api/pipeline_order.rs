@@ -36,8 +36,7 @@ const STEPS: [(Rejection, u16, &str); 11] = [
 async fn with(server: Server, wrong: &BTreeSet<Rejection>) -> Outcome {
     let is = |cause| wrong.contains(&cause);
     let server = server.listening().await;
-    let other = "forums:read";
-    let scope = if is(Scope) { other } else { "posts:write" };
+    let scope = if is(Scope) { "forums:read" } else { "posts:write" };
     let token = server.token_with("alice", &[scope]).await;
     if !is(Scope) {
         let used = Request::post("/threads/open-1/posts", r#"{"body":"first"}"#).key("k");
@@ -63,8 +62,7 @@ async fn with(server: Server, wrong: &BTreeSet<Rejection>) -> Outcome {
     };
     let key = if is(Key) { "k" } else { "new" };
     let request = Request::post(&format!("/threads/{thread}/posts{slash}"), body).key(key);
-    let token = if is(Token) { "nonsense" } else { &token };
-    server.outcome_for(token, request).await
+    server.outcome_for(if is(Token) { "nonsense" } else { &token }, request).await
 }
 
 #[tokio::test]

@@ -141,14 +141,11 @@ async fn a_valid_query_reaches_the_board() {
 #[tokio::test]
 async fn only_a_get_marks_a_message_as_read() {
     let (server, alice) = Server::with_alice().await;
-    let message = "/messages/alice-1";
-    let unread = "open_message (MessageId(alice-1), No)";
-    let read = "open_message (MessageId(alice-1), Yes)";
     for (method, path, call) in [
-        ("HEAD", message, unread),
+        ("HEAD", "/messages/alice-1", "open_message (MessageId(alice-1), No)"),
         ("GET", "/messages", "list_messages"),
         ("GET", "/me", "get_me"),
-        ("GET", message, read),
+        ("GET", "/messages/alice-1", "open_message (MessageId(alice-1), Yes)"),
     ] {
         let request = Request::new(method, path).bearer(&alice);
         server.expect(request, (200, None)).await;

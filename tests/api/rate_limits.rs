@@ -34,8 +34,7 @@ async fn the_default_budgets_are_600_and_120_units() {
 
 /// Sends a request as a guest, and returns the remaining units.
 async fn remaining_for(server: &Server, peer: &str, forwarded: &str) -> i64 {
-    let request = Request::get("/forums").header("x-forwarded-for", forwarded);
-    let mut request = request.to_http();
+    let mut request = Request::get("/forums").header("x-forwarded-for", forwarded).to_http();
     if let Ok(peer) = peer.parse::<IpAddr>() {
         request.extensions_mut().insert(peer);
     }
@@ -94,9 +93,8 @@ async fn every_request_that_passes_the_rate_limit_is_charged() {
     let reply = |body| Request::post("/threads/open-1/posts", body);
     let x = r#"{"body":"x"}"#;
     let y = r#"{"body":"y"}"#;
-    let unchanged = Request::get("/forums").header("if-none-match", "*");
     for (token, request, status, cost) in [
-        (&alice, unchanged, 304, 1),
+        (&alice, Request::get("/forums").header("if-none-match", "*"), 304, 1),
         (&alice, Request::new("HEAD", "/search?q=tea"), 200, 10),
         (&alice, Request::get("/threads/staff-1"), 404, 1),
         (&alice, Request::get("/search"), 400, 10),

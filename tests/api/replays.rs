@@ -111,8 +111,7 @@ async fn the_rating_of_a_hidden_post_is_withheld() {
     server.board.set_mode(FailureMode::Leak);
     let body = r#"{"points":1,"postId":"staff-1-1"}"#;
     let request = Request::post("/members/bob/reputation", body);
-    let request = request.bearer(&server.token("alice").await);
-    let response = server.send(&request).await;
+    let response = server.send(&request.bearer(&server.token("alice").await)).await;
     assert_eq!(outcome(&response), (404, Some("not_found")));
 }
 
@@ -122,9 +121,8 @@ async fn a_withheld_response_leaves_the_outcome_unknown() {
     let server = Server::new();
     server.board.set_mode(FailureMode::Leak);
     let body = r#"{"target":"forum","targetId":"staff"}"#;
-    let request = Request::post("/subscriptions", body).key("k");
-    let request = request.bearer(&server.token("alice").await);
-    let response = server.send(&request).await;
-    assert_eq!(outcome(&response), (404, Some("not_found")));
+    let request =
+        Request::post("/subscriptions", body).key("k").bearer(&server.token("alice").await);
+    assert_eq!(outcome(&server.send(&request).await), (404, Some("not_found")));
     assert!(is_unknown(&server.send(&request).await));
 }

@@ -20,8 +20,12 @@ impl Authorizer for RecordingBoard {
         Ok(Access::new(VisibleForums::all()))
     }
 
-    async fn member_access(&self, _: &UserId, info: &RequestInfo) -> BackendResult<Option<Access>> {
-        self.guest_access(info).await.map(Some)
+    async fn member_access(
+        &self,
+        _: &UserId,
+        request: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
+        self.guest_access(request).await.map(Some)
     }
 }
 
@@ -71,9 +75,13 @@ impl Fixture {
 #[tokio::test]
 async fn authorizer_and_board_receive_id_address_user_agent_and_time() {
     let fixture = Fixture::new();
-    let request = fixture.api.as_guest().get("/forums").extension(PROXY);
-    let request = request.header("x-forwarded-for", "192.0.2.9, 203.0.113.7, 10.9.9.9");
-    let request = request.header("user-agent", "Reader/1.0");
+    let request = fixture
+        .api
+        .as_guest()
+        .get("/forums")
+        .extension(PROXY)
+        .header("x-forwarded-for", "192.0.2.9, 203.0.113.7, 10.9.9.9")
+        .header("user-agent", "Reader/1.0");
     let (response, seen) = fixture.send(request).await;
     for request in seen {
         assert_eq!(request.id(), response.header("x-request-id"));

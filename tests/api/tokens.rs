@@ -8,8 +8,7 @@ use crate::support::*;
 #[tokio::test]
 async fn a_token_is_expired_from_the_instant_of_its_expiry() {
     let server = Server::new();
-    let token = server.issue(Surface::Full, &["members:read"], " 2 ").await;
-    let token = token.unwrap();
+    let token = server.issue(Surface::Full, &["members:read"], " 2 ").await.unwrap();
     for (millis, status) in [(0, 200), (2 * 86_400_000 - 1, 200), (1, 401), (1, 401)] {
         server.clock.advance(Duration::from_millis(millis));
         let me = Request::get("/me").bearer(&token);
@@ -52,13 +51,11 @@ async fn a_token_stays_valid_without_a_retired_scope() {
     let scopes = |response: TestResponse| {
         let json = response.json();
         let scopes = json["scopes"].as_array().unwrap().iter();
-        let scopes = scopes.map(|scope| scope.as_str().unwrap().to_owned());
-        scopes.collect::<BTreeSet<_>>()
+        scopes.map(|scope| scope.as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
     };
     let compact = over(Surface::Compact);
     let full = over(Surface::Full);
-    let token = compact.issue(Surface::Compact, &COMPACT_SCOPES, "").await;
-    let token = token.unwrap();
+    let token = compact.issue(Surface::Compact, &COMPACT_SCOPES, "").await.unwrap();
     let me = Request::get("/me").bearer(&token);
     let mut expected = BTreeSet::from(COMPACT_SCOPES.map(str::to_owned));
     assert_eq!(scopes(compact.send(&me).await), expected);
@@ -87,8 +84,7 @@ async fn me_describes_the_owner_and_the_token() {
         [(&["members:read"][..], json!(null)), (&["messages:read", "members:read"], json!(2))]
     {
         let token = server.issue(Surface::Full, scopes, "1").await.unwrap();
-        let me = Request::get("/me").bearer(&token);
-        let me = server.send(&me).await.json();
+        let me = server.send(&Request::get("/me").bearer(&token)).await.json();
         assert_eq!(me["owner"]["username"], "alice");
         assert_eq!(me["scopes"].as_array().unwrap().len(), scopes.len());
         assert_eq!(me["unreadMessages"], unread);

@@ -29,8 +29,7 @@ async fn requests_with_a_token_are_counted_until_they_are_flushed() {
 
     let tokens = &server.stores.tokens;
     let now = server.clock.now();
-    let revoked = tokens.revoke(&lookup(&token), now, &audit_entry()).await;
-    revoked.unwrap();
+    tokens.revoke(&lookup(&token), now, &audit_entry()).await.unwrap();
     assert_eq!(server.send(&request()).await.status, 401);
     server.api.flush_usage().await.unwrap();
     let refused = UsageCounts { requests: 3, unauthenticated: 1, ..*counts };
@@ -64,8 +63,7 @@ async fn requests_of_guests_and_unknown_paths_are_counted_together() {
         panic!("{sums:?}");
     };
     assert_eq!((counts.requests, counts.refused()), (6, 2));
-    let hours = usage.token_usage_by_hour(Default::default(), None).await;
-    let hours = hours.unwrap();
+    let hours = usage.token_usage_by_hour(Default::default(), None).await.unwrap();
     assert_eq!(hours.len(), 1);
     assert_eq!(hours[0].1, *counts);
     let operations = usage.usage_by_operation(Default::default()).await.unwrap();

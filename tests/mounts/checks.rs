@@ -64,8 +64,8 @@ async fn reads(mounting: &Mounting) -> Result<()> {
     let length = get.headers()[CONTENT_LENGTH].to_str()?.parse();
     mounting.expect(length, Ok(get.body().len()));
 
-    let head = mounting.request(Method::HEAD, "/forums", "")?;
-    let head = mounting.send(CLIENTS[0], head).await?;
+    let request = mounting.request(Method::HEAD, "/forums", "")?;
+    let head = mounting.send(CLIENTS[0], request).await?;
     mounting.expect(head.status(), StatusCode::OK);
     mounting.expect(head.body(), &Bytes::new());
     for name in [CONTENT_LENGTH, CONTENT_TYPE, ETAG] {
@@ -79,7 +79,7 @@ async fn reads(mounting: &Mounting) -> Result<()> {
     mounting.expect(again.status(), StatusCode::NOT_MODIFIED);
     mounting.expect(again.body(), &Bytes::new());
 
-    for path in "//forums /forums/ /f%6Frums /forums?unknown=1&a=%20b".split(' ') {
+    for path in ["//forums", "/forums/", "/f%6Frums", "/forums?unknown=1&a=%20b"] {
         let unknown = mounting.get(path).await?;
         let is_query = path.contains('?');
         mounting.expect_error(&unknown, if is_query { 400 } else { 404 })?;
@@ -102,8 +102,8 @@ async fn writes(mounting: &Mounting) -> Result<()> {
     }
     let expected = [(Some(1), false), (Some(1), true), (Some(2), false)];
     mounting.expect(&responses[..], &expected[..]);
-    let deleted = mounting.request(Method::DELETE, "/x/notes", "")?;
-    let deleted = mounting.send(CLIENTS[0], deleted).await?;
+    let request = mounting.request(Method::DELETE, "/x/notes", "")?;
+    let deleted = mounting.send(CLIENTS[0], request).await?;
     mounting.expect(deleted.status(), StatusCode::NO_CONTENT);
     Ok(())
 }

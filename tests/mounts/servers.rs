@@ -244,8 +244,10 @@ async fn invoke(
     let (head, body) = request.into_parts();
     let peer: &axum::extract::ConnectInfo<SocketAddr> = head.extensions.get().unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let headers = head.headers.iter();
-    let headers = headers.map(|(name, value)| (name.to_string(), text(value.as_bytes()).into()));
+    let headers = head
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_string(), text(value.as_bytes()).into()));
     let event = json!({
         "version": "2.0",
         "routeKey": "$default",
@@ -264,8 +266,8 @@ async fn invoke(
         "body": text(&body.collect().await.unwrap().to_bytes()),
         "isBase64Encoded": false,
     });
-    let event: LambdaRequest = serde_json::from_value(event).unwrap();
-    let event = LambdaEvent::new(event, Context::default());
+    let request: LambdaRequest = serde_json::from_value(event).unwrap();
+    let event = LambdaEvent::new(request, Context::default());
     let Ok(answer) = Adapter::from(api).oneshot(event).await;
     let answer = serde_json::to_value(answer).unwrap();
     let status = answer["statusCode"].as_u64().unwrap();

@@ -154,8 +154,7 @@ async fn an_invalid_form_changes_nothing() {
 async fn a_form_that_does_not_arrive_before_the_timeout_is_a_400() {
     let fixture = PanelFixture::new().await;
     let request = Request::post("/panel/webhooks").header(ADMIN.0, ADMIN.1);
-    let request = request.body(EndlessBody::default()).unwrap();
-    let response = fixture.call(request).await;
+    let response = fixture.call(request.body(EndlessBody::default()).unwrap()).await;
     assert_eq!(response.status, 400);
     assert!(response.contains("The form could not be read."));
 }

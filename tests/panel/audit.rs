@@ -11,7 +11,7 @@ async fn changes_in_the_panel_add_entries() {
     fixture.post(&revoke, &[]).await;
     let page = fixture.get("/panel/audit").await;
     assert_eq!(page.status, 200);
-    for action in "token.issued token.revoked endpoint.added endpoint.secret_rotated".split(' ') {
+    for action in ["token.issued", "token.revoked", "endpoint.added", "endpoint.secret_rotated"] {
         assert!(page.contains(&format!("<code>{action}</code>")), "{action}");
     }
     for path in [format!("tokens/{}", fixture.token), format!("webhooks/{}", fixture.endpoint)] {
@@ -28,8 +28,7 @@ async fn changes_in_the_panel_add_entries() {
 #[tokio::test]
 async fn the_page_of_an_entry_has_all_details_and_names() {
     let fixture = PanelFixture::with_content().await;
-    let scopes = Surface::Full.scopes();
-    let scopes: Vec<_> = scopes.map(|scope| ("scopes", scope.as_str())).collect();
+    let scopes: Vec<_> = Surface::Full.scopes().map(|scope| ("scopes", scope.as_str())).collect();
     let form = [&[("expires_in_days", "")], scopes.as_slice()].concat();
     assert_eq!(fixture.issue(&form).await.status, 200);
     let list = fixture.get("/panel/audit?action=token.issued").await;

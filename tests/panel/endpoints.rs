@@ -202,8 +202,7 @@ async fn wrong_passwords_of_tokens_and_endpoints_have_one_limit() {
     let page = fixture.endpoint_path("");
     let forms = [("/panel/webhooks", &add[..]), (&page, &CHANGED)];
     for (path, form) in [forms[0], forms[1], forms[0]] {
-        let form = [form, &wrong].concat();
-        assert_eq!(fixture.post(path, &form).await.status, 422);
+        assert_eq!(fixture.post(path, &[form, &wrong].concat()).await.status, 422);
     }
     for (path, form) in forms {
         let locked = fixture.post_confirmed(path, form).await;
@@ -398,8 +397,7 @@ async fn a_stale_page_does_not_activate_the_secret_of_a_later_rotation() {
     fixture.clock.advance(Duration::from_millis(1));
     fixture.post(&fixture.endpoint_path("/rotate"), &[]).await;
     let rotated = fixture.stored_endpoint().await;
-    let activates_at = stale.after("name=\"activates_at\" value=\"");
-    let stale = [("activates_at", activates_at)];
+    let stale = [("activates_at", stale.after("name=\"activates_at\" value=\""))];
     let outdated = "The form is outdated.";
     for (form, reason) in [
         (&stale[..], "replaced by another rotation"),
@@ -434,7 +432,7 @@ async fn an_endpoint_is_removed_with_its_deliveries() {
     let (status, page) = fixture.run_action("/remove").await;
     assert!(status == 303 && page.contains("Endpoint deleted"));
     assert!(fixture.stored_endpoint().await.is_none() && fixture.state().await.is_none());
-    for action in "remove rotate activate enable disable ping retry-dead".split(' ') {
+    for action in ["remove", "rotate", "activate", "enable", "disable", "ping", "retry-dead"] {
         let action = &format!("/{action}");
         assert_eq!(fixture.run_action(action).await.0, 404, "{action}");
     }

@@ -61,8 +61,7 @@ fn member(name: &str) -> Option<UserId> {
 #[async_trait]
 impl AdminAuth for Members {
     async fn session(&self, head: &Parts) -> BackendResult<Option<Session>> {
-        let cookie = head.headers.get("cookie");
-        let cookie = cookie.map(|cookie| cookie.to_str().unwrap());
+        let cookie = head.headers.get("cookie").map(|cookie| cookie.to_str().unwrap());
         let parts = cookie.and_then(|cookie| cookie.split_once('/'));
         Ok(parts.and_then(|(name, secret)| {
             Some(Session::new(member(name)?, name, name == "admin", secret))
@@ -148,8 +147,11 @@ impl Response {
 
     /// Returns the text after `before`, up to the next quotation mark or tag.
     pub fn after(&self, before: &str) -> &str {
-        let rest = self.body.split_once(before).map(|(_, rest)| rest);
-        let rest = rest.unwrap_or_else(|| panic!("{}", self.body));
+        let rest = self
+            .body
+            .split_once(before)
+            .map(|(_, rest)| rest)
+            .unwrap_or_else(|| panic!("{}", self.body));
         &rest[..rest.find(['"', '<']).unwrap()]
     }
 
@@ -262,8 +264,7 @@ impl PanelFixture {
             request = request.header(*name, *value);
         }
         let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
-        let pairs = form.iter();
-        let pairs = pairs.map(|(name, value)| format!("{}={}", encode(name), encode(value)));
+        let pairs = form.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value)));
         let body = pairs.collect::<Vec<_>>().join("&");
         self.call(request.body(Full::<Bytes>::from(body)).unwrap()).await
     }

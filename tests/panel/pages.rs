@@ -25,8 +25,7 @@ fn assert_is_passive(page: &Response, path: &str) {
     }
     let own = "<script src=\"/panel/script.js\" defer></script>";
     let body = page.body.to_lowercase().replacen(own, "", 1);
-    let active = "<script|<b>bob| style=|javascript:|src=|http-equiv";
-    for active in active.split('|') {
+    for active in ["<script", "<b>bob", " style=", "javascript:", "src=", "http-equiv"] {
         assert!(!body.contains(active), "{path}: {active}");
     }
     for tag in body.split('<').filter_map(|tag| tag.split('>').next()) {
@@ -93,15 +92,15 @@ async fn the_base_path_redirects_to_the_usage_and_matches_whole_segments() {
 fn build_rejects_each_setting_out_of_bounds() {
     type Change = fn(&mut PanelSettings);
     let cases: &[(&str, Change)] = &[
-        ("base_path", |it| it.base_path = "panel".into()),
-        ("body_limit", |it| it.body_limit = 0),
-        ("request_timeout", |it| it.request_timeout = Duration::ZERO),
-        ("api_url", |it| it.api_url = "/api/v1".into()),
-        ("reference_url", |it| it.reference_url = "javascript:alert(1)".into()),
-        ("reference_url", |it| it.reference_url = "//other.example".into()),
-        ("board_url", |it| it.board_url = "board".into()),
-        ("accent_color", |it| it.accent_color = "#12345".into()),
-        ("accent_color", |it| it.accent_color = "#12345}".into()),
+        ("base_path", |settings| settings.base_path = "panel".into()),
+        ("body_limit", |settings| settings.body_limit = 0),
+        ("request_timeout", |settings| settings.request_timeout = Duration::ZERO),
+        ("api_url", |settings| settings.api_url = "/api/v1".into()),
+        ("reference_url", |settings| settings.reference_url = "javascript:alert(1)".into()),
+        ("reference_url", |settings| settings.reference_url = "//other.example".into()),
+        ("board_url", |settings| settings.board_url = "board".into()),
+        ("accent_color", |settings| settings.accent_color = "#12345".into()),
+        ("accent_color", |settings| settings.accent_color = "#12345}".into()),
     ];
     for (setting, change) in cases {
         let mut settings = PanelSettings::default();

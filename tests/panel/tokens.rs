@@ -350,8 +350,11 @@ async fn a_token_is_issued_again_with_the_same_scopes() {
 async fn presets_fill_in_scopes_and_expiry_and_keep_the_other_fields() {
     let fixture = PanelFixture::new().await;
     let values = |page: &Response| {
-        let boxes = page.body.split("name=\"scopes\" value=\"").skip(1);
-        let boxes = boxes.filter_map(|one| one.split_once('>'));
+        let boxes = page
+            .body
+            .split("name=\"scopes\" value=\"")
+            .skip(1)
+            .filter_map(|one| one.split_once('>'));
         let checked = boxes.filter(|(one, _)| one.contains("checked"));
         let days =
             page.after("id=\"expires_in_days\" name=\"expires_in_days\" type=\"text\" value=\"");
@@ -369,7 +372,7 @@ async fn presets_fill_in_scopes_and_expiry_and_keep_the_other_fields() {
         assert_eq!(values(&page), (scopes, days.into()), "{preset:?}");
         assert!(page.contains("value=\"alice\"") && page.contains("value=\"a laptop\""));
         assert!(!page.contains("class=\"error\"") && !page.contains(PASSWORD));
-        assert!(page.contains("Vote for posts."), "scopes of the host");
+        assert!(page.contains("Vote for posts."), "the panel offers scopes of the host");
     }
     assert!(fixture.tokens().await.is_empty());
 }

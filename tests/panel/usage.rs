@@ -50,9 +50,8 @@ async fn requests_are_shown_by_period_and_token() {
         "<dt>Requests</dt><dd><strong><a href=\"#requests\">10</a></strong><small>5 more than in the 24 hours before</small>",
     ]);
     assert_eq!(page.body.matches("role=\"img\"").count(), 2);
-    let week = "15</a></strong><small>10 more than in the 7 days before</small>";
     for (period, figure) in [
-        ("7d", week),
+        ("7d", "15</a></strong><small>10 more than in the 7 days before</small>"),
         ("30d", "20</a></strong><small>no data before</small>"),
         ("1y", "10</a></strong><small>"),
     ] {

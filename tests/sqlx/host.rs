@@ -22,8 +22,10 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 #[tokio::main]
 async fn main() -> Result<()> {
     let path = std::env::args().nth(1).ok_or("usage: host PATH")?;
-    let options = SqliteConnectOptions::new().filename(&path);
-    let options = options.create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
+    let options = SqliteConnectOptions::new()
+        .filename(&path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal);
     let pool = SqlitePool::connect_with(options).await?;
     for _ in 0..2 {
         migrate(&pool).await?;

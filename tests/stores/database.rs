@@ -54,16 +54,17 @@ fn files_are_readable_for_their_owner_only() {
     let directory = tempfile::tempdir().unwrap();
     let _database = open(&directory);
     let files = std::fs::read_dir(directory.path()).unwrap();
-    let modes = files.map(|file| file.unwrap().metadata().unwrap().permissions().mode());
-    let modes: Vec<_> = modes.map(|mode| mode & 0o777).collect();
+    let modes: Vec<_> = files
+        .map(|file| file.unwrap().metadata().unwrap().permissions().mode())
+        .map(|mode| mode & 0o777)
+        .collect();
     assert_eq!(modes, [0o600; 3]);
 }
 
 #[tokio::test]
 async fn an_error_of_sqlite_is_an_internal_error_of_the_host() {
     let database = Database::open(&DatabasePath::Memory).unwrap();
-    let read = database.read(|connection| Ok::<_, BoardError>(count(connection)?));
-    let result = read.await;
+    let result = database.read(|connection| Ok::<_, BoardError>(count(connection)?)).await;
     assert!(matches!(result, Err(BoardError::Internal(_))));
     let unknown = |connection: &Connection| -> Result<(), BackendError> {
         Ok(connection.execute_batch("SELECT * FROM notes")?)

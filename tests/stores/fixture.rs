@@ -64,13 +64,14 @@ pub(crate) fn assert_overloaded<T: Debug>(result: Result<T, impl Error>, reason:
     assert_eq!(error.to_string(), reason);
     let mut sources = iter::successors(error.source(), |&source| source.source());
     let expected = OverloadedError::new(Duration::from_secs(1));
-    let is_expected = sources.any(|source| source.downcast_ref() == Some(&expected));
-    assert!(is_expected, "{error}");
+    assert!(sources.any(|source| source.downcast_ref() == Some(&expected)), "{error}");
 }
 
 pub(crate) async fn execute(database: &Database, sql: &'static str) {
-    let run = database.write(move |savepoint| Ok::<_, SqliteError>(savepoint.execute_batch(sql)?));
-    run.await.unwrap();
+    database
+        .write(move |savepoint| Ok::<_, SqliteError>(savepoint.execute_batch(sql)?))
+        .await
+        .unwrap();
 }
 
 pub(crate) fn lookup(number: u64) -> Lookup {
@@ -115,8 +116,7 @@ pub(crate) fn claim(limit: u32, per_endpoint: u32) -> ClaimRequest {
 
 /// Claims all due deliveries.
 pub(crate) async fn claim_all(webhooks: &WebhookStores, now: Timestamp) -> ClaimBatch {
-    let claims = webhooks.deliveries.claim(&claim(99, 99), now).await;
-    claims.unwrap()
+    webhooks.deliveries.claim(&claim(99, 99), now).await.unwrap()
 }
 
 pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
@@ -128,8 +128,7 @@ pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
 
 pub(crate) async fn add(webhooks: &WebhookStores, endpoints: &[Endpoint]) {
     for endpoint in endpoints {
-        let added = webhooks.endpoints.add(endpoint, &audit_entry()).await;
-        assert!(added.unwrap());
+        assert!(webhooks.endpoints.add(endpoint, &audit_entry()).await.unwrap());
     }
 }
 

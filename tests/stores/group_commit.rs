@@ -27,8 +27,7 @@ fn insert(connection: &Connection, text: &str) -> WriteResult {
 /// Inserts a last note, and asserts that these are stored.
 async fn assert_stored(database: &Database, expected: &[&str]) {
     execute(database, "INSERT INTO notes VALUES ('next')").await;
-    let read = database.read(|connection| Ok::<_, SqliteError>(texts(connection)?));
-    let read = read.await.unwrap();
+    let read = database.read(|connection| Ok::<_, SqliteError>(texts(connection)?)).await.unwrap();
     assert_eq!(read, expected);
 }
 
@@ -139,8 +138,7 @@ async fn a_group_that_cannot_begin_is_reported() {
     let (database, directory) = notes().await;
     execute(&database, "PRAGMA busy_timeout = 0").await;
     let another_process = hold_write(&directory);
-    let write = database.write(|savepoint| insert(savepoint, "locked"));
-    let result = write.await;
+    let result = database.write(|savepoint| insert(savepoint, "locked")).await;
     assert_overloaded(result, "the database is locked by another process");
     drop(another_process);
     assert_stored(&database, &["next"]).await;

@@ -17,9 +17,11 @@ const fn migration(name: &'static str, sql: &'static str) -> Migration {
 
 /// Returns the first migrations of a table of notes. Each inserts one note.
 pub(crate) const fn notes(count: usize) -> Migrations {
-    const CREATE: &str = "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('first')";
     const ALL: &[Migration] = &[
-        migration("0001_init", CREATE),
+        migration(
+            "0001_init",
+            "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('first')",
+        ),
         migration("0002_second", "INSERT INTO notes VALUES ('second')"),
         migration("0003_third", "INSERT INTO notes VALUES ('third')"),
     ];
@@ -30,9 +32,11 @@ pub(crate) fn count(connection: &Connection) -> Result<u32, SqliteError> {
     Ok(connection.query_row("SELECT count(*) FROM notes", [], |row| row.get(0))?)
 }
 
-pub(crate) async fn migrate_in(database: &Database, all: Migrations) -> Result<u32, SqliteError> {
-    let write = database.write(move |savepoint| apply_migrations(savepoint, &all));
-    write.await
+pub(crate) async fn migrate_in(
+    database: &Database,
+    migrations: Migrations,
+) -> Result<u32, SqliteError> {
+    database.write(move |savepoint| apply_migrations(savepoint, &migrations)).await
 }
 
 #[tokio::test]
@@ -104,8 +108,7 @@ async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
     for (migrations, message) in
         [(notes(1), "newer than this program"), (RENAMED, changed), (CHANGED, changed)]
     {
-        let error = apply_migrations(&connection, &migrations).unwrap_err();
-        let error = error.to_string();
+        let error = apply_migrations(&connection, &migrations).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
     migration_status(&connection, &CHANGED).unwrap_err();

@@ -58,8 +58,7 @@ async fn an_unreadable_event_is_quarantined_and_does_not_delay_others(sql: Sql) 
     assert!(lines.contains("ERROR") && lines.contains(reason), "{lines}");
     assert_eq!(outbox.pending(1).await.unwrap(), [event(1)]);
     let quarantine = outbox.quarantined(2).await.unwrap();
-    let latest = quarantine.latest.iter().map(|one| (&*one.id, &*one.reason));
-    let latest: Vec<_> = latest.collect();
+    let latest: Vec<_> = quarantine.latest.iter().map(|one| (&*one.id, &*one.reason)).collect();
     let id = "expected 1 to 64 characters of A-Z, a-z, 0-9, _ and -";
     let forum = format!("column forum: {id}");
     let id = format!("column id: {id}");
@@ -184,8 +183,7 @@ async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {
     .await;
     let stats = sql.webhooks().deliveries.queue_stats(at(0)).await.unwrap();
     let oldest_due_at = stats.oldest_due_at.map(|due_at| due_at.as_millis());
-    let stats = (stats.depth, oldest_due_at);
-    assert_eq!(stats, (QueueStats::MAX_DEPTH, Some(1)));
+    assert_eq!((stats.depth, oldest_due_at), (QueueStats::MAX_DEPTH, Some(1)));
 }
 
 async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {

@@ -94,7 +94,7 @@ async fn a_local_board_allows_loopback_only() {
     let receiver = ScriptedReceiver::new(OK).await;
     let sender = Sender::new(AllowedAddresses::for_base_url("http://[::1]:8080"));
     let names = FakeResolver::resolving_to(&["127.0.0.1"]);
-    for host in "http://receiver.test http://127.0.0.1 http://localhost".split(' ') {
+    for host in ["http://receiver.test", "http://127.0.0.1", "http://localhost"] {
         let url = receiver.url(host);
         sender.register(&url, &names).await.expect(host);
         assert_eq!(sender.send(&url, &names).await, "200", "{host}");
@@ -131,8 +131,9 @@ async fn an_address_has_its_class_in_every_notation() {
             assert!(error.contains(kind), "{url}: {error}");
         }
     }
-    let urls = r"https:127.0.0.1 https:/127.0.0.1 https:\\127.0.0.1 https://127.0.0.1\@good/";
-    for url in urls.split(' ') {
+    for url in
+        ["https:127.0.0.1", "https:/127.0.0.1", "https:\\\\127.0.0.1", "https://127.0.0.1\\@good/"]
+    {
         let error = sender.rejection(url, &names).await;
         assert!(error.contains("127.0.0.1 is loopback"), "{url}: {error}");
     }
@@ -185,9 +186,13 @@ async fn a_name_that_does_not_resolve_yet_is_accepted() {
 }
 
 /// Registers `receiver.test` and sends to it twice, with three name resolutions.
-async fn send_twice(sender: Sender, results: &[&[&str]], to: &ScriptedReceiver) -> [String; 2] {
+async fn send_twice(
+    sender: Sender,
+    results: &[&[&str]],
+    receiver: &ScriptedReceiver,
+) -> [String; 2] {
     let names = FakeResolver::with_results(results);
-    let url = to.url("http://receiver.test");
+    let url = receiver.url("http://receiver.test");
     sender.register(&url, &names).await.unwrap();
     let first = sender.send(&url, &names).await;
     let second = sender.send(&url, &names).await;

@@ -72,7 +72,7 @@ fn topics(topics: &str) -> EndpointUpdate {
     EndpointUpdate { topics: Some(topics.parse().unwrap()), ..EndpointUpdate::default() }
 }
 
-fn url(url: &str) -> EndpointUpdate {
+fn url_update(url: &str) -> EndpointUpdate {
     EndpointUpdate { url: Some(url.into()), ..EndpointUpdate::default() }
 }
 
@@ -122,7 +122,7 @@ async fn the_url_of_an_endpoint_is_stored_as_requests_use_it() {
         };
         let added = admin.add(new, &BY).await.unwrap().endpoint;
         assert_eq!(added.url, expected);
-        admin.update(&id, self::url(url), &BY).await.unwrap();
+        admin.update(&id, url_update(url), &BY).await.unwrap();
         assert_eq!(find(&webhooks, &id).await.url, expected);
     }
 }
@@ -147,7 +147,7 @@ async fn a_change_keeps_omitted_values() {
     };
     assert_eq!(changed, expected);
     assert_eq!(changed, find(&webhooks, &id).await);
-    let refused = admin.update(&id, url("http://127.0.0.1/"), &BY).await;
+    let refused = admin.update(&id, url_update("http://127.0.0.1/"), &BY).await;
     assert!(matches!(refused, Err(WebhookAdminError::Address(_))));
     let unchanged = admin.update(&id, EndpointUpdate::default(), &BY).await;
     assert_eq!(unchanged.unwrap(), changed);
@@ -166,7 +166,7 @@ async fn an_operation_without_effect_writes_nothing() {
         admin.set_enabled(&id, false, &BY).await.unwrap();
         let changes = topics("post.created");
         admin.update(&id, changes, &BY).await.unwrap();
-        let unchanged = url("https://receiver.example/hook");
+        let unchanged = url_update("https://receiver.example/hook");
         let found = admin.update(&id, unchanged, &BY).await.unwrap();
         assert_eq!(found, find(&webhooks, &id).await);
         admin.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap();
@@ -274,8 +274,7 @@ async fn an_example_has_the_data_of_the_document_and_any_owner() {
         let delivery = admin.example(&id, topic).await.unwrap();
         let (delivery, _) = webhooks.deliveries.find(&delivery).await.unwrap().unwrap();
         assert_eq!(delivery.topic.as_str(), topic);
-        let stored = webhooks.outbox.find(&delivery.event_id).await;
-        let stored = stored.unwrap().unwrap();
+        let stored = webhooks.outbox.find(&delivery.event_id).await.unwrap().unwrap();
         let body: serde_json::Value = serde_json::from_str(&stored.body).unwrap();
         assert_eq!(body.pointer(pointer).unwrap(), expected, "{body}");
         assert_eq!(body["example"], true);

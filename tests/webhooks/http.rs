@@ -217,9 +217,8 @@ async fn a_refused_connection_is_an_error() {
 async fn resolution_and_connection_have_their_own_time_limit() {
     let silent = ScriptedReceiver::new(SendUnprompted(b"")).await;
     let late = "cannot connect within 300ms";
-    let unresolved = "the host name \"receiver.test\" does not resolve";
     for (names, why) in [
-        (FakeResolver::resolving_to(&[]), unresolved),
+        (FakeResolver::resolving_to(&[]), "the host name \"receiver.test\" does not resolve"),
         (FakeResolver::hanging(), late),
         (FakeResolver::resolving_to(&["127.0.0.1"]), late),
     ] {
@@ -295,9 +294,11 @@ async fn a_certificate_is_verified() {
 #[tokio::test]
 async fn a_receiver_without_tls_1_2_receives_no_request() {
     let old_alert = SendUnprompted(b"\x15\x03\x01\x00\x02\x02\x46");
-    let plain = SendUnprompted(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     for (behavior, why) in [
-        (plain, "TLS handshake failed: received corrupt message"),
+        (
+            SendUnprompted(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+            "TLS handshake failed: received corrupt message",
+        ),
         (old_alert, "TLS handshake failed: received fatal alert"),
         (Reset, "TLS handshake failed: connection reset"),
     ] {

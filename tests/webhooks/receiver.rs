@@ -12,8 +12,8 @@ use crate::sample::{secret, signed_request};
 
 /// Sends a delivery and returns the status of the response.
 fn status(url: &str, delivery: &SignedRequest) -> u16 {
-    let headers = delivery.headers.iter();
-    let headers = headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+    let headers =
+        delivery.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
     let body = std::str::from_utf8(&delivery.body).unwrap();
     client::send("POST", url, &headers.collect::<Vec<_>>(), body).status
 }

@@ -37,9 +37,14 @@ pub fn signed(secret: &WebhookSecret, body: &str) -> SignedRequest {
 }
 
 /// Signs a delivery with this id and body at `now`.
-pub fn signed_request(key: &WebhookSecret, id: &str, body: &str, now: Timestamp) -> SignedRequest {
-    let id = DeliveryId::parse(id).unwrap();
-    SignedRequest::sign(&endpoint("A"), &id, &event(body), key, now).unwrap()
+pub fn signed_request(
+    secret: &WebhookSecret,
+    delivery: &str,
+    body: &str,
+    now: Timestamp,
+) -> SignedRequest {
+    let delivery = DeliveryId::parse(delivery).unwrap();
+    SignedRequest::sign(&endpoint("A"), &delivery, &event(body), secret, now).unwrap()
 }
 
 /// Returns an event with this body, five seconds before [`START`].

@@ -32,15 +32,14 @@ fn ids_and_secrets_are_random() {
     let random = SeededRandom::new(1);
     type Generate = fn(&dyn RandomSource) -> Result<String, RandomError>;
     let kinds: [(&str, usize, Generate); 3] = [
-        ("evt_", 22, |it| Ok(EventId::generate(it)?.to_string())),
-        ("whe_", 22, |it| Ok(EndpointId::generate(it)?.to_string())),
-        ("whsec_", 43, |it| Ok(WebhookSecret::generate(it)?.expose_secret().into())),
+        ("evt_", 22, |random| Ok(EventId::generate(random)?.to_string())),
+        ("whe_", 22, |random| Ok(EndpointId::generate(random)?.to_string())),
+        ("whsec_", 43, |random| Ok(WebhookSecret::generate(random)?.expose_secret().into())),
     ];
     for (prefix, length, generate) in kinds {
         let generated: HashSet<_> = (0..100).map(|_| generate(&random).unwrap()).collect();
         assert_eq!(generated.len(), 100);
-        let mut texts = generated.iter();
-        assert!(texts.all(|text| has_format(text, prefix, length)));
+        assert!(generated.iter().all(|text| has_format(text, prefix, length)));
         assert!(generate(&FailingRandom).is_err());
     }
 }
@@ -155,11 +154,12 @@ fn a_secret_is_decrypted_only_with_its_key_and_for_its_endpoint() {
         (plain, &key, "a", Some(no_encryption)),
     ] {
         let encrypted = encrypts.encrypt(&secret("S"), &id("a")).unwrap();
-        let decrypted = decrypts.decrypt(&encrypted, &id(endpoint));
-        let decrypted = decrypted.map(|secret| secret.expose_secret().to_owned());
-        let decrypted = decrypted.map_err(|error| error.to_string());
-        let original = secret("S").expose_secret().to_owned();
-        let expected = expected.map_or(Ok(original), |error| Err(error.to_owned()));
+        let decrypted = decrypts
+            .decrypt(&encrypted, &id(endpoint))
+            .map(|secret| secret.expose_secret().to_owned())
+            .map_err(|error| error.to_string());
+        let expected = expected
+            .map_or_else(|| Ok(secret("S").expose_secret().into()), |error| Err(error.to_owned()));
         assert_eq!(decrypted, expected);
     }
     let stored = PlaintextCipher.encrypt(&secret("S"), &id("a")).unwrap();

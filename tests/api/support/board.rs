@@ -202,16 +202,23 @@ impl Authorizer for FullBoard {
         Ok(self.access("").unwrap())
     }
 
-    async fn member_access(&self, id: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
+    async fn member_access(
+        &self,
+        owner: &UserId,
+        _: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
         self.access_lookups.fetch_add(1, Ordering::SeqCst);
-        Ok(self.access(&id.to_string()))
+        Ok(self.access(&owner.to_string()))
     }
 
-    async fn load_token(&self, key: &Lookup) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
+    async fn load_token(
+        &self,
+        lookup: &Lookup,
+    ) -> BackendResult<Option<(TokenRecord, OwnerAccess)>> {
         let Some(tokens) = self.tokens.get() else {
             return Ok(None);
         };
-        let record = tokens.find(key).await?;
+        let record = tokens.find(lookup).await?;
         Ok(record.map(|record| {
             let access = self.access(&record.owner.to_string());
             (record, Arc::new(move |_: &_| access.clone()) as _)

@@ -219,8 +219,7 @@ fn not_found(kind: &str) -> BoardError {
 
 /// Checks that a poll exists. Threads whose id ends in `-1` have a poll with the same id.
 fn require_poll(id: &str) -> BoardResult<()> {
-    let has_poll = id.ends_with("-1");
-    has_poll.then_some(()).ok_or(BoardError::PathNotFound)
+    if id.ends_with("-1") { Ok(()) } else { Err(BoardError::PathNotFound) }
 }
 
 /// Checks that the member may change a post. Posts with odd numbers are alice's, the others bob's. A moderator may
@@ -228,11 +227,13 @@ fn require_poll(id: &str) -> BoardResult<()> {
 fn require_own(member: &MemberCaller, post: &PostId) -> BoardResult<()> {
     let is_odd = post.to_string().ends_with(['1', '3', '5', '7', '9']);
     let is_own = member.user_id().to_string() == if is_odd { "alice" } else { "bob" };
-    (is_own || member.extension::<IsModerator>()?.0)
-        .then_some(())
-        .ok_or_else(|| BoardError::forbidden("It is not yours."))
+    if is_own || member.extension::<IsModerator>()?.0 {
+        Ok(())
+    } else {
+        Err(BoardError::forbidden("It is not yours."))
+    }
 }
 
 fn require_text(field: &'static str, text: &str) -> BoardResult<()> {
-    (!text.is_empty()).then_some(()).ok_or_else(|| BoardError::validation(field, "it is empty"))
+    if text.is_empty() { Err(BoardError::validation(field, "it is empty")) } else { Ok(()) }
 }

@@ -24,8 +24,7 @@ pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<TestR
 /// Returns the items of these pages, in order.
 pub(crate) fn items(pages: &[TestResponse]) -> Vec<Value> {
     let items = pages.iter().map(|page| page.json()["items"].take());
-    let items = items.flat_map(|items| items.as_array().cloned().unwrap());
-    items.collect()
+    items.flat_map(|items| items.as_array().cloned().unwrap()).collect()
 }
 
 /// Returns the ids in these pages, in order.

@@ -81,10 +81,12 @@ impl Request {
     }
 
     pub(crate) fn to_http(&self) -> http::Request<Full<Bytes>> {
-        let head = http::Request::builder().method(&*self.method);
-        let head = head.uri(&*self.path).header("host", "board.example");
-        let headers = self.headers.iter();
-        let with_headers = headers.fold(head, |head, (name, value)| head.header(name, value));
+        let head = http::Request::builder()
+            .method(&*self.method)
+            .uri(&*self.path)
+            .header("host", "board.example");
+        let with_headers =
+            self.headers.iter().fold(head, |head, (name, value)| head.header(name, value));
         with_headers.body(Full::new(self.body.clone())).unwrap()
     }
 }

@@ -93,8 +93,7 @@ impl Server {
         let stores = Stores::in_memory();
         let interceptor = StoreInterceptor::default();
         interceptor.on_call(move |method, _| {
-            let intervention = method.starts_with(store).then(failure);
-            intervention.unwrap_or(Intervention::Proceed)
+            if method.starts_with(store) { failure() } else { Intervention::Proceed }
         });
         let failing = interceptor.stores(&stores);
         let over = |stores| {
@@ -130,8 +129,7 @@ impl Server {
         let host = Host::new(board.clone(), commands);
         let builder =
             ForumApi::builder(host, stores.clone()).environment(&environment).settings(settings);
-        let operations = operations.into_iter();
-        let api = operations.fold(builder, ForumApiBuilder::operation);
+        let api = operations.into_iter().fold(builder, ForumApiBuilder::operation);
         Self {
             api: api.build().unwrap(),
             board: board.clone(),
@@ -182,9 +180,7 @@ impl Server {
 
     async fn charge(&self, token: &str, cost: u32, budget: Budget) -> RateLimitDecision {
         let key = RateLimitKey::Token(lookup(token));
-        let store = &self.stores.rate_limits;
-        let charged = store.charge(&key, cost, budget, self.clock.now());
-        charged.await.unwrap()
+        self.stores.rate_limits.charge(&key, cost, budget, self.clock.now()).await.unwrap()
     }
 
     /// Sends a request over a new connection or in process.
@@ -238,8 +234,8 @@ pub(crate) type Connection = hyper::client::conn::http1::SendRequest<Full<Bytes>
 
 async fn connect(address: SocketAddr) -> Connection {
     let socket = TcpStream::connect(address).await.unwrap();
-    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(socket));
-    let (sender, connection) = handshake.await.unwrap();
+    let (sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(socket)).await.unwrap();
     tokio::spawn(connection);
     sender
 }

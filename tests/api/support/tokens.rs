@@ -30,8 +30,11 @@ impl Server {
         let request =
             TokenRequest::new(&owner, &scopes).label("laptop").expiry(Expiry::parse(days)?);
         let tokens = &*self.stores.tokens;
-        let issued = issue_token(tokens, &OsRandom, surface, request, self.clock.now());
-        Ok(issued.await?.0.expose_secret().to_owned())
+        Ok(issue_token(tokens, &OsRandom, surface, request, self.clock.now())
+            .await?
+            .0
+            .expose_secret()
+            .to_owned())
     }
 
     /// Stores a token with every scope.
@@ -51,8 +54,8 @@ impl Server {
         let revoked = self.token("alice").await;
         let tokens = &self.stores.tokens;
         let now = self.clock.now();
-        let is_revoked = tokens.revoke(&lookup(&revoked), now, &audit_entry()).await;
-        assert!(is_revoked.unwrap());
+        let is_revoked = tokens.revoke(&lookup(&revoked), now, &audit_entry()).await.unwrap();
+        assert!(is_revoked);
         let expired = self.issue(Surface::Full, &FULL_SCOPES, "1").await.unwrap();
         self.clock.advance(Duration::from_secs(86_400));
         let unknown = generate().expose_secret().to_owned();

@@ -66,10 +66,8 @@ fn opened(tag: &StartTag<()>, html: &str) -> Option<String> {
 /// line breaks inside it.
 fn is_harmless(address: &str) -> bool {
     let visible = address.trim_start_matches(|letter: char| letter <= ' ');
-    let is_kept = |letter: &char| !"\t\n\r".contains(*letter);
-    let address: String = visible.chars().filter(is_kept).collect();
-    let scheme = address.split(':').next().unwrap_or_default();
-    let scheme = scheme.to_ascii_lowercase();
+    let address: String = visible.chars().filter(|letter| !"\t\n\r".contains(*letter)).collect();
+    let scheme = address.split(':').next().unwrap_or_default().to_ascii_lowercase();
     let runs = ["javascript", "vbscript", "data", "file"].contains(&&*scheme);
     !runs || !address.contains(':')
 }

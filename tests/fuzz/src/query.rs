@@ -20,8 +20,7 @@ pub(super) fn check_property(data: &[u8]) {
     let Some(answer) = send(query).filter(|_| !query.contains(&b'#')) else {
         return;
     };
-    let pairs = query.split(|byte| *byte == b'&');
-    let mut pairs: Vec<_> = pairs.map(percent_encode_all).collect();
+    let mut pairs: Vec<_> = query.split(|byte| *byte == b'&').map(percent_encode_all).collect();
     let in_order = send(pairs.join("&").as_bytes()).unwrap();
     pairs.reverse();
     let reversed = send(pairs.join("&").as_bytes()).unwrap();

@@ -10,11 +10,10 @@ use serde_json::Value;
 #[test]
 fn every_stored_input_satisfies_the_property_of_its_target() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let files = fs::read_dir(&corpora).unwrap();
-    let files: BTreeSet<_> = files.map(|file| file.unwrap().file_name()).collect();
+    let files: BTreeSet<_> =
+        fs::read_dir(&corpora).unwrap().map(|file| file.unwrap().file_name()).collect();
     let targets = forum_api_fuzz::ALL.iter();
-    let targets = targets.map(|(name, _)| OsString::from(format!("{name}.json")));
-    assert!(files.into_iter().eq(targets));
+    assert!(files.into_iter().eq(targets.map(|(name, _)| OsString::from(format!("{name}.json")))));
     for (name, target) in forum_api_fuzz::ALL {
         let text = fs::read_to_string(corpora.join(format!("{name}.json"))).unwrap();
         let corpus: Value = serde_json::from_str(&text).unwrap();

@@ -22,10 +22,8 @@ use crate::fixture::{DELIVERED, add, at, claim, claim_all, endpoint, event, fan_
 /// Inserts the event as a host does.
 async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
     let texts = event.insert_parameters();
-    let parameters = texts.iter().map(|text| text as &(dyn ToSql + Sync));
-    let parameters: Vec<_> = parameters.collect();
-    let inserted = client.execute(Event::INSERT_SQL, &parameters).await;
-    inserted.unwrap();
+    let parameters: Vec<_> = texts.iter().map(|text| text as &(dyn ToSql + Sync)).collect();
+    client.execute(Event::INSERT_SQL, &parameters).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,8 +93,8 @@ async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<
             let states = [DeliveryState::Delivered, DeliveryState::Dead];
             let settle =
                 |(one, state)| Settlement::new(one, DeliveryProgress { state, ..DELIVERED }, None);
-            let settlements = claimed.iter().zip(states.into_iter().cycle()).map(settle);
-            let settlements: Vec<_> = settlements.collect();
+            let settlements: Vec<_> =
+                claimed.iter().zip(states.into_iter().cycle()).map(settle).collect();
             deliveries.settle(&settlements, at(0)).await?;
             deliveries.release(&rest, Duration::ZERO, at(0)).await?;
         }
@@ -135,8 +133,8 @@ async fn insert_and_fan_out(
         webhooks.outbox.insert(&event(number)).await?;
     }
     let endpoints = [1, 2, 3].map(endpoint);
-    let fan_outs = numbers.map(|number| fan_out(&event(number).id, &endpoints));
-    let mut fan_outs: Vec<_> = fan_outs.collect();
+    let mut fan_outs: Vec<_> =
+        numbers.map(|number| fan_out(&event(number).id, &endpoints)).collect();
     if backwards {
         fan_outs.reverse();
     }

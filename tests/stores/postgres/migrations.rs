@@ -38,8 +38,7 @@ async fn concurrent_nodes_apply_each_migration_once() {
 async fn migrate_notes(pool: &Pool, known: usize) -> u32 {
     let mut client = pool.get().await.unwrap();
     let transaction = client.transaction().await.unwrap();
-    let notes = notes(known);
-    let applied = apply_migrations(&*transaction, &notes).await.unwrap();
+    let applied = apply_migrations(&*transaction, &notes(known)).await.unwrap();
     transaction.commit().await.unwrap();
     applied
 }

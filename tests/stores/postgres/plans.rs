@@ -69,8 +69,7 @@ async fn run_each_operation(pool: &Pool) {
     deliveries.begin_sending(&[claimed()], now).await.unwrap();
     deliveries.settle(&[settlement], now).await.unwrap();
     let claimed = [claimed()];
-    let released = deliveries.release(&claimed, Duration::ZERO, now).await;
-    released.unwrap();
+    deliveries.release(&claimed, Duration::ZERO, now).await.unwrap();
     deliveries.retry(&id, now, &audit_entry()).await.unwrap();
     let to = endpoint(1).id;
     let audit = audit_entry();

@@ -79,13 +79,25 @@ async fn charges_locally(node: &RedisRateLimitStore) {
 
 #[tokio::test]
 async fn a_malformed_address_is_rejected_without_its_password() {
-    let malformed = "|localhost|redis://|http://:hush@localhost|redis://:hush@localhost/first\
-        |redis://:hush@localhost:99999|redis://:hush@[::1|redis://:hush@one,other\
-        |redis+sentinel://:hush@localhost|redis+sentinel://:hush@localhost//1|redis+sentinel:///board\
-        |redis+sentinel://:hush@localhost/board/first|redis+sentinel://:hush@one,/board\
-        |redis+cluster://|redis+cluster://:hush@one,,other|redis+cluster://:hush@one,other:99999\
-        |redis+servers://:hush@localhost";
-    for url in malformed.split('|') {
+    for url in [
+        "",
+        "localhost",
+        "redis://",
+        "http://:hush@localhost",
+        "redis://:hush@localhost/first",
+        "redis://:hush@localhost:99999",
+        "redis://:hush@[::1",
+        "redis://:hush@one,other",
+        "redis+sentinel://:hush@localhost",
+        "redis+sentinel://:hush@localhost//1",
+        "redis+sentinel:///board",
+        "redis+sentinel://:hush@localhost/board/first",
+        "redis+sentinel://:hush@one,/board",
+        "redis+cluster://",
+        "redis+cluster://:hush@one,,other",
+        "redis+cluster://:hush@one,other:99999",
+        "redis+servers://:hush@localhost",
+    ] {
         let result = RedisRateLimitStore::connect(url, RedisSettings::default()).await;
         let error = result.unwrap_err().to_string();
         assert!(error.starts_with("expected a Redis URL"), "{url}: {error}");

@@ -35,15 +35,13 @@ pub(crate) async fn node(prefix: &str) -> RedisRateLimitStore {
     let address = env::var("FORUM_API_REDIS").unwrap_or_else(|_| {
         panic!("set FORUM_API_REDIS to the address of a Redis; tests/run starts one")
     });
-    let node = RedisRateLimitStore::connect(&address, settings).await;
-    let node = node.unwrap();
+    let node = RedisRateLimitStore::connect(&address, settings).await.unwrap();
     assert!(!node.is_unreachable());
     node
 }
 
 async fn charge(node: &RedisRateLimitStore, key: RateLimitKey, cost: u32) -> RateLimitDecision {
-    let decision = node.charge(&key, cost, BUDGET, SystemClock.now()).await;
-    decision.unwrap()
+    node.charge(&key, cost, BUDGET, SystemClock.now()).await.unwrap()
 }
 
 async fn remaining(node: &RedisRateLimitStore, key: RateLimitKey) -> u32 {

@@ -59,12 +59,12 @@ async fn a_halted_redis_delays_only_the_first_charges() {
     // The paused clock advances to the next timeout when all tasks wait.
     time::pause();
     let start = Instant::now();
-    let first = (0..64).map(|_| {
+    let charges = (0..64).map(|_| {
         let node = node.clone();
         async move { charge(&node, GUESTS, 1).await }
     });
-    let first = first.collect::<JoinSet<_>>().join_all();
-    let first = time::timeout(Duration::from_secs(60), first).await.unwrap();
+    let all = charges.collect::<JoinSet<_>>().join_all();
+    let first = time::timeout(Duration::from_secs(60), all).await.unwrap();
     assert!(first.iter().all(|charge| charge.allowed));
     let waited = start.elapsed();
     assert_eq!(waited.as_secs(), 5, "the timeout of the store");

@@ -151,8 +151,9 @@ impl ApiClient {
                 body: String::from_utf8(body.into()).unwrap(),
             })
         };
-        let response = timeout(RESPONSE_TIMEOUT, exchange).await;
-        let response = response.unwrap_or_else(|_| panic!("no response to {request:?}"))?;
+        let response = timeout(RESPONSE_TIMEOUT, exchange)
+            .await
+            .unwrap_or_else(|_| panic!("no response to {request:?}"))?;
         self.idle.insert(node, sender);
         Some(response)
     }

@@ -71,8 +71,8 @@ impl ServerDirectory {
     /// Returns the sorted names of the directory's files.
     pub fn files(&self) -> Vec<String> {
         let files = self.path().read_dir().unwrap();
-        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<_> = names.collect();
+        let mut names: Vec<_> =
+            files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
         names.sort_unstable();
         names
     }

@@ -47,8 +47,7 @@ impl RedisServer {
 
     /// Runs a command and returns its output.
     pub fn command(&self, words: &[&str]) -> String {
-        let mut client = Command::new("redis-cli");
-        let client = client.args(["-s", &self.socket()]).args(words).output();
+        let client = Command::new("redis-cli").args(["-s", &self.socket()]).args(words).output();
         String::from_utf8(client.unwrap().stdout).unwrap()
     }
 

@@ -38,8 +38,8 @@ impl Validator<'_> {
         let mut words = ["anyOf", "oneOf"].into_iter();
         let choices = words.find_map(|word| schema[word].as_array());
         if let Some(choices) = choices {
-            let wrong = choices.iter().map(|choice| self.check(choice, found).err());
-            let wrong: Option<Vec<_>> = wrong.collect();
+            let wrong: Option<Vec<_>> =
+                choices.iter().map(|choice| self.check(choice, found).err()).collect();
             return wrong.map_or(Ok(()), |reasons| Err(reasons.join("; ")));
         }
         let is = |kind: &Value| kind.as_str().is_some_and(|kind| is_a(found, kind));
@@ -64,17 +64,21 @@ impl Validator<'_> {
         let none = Map::new();
         let known = schema["properties"].as_object().unwrap_or(&none);
         let is_open = schema["additionalProperties"] == json!(true);
-        let names = fields.keys().map(String::as_str);
-        let names = names.filter(|name| !is_open || known.contains_key(*name));
-        let names: BTreeSet<_> = names.collect();
-        let required = schema["required"].as_array().into_iter().flatten();
-        let required: BTreeSet<_> = required.filter_map(Value::as_str).collect();
+        let names: BTreeSet<_> = fields
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !is_open || known.contains_key(*name))
+            .collect();
+        let required: BTreeSet<_> =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         // Only examples that an administrator sends, and events without their texts, have these fields.
         let is_optional =
             |name: &&str| ["example", "truncated"].contains(name) && !required.contains(name);
-        let all = known.keys().map(String::as_str);
-        let all = all.filter(|name| !is_optional(name) || names.contains(name));
-        let all: BTreeSet<_> = all.collect();
+        let all: BTreeSet<_> = known
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !is_optional(name) || names.contains(name))
+            .collect();
         let always = all.iter().filter(|name| !is_optional(name));
         let is_complete = match self.1 {
             Direction::Response if !is_open => names == all && always.eq(&required),
@@ -128,5 +132,5 @@ fn is_a(found: &Value, kind: &str) -> bool {
 }
 
 fn expect(holds: bool, schema: &Value, found: &Value) -> Result<(), String> {
-    holds.then_some(()).ok_or_else(|| format!("{found} is not as {schema} says"))
+    if holds { Ok(()) } else { Err(format!("{found} is not as {schema} says")) }
 }

@@ -206,9 +206,9 @@ impl Drop for TlsPostgres {
 
 /// Returns the directory of the programs of Postgres.
 fn postgres_programs() -> PathBuf {
-    let programs = std::env::var_os("POSTGRES_PROGRAMS");
-    let programs = programs.expect("`source tests/postgres` sets POSTGRES_PROGRAMS");
-    programs.into()
+    std::env::var_os("POSTGRES_PROGRAMS")
+        .expect("`source tests/postgres` sets POSTGRES_PROGRAMS")
+        .into()
 }
 
 /// A Redis on loopback that accepts only TLS.

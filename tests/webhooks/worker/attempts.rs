@@ -56,15 +56,12 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
     fixture.start();
     fixture.advance(HOUR);
     let log = fixture.only_delivery().1;
-    let ends = log.iter();
-    let ends = ends.map(|one| (one.status, one.error.clone(), one.duration_ms));
-    let refused = TransportError::new("connection\u{fffd}refused");
-    let timed_out = TransportError::new("the operation timed out");
+    let ends = log.iter().map(|one| (one.status, one.error.clone(), one.duration_ms));
     let expected = [
         (Some(500), None, 120),
-        (None, Some(refused), 0),
+        (None, Some(TransportError::new("connection\u{fffd}refused")), 0),
         (None, Some(TransportError::not_sent("no address")), 0),
-        (None, Some(timed_out), 15_000),
+        (None, Some(TransportError::new("the operation timed out")), 15_000),
         (Some(204), None, 0),
     ];
     assert_eq!(ends.collect::<Vec<_>>(), expected);
@@ -81,17 +78,16 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
         }
         let lines = attempt.request_headers.as_ref().unwrap().lines();
         let headers = sent.request.headers.iter();
-        let sent = headers.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
-        assert!(lines.eq(sent), "{attempt:?}");
+        let written = headers.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+        assert!(lines.eq(written), "{attempt:?}");
     }
     assert!(fixture.settings.lease_duration() > fixture.settings.step_timeout * 3);
 }
 
 #[test]
 fn the_next_attempt_follows_after_the_backoff() {
-    let longest = [35_999, 71_999, 143_999, 287_999, 575_999];
     for (spread, initial, poll, expected) in [
-        (255, seconds(30), seconds(1), longest),
+        (255, seconds(30), seconds(1), [35_999, 71_999, 143_999, 287_999, 575_999]),
         (0, Duration::from_millis(50), HOUR, [50, 100, 200, 400, 800]),
     ] {
         let mut fixture = WorkerFixture::with_replies([Status(500)]);
@@ -152,9 +148,11 @@ fn deliveries_with_an_undecryptable_secret_wait_uncounted_with_growing_delays() 
     assert_eq!(log[0].error, Some(TransportError::not_sent("no key")));
     fixture.advance(HOUR * 24);
     let (delivery, log) = fixture.only_delivery();
-    let starts = log.iter().map(|one| one.started_at);
-    let ages = starts.map(|at| at.saturating_duration_since(delivery.created_at).as_secs());
-    let ages: Vec<_> = ages.collect();
+    let ages: Vec<_> = log
+        .iter()
+        .map(|one| one.started_at.saturating_duration_since(delivery.created_at))
+        .map(|age| age.as_secs())
+        .collect();
     assert_eq!(ages[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
     assert!(ages.len() < 40, "at most once an hour in the end");
     assert_eq!(fixture.progress(), (Retrying, 0));

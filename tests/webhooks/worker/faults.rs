@@ -36,14 +36,11 @@ fn a_failing_store_is_called_with_backoff() {
     let handle = fixture.start();
     fixture.advance(seconds(600));
     let counts = fixture.take_counts();
-    let polls = (counts["outbox.pending"], counts["deliveries.claim"]);
-    assert_eq!(polls, (26, 26));
+    assert_eq!((counts["outbox.pending"], counts["deliveries.claim"]), (26, 26));
     let health = handle.health();
-    let polls = (health.consecutive_failures, health.last_poll_at);
-    assert_eq!(polls, (26, None));
+    assert_eq!((health.consecutive_failures, health.last_poll_at), (26, None));
     (0..100).for_each(|_| fixture.wake(&handle));
-    let counts = fixture.take_counts();
-    assert!(counts.is_empty(), "a wake does not shorten the delay");
+    assert!(fixture.take_counts().is_empty(), "a wake does not shorten the delay");
     fixture.fail(|_, _| false);
     fixture.advance(seconds(31));
     assert_eq!(fixture.progress(), (Delivered, 1));
@@ -52,8 +49,7 @@ fn a_failing_store_is_called_with_backoff() {
 
 #[test]
 fn a_call_that_hangs_delays_the_worker_by_at_most_a_step() {
-    let methods = "outbox.pending endpoints.list outbox.fan_out deliveries.claim";
-    for hanging in methods.split(' ') {
+    for hanging in ["outbox.pending", "endpoints.list", "outbox.fan_out", "deliveries.claim"] {
         let fixture = WorkerFixture::with_replies([Status(204)]);
         let has_hung = AtomicBool::new(false);
         fixture.calls.on_call(move |method, _| {
@@ -126,7 +122,6 @@ fn an_unrecorded_result_counts_as_failed_when_the_lease_expires() {
     fixture.advance(seconds(1));
     assert_eq!(fixture.progress(), (Delivered, 2));
     let sent = fixture.sent();
-    let ids = sent.iter().map(|sent| sent.header("x-forum-delivery"));
-    let ids: Vec<_> = ids.collect();
-    assert!(ids.len() == 2 && ids[0] == ids[1], "both have one id");
+    let ids: Vec<_> = sent.iter().map(|sent| sent.header("x-forum-delivery")).collect();
+    assert!(ids.len() == 2 && ids[0] == ids[1], "both attempts have the same id");
 }

@@ -120,8 +120,7 @@ impl WorkerFixture {
     /// of earlier calls of all methods.
     pub(crate) fn fail(&self, fails: fn(&str, u32) -> bool) {
         self.calls.on_call(move |method, calls| {
-            let intervention = fails(method, calls).then_some(Intervention::Fail);
-            intervention.unwrap_or(Intervention::Proceed)
+            if fails(method, calls) { Intervention::Fail } else { Intervention::Proceed }
         });
     }
 
@@ -215,9 +214,9 @@ impl WorkerFixture {
 
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
         let filter = DeliveryFilter { limit: u32::MAX, ..DeliveryFilter::default() };
-        let listed = self.stores.deliveries.list(&filter);
-        let listed = self.runtime.block_on(listed).unwrap().into_iter();
-        listed.map(|(delivery, _)| delivery).collect()
+        let list = self.stores.deliveries.list(&filter);
+        let listed = self.runtime.block_on(list).unwrap();
+        listed.into_iter().map(|(delivery, _)| delivery).collect()
     }
 
     /// Returns the number of deliveries in a state.

@@ -65,9 +65,13 @@ impl Authorizer for FakeAuthorizer {
         Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member_access(&self, id: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
+    async fn member_access(
+        &self,
+        owner: &UserId,
+        _: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        let access = self.access.lock().unwrap().get(id).cloned();
+        let access = self.access.lock().unwrap().get(owner).cloned();
         match access {
             None => Ok(Some(Access::new(VisibleForums::all()))),
             Some(OwnerAccess::Sees(forums)) => {

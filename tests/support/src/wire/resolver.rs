@@ -57,7 +57,6 @@ impl Resolver for FakeResolver {
         let Some(addresses) = self.next() else {
             return pending().await;
         };
-        let is_known = !addresses.is_empty();
-        is_known.then_some(addresses).ok_or(io::ErrorKind::NotFound.into())
+        if addresses.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(addresses) }
     }
 }
