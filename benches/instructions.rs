@@ -96,8 +96,11 @@ async fn fill(path: &str) -> String {
     let database = open(path, true).await;
     let board = board(database.clone(), SystemClock);
     board.migrate().await.unwrap();
-    let begin = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
-    let example = begin.await.unwrap().unwrap();
+    let example = board
+        .write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)))
+        .await
+        .unwrap()
+        .unwrap();
     let owner = UserId::from(example.member);
     let amount = ContentSize { members: 100, threads: 100, posts: 4_000 };
     generate::run(&board, amount, 1, audit_entry(), |_| ()).await.unwrap();
@@ -153,8 +156,7 @@ impl Service {
         settings.base_path = "/api/v1".into();
         settings.token_budget.units = u32::MAX;
         settings.guest_budget.units = u32::MAX;
-        let api = ForumApi::builder(Arc::new(board), stores);
-        let api = api.settings(settings).build().unwrap();
+        let api = ForumApi::builder(Arc::new(board), stores).settings(settings).build().unwrap();
         let mcp = McpServer::new(&api).unwrap();
         let mut service = Self { api, mcp, token, thread: String::new() };
         let response = service.get("/forums/2/threads?limit=100", true).await;

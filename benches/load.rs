@@ -218,8 +218,7 @@ fn cpu_seconds(ids: &[u32]) -> f64 {
         // The name of the program is in parentheses, and may contain blanks.
         let (_, fields) = status.rsplit_once(')')?;
         let ticks = fields.split_whitespace().skip(11).take(2);
-        let ticks = ticks.map(|ticks| ticks.parse::<f64>().unwrap());
-        Some(ticks.sum::<f64>())
+        Some(ticks.map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>())
     });
     ticks.sum::<f64>() / TICKS
 }

@@ -73,18 +73,31 @@ fn get_statistics(board: &Arc<EmptyBoard>) -> Operation {
         )
 }
 
+/// The headers of requests that browsers may send.
+const REQUEST_HEADERS: [&str; 4] =
+    ["authorization", "content-type", "idempotency-key", "if-none-match"];
+
+/// The headers of responses that scripts may read.
+const RESPONSE_HEADERS: [&str; 10] = [
+    "etag",
+    "idempotency-replayed",
+    "link",
+    "location",
+    "retry-after",
+    "www-authenticate",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "x-request-id",
+];
+
 /// Returns a layer that responds to `OPTIONS` itself, and lets browsers send and read the headers of the API.
 fn cors(origin: HeaderValue) -> CorsLayer {
-    let names =
-        |names: &'static str| -> Vec<_> { names.split(' ').map(HeaderName::from_static).collect() };
     CorsLayer::new()
         .allow_origin(origin)
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
-        .allow_headers(names("authorization content-type idempotency-key if-none-match"))
-        .expose_headers(names(
-            "etag idempotency-replayed link location retry-after www-authenticate \
-             x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id",
-        ))
+        .allow_headers(REQUEST_HEADERS.map(HeaderName::from_static))
+        .expose_headers(RESPONSE_HEADERS.map(HeaderName::from_static))
 }
 
 #[tokio::main]

@@ -164,8 +164,7 @@ impl Data {
     /// Returns the member with this id. Returns a guest if `id` is `None`, or if the account is banned or does not
     /// exist.
     fn viewer(&self, id: Option<&UserId>) -> Viewer {
-        let account = id.and_then(|id| self.accounts.get(id));
-        let account = account.filter(|account| !account.banned);
+        let account = id.and_then(|id| self.accounts.get(id)).filter(|account| !account.banned);
         Viewer {
             author: account.map(|account| account.author.clone()),
             role: account.map_or(Role::Guest, |account| account.role),
@@ -196,8 +195,8 @@ impl Data {
         let thread = found(self.threads.get(id))?;
         let section = self.visible_section(viewer, &thread.forum_id)?;
         let is_moderator = section.is_moderator(viewer);
-        let first_post = self.posts.get(&thread.first_post_id);
-        let first_post = first_post.filter(|post| viewer.can_see(post, is_moderator));
+        let first_post =
+            self.posts.get(&thread.first_post_id).filter(|post| viewer.can_see(post, is_moderator));
         Ok(VisibleThread { thread, section, first_post: found(first_post)?, is_moderator })
     }
 
@@ -267,8 +266,7 @@ impl Data {
         let thread = visible.thread;
         let is_moderator = visible.is_moderator;
         let find = |id: &PostId| {
-            let post = self.posts.get(id);
-            let post = post.filter(|post| post.thread_id == path.thread_id);
+            let post = self.posts.get(id).filter(|post| post.thread_id == path.thread_id);
             post.filter(|post| viewer.can_see(post, is_moderator) || self.is_place(post))
         };
         let mut post = found(find(&path.post_id))?.clone();
@@ -322,8 +320,11 @@ impl Data {
     }
 
     fn reputation(&self, member: &UserId) -> i64 {
-        let ratings = self.ratings.iter().map(|(_, rating)| rating);
-        let ratings = ratings.filter(|rating| rating.user_id == *member);
+        let ratings = self
+            .ratings
+            .iter()
+            .map(|(_, rating)| rating)
+            .filter(|rating| rating.user_id == *member);
         ratings.map(|rating| rating.points).sum()
     }
 
@@ -455,8 +456,8 @@ impl Data {
         thread_id: &ThreadId,
         new: NewPoll,
     ) -> BoardResult<PollId> {
-        let options = new.options.into_iter();
-        let options = options.map(|text| PollOption::new(self.new_id(), text)).collect();
+        let options =
+            new.options.into_iter().map(|text| PollOption::new(self.new_id(), text)).collect();
         let mut poll = Poll::new(self.new_id(), thread_id.clone(), new.question, options);
         poll.author = writer.author.clone();
         poll.max_choices = new.max_choices.try_into().unwrap_or_default();
@@ -524,10 +525,10 @@ impl Data {
             forum_title: &section.forum.title,
             actor: actor.author.as_ref(),
         };
-        let meta = EventMeta::new(&OsRandom, self.now)?;
+        let own = EventMeta::new(&OsRandom, self.now)?;
         let meta = match &actor.request {
-            Some(request) => meta.caused_by(request),
-            None => meta,
+            Some(request) => own.caused_by(request),
+            None => own,
         };
         self.outbox.push(event(meta, context));
         Ok(())
@@ -686,8 +687,9 @@ impl Board for MemoryBoard {
     ) -> BoardResult<Page<Thread>> {
         let (data, viewer) = self.read(caller);
         data.visible_section(&viewer, &forum_id)?;
-        let threads = data.threads.values();
-        let threads = threads
+        let threads = data
+            .threads
+            .values()
             .filter(|thread| thread.forum_id == forum_id)
             .filter_map(|thread| data.thread(&viewer, &thread.thread_id).ok())
             .filter(|thread| Some(thread.last_activity_at) >= list.filter.since);
@@ -874,13 +876,18 @@ impl Board for MemoryBoard {
         let is_self = rated.user_id == *member.user_id();
         ensure(!is_self, Forbidden, "You may not rate yourself.")?;
         validate(new.points != 0, "points", "A rating needs points.")?;
-        let post = new.post_id.as_ref().map(|id| {
-            let post = data.posts.get(id);
-            let post = post.filter(|post| post.author.as_ref() == Some(&rated));
-            let post = post.and_then(|post| data.post(&writer, &post.path()).ok());
-            post.ok_or_else(|| NotFound("No such post of this member.".into()))
-        });
-        let post = post.transpose()?;
+        let post = new
+            .post_id
+            .as_ref()
+            .map(|id| {
+                let post = data
+                    .posts
+                    .get(id)
+                    .filter(|post| post.author.as_ref() == Some(&rated))
+                    .and_then(|post| data.post(&writer, &post.path()).ok());
+                post.ok_or_else(|| NotFound("No such post of this member.".into()))
+            })
+            .transpose()?;
         let is_readable = |post: &InForum<Post>| data.post(&READER, &post.value.path()).is_ok();
         let is_public = post.as_ref().is_none_or(is_readable);
         let forum_id = post.map(|post| post.forum_id);
@@ -1151,12 +1158,11 @@ fn found<T>(item: Option<T>) -> BoardResult<T> {
 }
 
 fn ensure(condition: bool, error: fn(String) -> BoardError, message: &str) -> BoardResult<()> {
-    condition.then_some(()).ok_or_else(|| error(message.into()))
+    if condition { Ok(()) } else { Err(error(message.into())) }
 }
 
 fn validate(condition: bool, field: &'static str, message: &str) -> BoardResult<()> {
-    let error = || BoardError::validation(field, message);
-    condition.then_some(()).ok_or_else(error)
+    if condition { Ok(()) } else { Err(BoardError::validation(field, message)) }
 }
 
 fn is_user(author: &Author, user: &UserRef) -> bool {

@@ -64,9 +64,10 @@ fn empty(status: StatusCode) -> Result<Response<String>, Infallible> {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let secrets = std::env::var("WEBHOOK_SECRETS")
         .map_err(|_| "set WEBHOOK_SECRETS to the endpoint's secret")?;
-    let secrets = secrets.split(',').map(WebhookSecret::parse);
-    let receiver =
-        Arc::new(Receiver { secrets: secrets.collect::<Result<_, _>>()?, seen: Mutex::default() });
+    let receiver = Arc::new(Receiver {
+        secrets: secrets.split(',').map(WebhookSecret::parse).collect::<Result<_, _>>()?,
+        seen: Mutex::default(),
+    });
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:9090")).await?;
     println!("http://{}/", listener.local_addr()?);

@@ -24,11 +24,10 @@ pub fn config(database: String) -> Config {
     let is_postgres = database.starts_with("postgres");
     let connections =
         if is_postgres { CONNECTIONS } else { available_parallelism().unwrap().get() };
-    let load_token: &str = &actor::LOAD_TOKEN[usize::from(is_postgres)];
     let statements: [(&str, &'static str); 5] = [
         ("token", TOKEN),
         ("owner", &actor::LOAD[0]),
-        ("token and owner", load_token),
+        ("token and owner", &actor::LOAD_TOKEN[usize::from(is_postgres)]),
         ("thread", &threads::ONE),
         ("posts", &posts::PAGE[usize::from(is_postgres)]),
     ];

@@ -85,8 +85,7 @@ fn main() {
 
 /// Compares the first of the servers with the others.
 fn measure(what: &str, load: &Load, origins: &[String; 3], goal: f64) {
-    let origins = origins.each_ref();
-    let round = |_| origins.map(|origin| load.requests_per_second(origin));
+    let round = |_| origins.each_ref().map(|origin| load.requests_per_second(origin));
     let rounds: Vec<[f64; 3]> = (0..ROUNDS).map(round).collect();
     for (side, baseline, goal, cause) in [
         (1, "handwritten handler that also looks up token and owner", goal, CAUSE),

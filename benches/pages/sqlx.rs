@@ -37,8 +37,8 @@ impl Drop for SqlxServer {
 /// Builds the package, which is not in the workspace, and returns the path of the program.
 fn build() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let target = env::var_os("CARGO_TARGET_DIR");
-    let target = target.map_or_else(|| folder.join("../target"), PathBuf::from);
+    let target =
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| folder.join("../target"), PathBuf::from);
     let (profile, directory) =
         if cfg!(debug_assertions) { ("dev", "debug") } else { ("release", "release") };
     let built = Command::new(env!("CARGO"))

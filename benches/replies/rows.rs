@@ -40,8 +40,8 @@ impl Rows {
     pub fn per_reply(&self, before: &Self) -> Vec<(String, f64)> {
         let pairs = self.0.iter().zip(&before.0);
         let more = pairs.map(|((query, after), (_, before))| (query, after - before));
-        let posts = |(query, _): &(&String, f64)| query.ends_with("FROM post");
-        let (_, posts) = more.clone().find(posts).unwrap();
+        let counts_posts = |(query, _): &(&String, f64)| query.ends_with("FROM post");
+        let (_, posts) = more.clone().find(counts_posts).unwrap();
         more.filter(|(_, more)| *more != 0.0)
             .map(|(query, more)| (query.clone(), more / posts))
             .collect()

@@ -88,16 +88,17 @@ impl BenchFixture {
         for first in (0..count).step_by(BATCH) {
             let batch = BATCH.min(count - first);
             let events: Vec<_> = (0..batch).map(|_| event(topic)).collect();
-            let put = self.board.write(move |tx, _| {
-                Box::pin(async move {
-                    for event in &events {
-                        let values = event.insert_parameters();
-                        tx.execute_texts(Event::INSERT_SQL, &values).await?;
-                    }
-                    Ok(())
+            self.board
+                .write(move |tx, _| {
+                    Box::pin(async move {
+                        for event in &events {
+                            tx.execute_texts(Event::INSERT_SQL, &event.insert_parameters()).await?;
+                        }
+                        Ok(())
+                    })
                 })
-            });
-            put.await.unwrap();
+                .await
+                .unwrap();
         }
     }
 }

@@ -11,8 +11,7 @@ pub const ROUNDS: usize = 5;
 
 /// Returns whether the command line names this part of the benchmark, or no part.
 pub fn is_selected(part: &str) -> bool {
-    let named = env::args().skip(1).filter(|name| !name.starts_with("--"));
-    let mut named = named.peekable();
+    let mut named = env::args().skip(1).filter(|name| !name.starts_with("--")).peekable();
     named.peek().is_none() || named.any(|name| name == part)
 }
 

@@ -129,8 +129,7 @@ impl Board for Club {
         let member = member.user_id().to_i64()?;
         let topic = thread.to_i64()?;
         let (topic, entry) = reply::reply(self, member, topic, &new.body, request).await?;
-        let post = post(&entry, BodyFormat::Both);
-        Ok(InForum::new(topic.section.into(), post))
+        Ok(InForum::new(topic.section.into(), post(&entry, BodyFormat::Both)))
     }
 }
 

@@ -25,9 +25,8 @@ const FIND: &str = "
 
 /// Returns the id of the session's member.
 pub async fn signed_in(db: &impl GenericClient, session: &str) -> Result<Option<i64>, ReplyError> {
-    let signed_in = "SELECT member FROM session WHERE key = $1";
-    let signed_in = db.prepare_cached(signed_in).await?;
-    let row = db.query_opt(&signed_in, &[&session]).await?;
+    let statement = db.prepare_cached("SELECT member FROM session WHERE key = $1").await?;
+    let row = db.query_opt(&statement, &[&session]).await?;
     Ok(row.map(|row| row.get("member")))
 }
 

@@ -72,25 +72,25 @@ pub async fn find(
     id: i64,
     rank: i16,
 ) -> Result<Option<Topic>, ReplyError> {
-    let find = "SELECT * FROM topic_view WHERE id = $1 AND rank <= $2";
-    let find = db.prepare_cached(find).await?;
-    let row = db.query_opt(&find, &[&id, &rank]).await?;
+    let sql = "SELECT * FROM topic_view WHERE id = $1 AND rank <= $2";
+    let statement = db.prepare_cached(sql).await?;
+    let row = db.query_opt(&statement, &[&id, &rank]).await?;
     Ok(row.map(|row| Topic::from(&row)))
 }
 
 /// Returns all topics that this rank sees, newest activity first.
 pub async fn all(db: &impl GenericClient, rank: i16) -> Result<Vec<Topic>, ReplyError> {
-    let all = "SELECT * FROM topic_view WHERE rank <= $1 ORDER BY active_at DESC, id DESC";
-    let all = db.prepare_cached(all).await?;
-    let rows = db.query(&all, &[&rank]).await?;
+    let sql = "SELECT * FROM topic_view WHERE rank <= $1 ORDER BY active_at DESC, id DESC";
+    let statement = db.prepare_cached(sql).await?;
+    let rows = db.query(&statement, &[&rank]).await?;
     Ok(rows.iter().map(Topic::from).collect())
 }
 
 /// Returns the entries of a topic, oldest first.
 pub async fn entries(db: &impl GenericClient, topic: i64) -> Result<Vec<Entry>, ReplyError> {
-    let entries = "SELECT * FROM entry_view WHERE topic = $1 ORDER BY number";
-    let entries = db.prepare_cached(entries).await?;
-    let rows = db.query(&entries, &[&topic]).await?;
+    let sql = "SELECT * FROM entry_view WHERE topic = $1 ORDER BY number";
+    let statement = db.prepare_cached(sql).await?;
+    let rows = db.query(&statement, &[&topic]).await?;
     Ok(rows.iter().map(Entry::from).collect())
 }
 

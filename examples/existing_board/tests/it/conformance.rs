@@ -113,8 +113,8 @@ async fn check_author(
         WHERE entry.id = $1 AND topic = $2";
     let client = club.pool.get().await?;
     let (post, thread) = (post.post_id.to_i64()?, post.thread_id.to_i64()?);
-    let row = client.query_opt(query, &[&post, &thread]).await?;
-    let row = row.ok_or(BoardError::PathNotFound)?;
+    let found = client.query_opt(query, &[&post, &thread]).await?;
+    let row = found.ok_or(BoardError::PathNotFound)?;
     let is_author = row.get::<_, i64>("writer") == member.user_id().to_i64()?;
     if is_author != must_be_author {
         return Err(BoardError::forbidden("No."));
@@ -136,11 +136,11 @@ fn an_operation_can_succeed_only_once_or_for_some_members() {
 
 #[test]
 fn an_operation_that_breaks_a_rule_fails_it() {
-    let hidden = "operations::an_operation_does_not_find_hidden_resources";
-    let example = "operations::an_operation_accepts_its_example_and_charges_its_cost";
-    let once = "operations::an_operation_takes_effect_once_for_an_idempotency_key";
-    let faults: [(CreateOperations, &str); 3] =
-        [(leaking, hidden), (refusing, example), (refusing, once)];
+    let faults: [(CreateOperations, &str); 3] = [
+        (leaking, "operations::an_operation_does_not_find_hidden_resources"),
+        (refusing, "operations::an_operation_accepts_its_example_and_charges_its_cost"),
+        (refusing, "operations::an_operation_takes_effect_once_for_an_idempotency_key"),
+    ];
     run_with_postgres(async {
         for (operations, rule) in faults {
             let result = run(rule, &ClubFactory { operations }).await;

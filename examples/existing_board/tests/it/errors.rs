@@ -7,43 +7,56 @@ use crate::site::{Site, TOPIC};
 
 const PAUSE: Duration = Duration::from_secs(15);
 
-/// SQL that makes the board reject the reply, the topic, the body, and the status, code and message of the form. The API
-/// returns the message for the codes of the board.
-type Case = (&'static str, i64, String, u16, &'static str, &'static str);
+struct Case {
+    /// SQL that makes the board reject the reply.
+    setup: &'static str,
+    topic: i64,
+    body: String,
+    status: u16,
+    code: &'static str,
+    /// The message of the form. The API returns it for the codes of the board.
+    message: &'static str,
+}
+
+fn case(setup: &'static str, status: u16, code: &'static str, message: &'static str) -> Case {
+    let topic = TOPIC;
+    let body = "Green.".into();
+    Case { setup, topic, body, status, code, message }
+}
 
 #[rustfmt::skip]
 fn cases() -> Vec<Case> {
-    let body = || String::from("Green.");
+    let nothing = "SELECT";
     let no_topic = "Topic not found.";
     let long = "ü".repeat(10_001);
     vec![
-        ("SELECT", 17, body(), 404, "not_found", no_topic),
-        ("UPDATE section SET rank = 2", TOPIC, body(), 404, "not_found", no_topic),
-        ("UPDATE member SET banned = true", TOPIC, body(), 403, "owner_unavailable", "Your account is banned."),
-        ("UPDATE topic SET locked = true", TOPIC, body(), 403, "FORBIDDEN", "The topic is locked."),
-        ("SELECT", TOPIC, " \n".into(), 422, "VALIDATION", "The body is empty."),
-        ("SELECT", TOPIC, long, 422, "VALIDATION", "The body is longer than 10,000 characters."),
-        ("UPDATE member SET wrote_at = club_now() + 60000", TOPIC, body(), 429, "RATE_LIMITED", "Please wait for 15 seconds."),
-        ("DROP VIEW topic_view", TOPIC, body(), 500, "internal_error", "Internal error."),
+        Case { topic: 17, ..case(nothing, 404, "not_found", no_topic) },
+        case("UPDATE section SET rank = 2", 404, "not_found", no_topic),
+        case("UPDATE member SET banned = true", 403, "owner_unavailable", "Your account is banned."),
+        case("UPDATE topic SET locked = true", 403, "FORBIDDEN", "The topic is locked."),
+        Case { body: " \n".into(), ..case(nothing, 422, "VALIDATION", "The body is empty.") },
+        Case { body: long, ..case(nothing, 422, "VALIDATION", "The body is longer than 10,000 characters.") },
+        case("UPDATE member SET wrote_at = club_now() + 60000", 429, "RATE_LIMITED", "Please wait for 15 seconds."),
+        case("DROP VIEW topic_view", 500, "internal_error", "Internal error."),
     ]
 }
 
 #[test]
 fn the_form_and_the_api_return_the_same_errors() {
     run_with_postgres(async {
-        for (setup, topic, body, status, code, message) in cases() {
+        for case in cases() {
             let site = Site::new(PAUSE).await;
-            site.change(setup, &[]).await;
-            let form = site.submit_reply(topic, &body).await;
-            let api = site.post_reply(topic, &body).await;
+            site.change(case.setup, &[]).await;
+            let form = site.submit_reply(case.topic, &case.body).await;
+            let api = site.post_reply(case.topic, &case.body).await;
             let statuses = (form.status.as_u16(), api.status.as_u16());
-            assert_eq!(statuses, (status, status), "{api:?}");
-            assert!(form.text.contains(message), "{form:?}");
+            assert_eq!(statuses, (case.status, case.status), "{api:?}");
+            assert!(form.text.contains(case.message), "{form:?}");
             let error = &api.json()["error"];
-            assert_eq!(error["code"], code);
-            if code == code.to_uppercase() {
-                let field = if status == 422 { "body: " } else { "" };
-                assert_eq!(error["message"], format!("{field}{message}"));
+            assert_eq!(error["code"], case.code);
+            if case.code == case.code.to_uppercase() {
+                let field = if case.status == 422 { "body: " } else { "" };
+                assert_eq!(error["message"], format!("{field}{}", case.message));
             }
             assert_eq!(site.count("entry").await, 1, "nothing was written");
             assert_eq!(site.pending_events().await, []);

@@ -36,8 +36,7 @@ pub struct ClubFactory {
 #[async_trait]
 impl BoardFactory for ClubFactory {
     async fn create(&self, _: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
-        let club = club(Duration::ZERO).await;
-        Ok(Box::new(ClubFixture(club, self.operations)))
+        Ok(Box::new(ClubFixture(club(Duration::ZERO).await, self.operations)))
     }
 
     fn unsupported(&self) -> &[Capability] {
@@ -129,8 +128,8 @@ impl BoardFixture for ClubFixture {
     }
 
     async fn add_thread_without_post(&self, forum: &ForumId) -> FixtureResult<Option<ThreadId>> {
-        let topic = "INSERT INTO topic (section, subject) VALUES ($1, 'Empty') RETURNING id";
-        let topic = insert(&self.0, topic, &[&number(forum)?]).await?;
+        let sql = "INSERT INTO topic (section, subject) VALUES ($1, 'Empty') RETURNING id";
+        let topic = insert(&self.0, sql, &[&number(forum)?]).await?;
         Ok(Some(topic.into()))
     }
 
@@ -148,12 +147,13 @@ impl BoardFixture for ClubFixture {
         forum: &ForumId,
         new: NewThread,
     ) -> FixtureResult<(ThreadId, PostId)> {
-        let topic = "INSERT INTO topic (section, subject, entries) VALUES ($1, $2, 1) RETURNING id";
-        let topic = insert(&self.0, topic, &[&number(forum)?, &new.title]).await?;
-        let entry = "
+        let insert_topic =
+            "INSERT INTO topic (section, subject, entries) VALUES ($1, $2, 1) RETURNING id";
+        let topic = insert(&self.0, insert_topic, &[&number(forum)?, &new.title]).await?;
+        let insert_entry = "
             INSERT INTO entry (topic, number, writer, body, written_at)
             SELECT id, 1, $2, $3, active_at FROM topic WHERE id = $1 RETURNING id";
-        let entry = insert(&self.0, entry, &[&topic, &number(author)?, &new.body]).await?;
+        let entry = insert(&self.0, insert_entry, &[&topic, &number(author)?, &new.body]).await?;
         Ok((topic.into(), entry.into()))
     }
 }

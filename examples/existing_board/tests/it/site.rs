@@ -101,8 +101,7 @@ impl Site {
 
     /// Sends a request without a session and a token.
     pub async fn send_as_guest(&self, method: &str, path: &str) -> TextResponse {
-        let request = Request::builder().method(method).uri(path);
-        let request = request.header("content-type", FORM);
+        let request = Request::builder().method(method).uri(path).header("content-type", FORM);
         self.send(request.body(Body::empty()).unwrap()).await
     }
 

@@ -16,8 +16,7 @@ fn a_vote_is_counted_once_and_has_an_event() {
         let entry = posts["items"][0]["postId"].as_str().unwrap();
         for status in [201, 200] {
             let voted = site.vote(TOPIC, entry).await;
-            let voted = (voted.status.as_u16(), voted.json());
-            assert_eq!(voted, (status, json!({ "voteCount": 1 })));
+            assert_eq!((voted.status.as_u16(), voted.json()), (status, json!({ "voteCount": 1 })));
         }
         let [event] = &*site.pending_events().await else {
             panic!("one vote has one event");
