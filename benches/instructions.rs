@@ -225,12 +225,12 @@ impl Service {
 /// Returns the instructions of one request.
 fn count(request: &str, database: &str, token: &str) -> u64 {
     let [few, many] = COUNTS;
-    let [of_few, of_many] = COUNTS.map(|count| {
+    let [of_few, of_many] = COUNTS.map(|runs| {
         let copy = TempDir::new().unwrap();
         let path = copy.path().join("forum.db");
         fs::copy(database, &path).unwrap();
-        let count = count.to_string();
-        let values = [request, &count, path.to_str().unwrap(), token];
+        let runs = runs.to_string();
+        let values = [request, &runs, path.to_str().unwrap(), token];
         let counted = count_instructions(&[], COUNTED.into_iter().zip(values));
         counted.expect("valgrind counts instructions")
     });

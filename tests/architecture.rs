@@ -1,4 +1,5 @@
-//! Architecture rules: order of modules, import cycles, restricted calls, dependencies, lists and links in documents.
+//! Architecture rules: order of modules, import cycles, restricted calls, dependencies, layout and names, lists and links
+//! in documents.
 //!
 //! `cargo test --test architecture -- imports --nocapture` prints the imports of each module, and fails when there is a
 //! cycle between modules, or between the files of a module.
@@ -11,6 +12,11 @@ use std::{env, fs};
 use pulldown_cmark::{BrokenLink, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
+
+#[path = "architecture/layout.rs"]
+mod layout;
+#[path = "architecture/names.rs"]
+mod names;
 
 /// The modules in an order in which each imports only modules before it. Submodules that are listed count by themselves.
 #[rustfmt::skip]
@@ -65,6 +71,9 @@ const FOREIGN: &[&str] = &[
     "async-std", "axum", "hyper", "hyper-util", "native-tls", "openssl", "reqwest", "ring", "rusqlite", "rustls",
     "smol", "sqlx", "tokio", "tokio-postgres", "url",
 ];
+
+/// Folders with code.
+const CODE: [&str; 4] = ["src", "examples", "tests", "benches"];
 
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
@@ -345,8 +354,7 @@ fn suites_of_paths_exist() {
 
 #[test]
 fn no_test_is_ignored() {
-    const FOLDERS: [&str; 4] = ["src", "examples", "tests", "benches"];
-    for file in FOLDERS.into_iter().flat_map(files) {
+    for file in CODE.into_iter().flat_map(files) {
         for attribute in read(&file).split("#[").skip(1) {
             let attribute = attribute.split(']').next().unwrap();
             let mut words = attribute.split(|letter: char| !letter.is_alphanumeric());
@@ -354,7 +362,7 @@ fn no_test_is_ignored() {
         }
     }
     let script = read("tests/run");
-    let manifests = FOLDERS.map(|folder| files_with(folder, "toml")).concat();
+    let manifests = CODE.map(|folder| files_with(folder, "toml")).concat();
     for file in manifests.into_iter().chain(["Cargo.toml".into()]) {
         let manifest = read(&file);
         assert!(!manifest.contains("autotests = false"), "{file}");

@@ -7,7 +7,8 @@ use forum_test_support::program::ServerDirectory;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::writers::WRITERS;
+/// Number of concurrent members.
+pub const WRITERS: usize = 64;
 
 /// Time of writing before a measurement, in which connections prepare their statements.
 const WARM_UP: Duration = Duration::from_secs(1);

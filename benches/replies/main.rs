@@ -25,9 +25,9 @@ use forum_benches::measurements::{
     Goal, ROUNDS, Row, Samples, backend_name, by_backend, is_postgres,
 };
 
-use bare::Sample;
+use bare::{Sample, WRITERS};
 use rows::Rows;
-use writers::{WRITERS, Writers};
+use writers::Writers;
 
 const CAUSE: &str = "the bare writer is given the contents; the API parses the request, checks token, permissions and \
     limits, renders Markdown and serialises the event on the same cores";

@@ -7,8 +7,7 @@ use std::thread;
 use forum_test_support::program::ServerDirectory;
 use rusqlite::{Connection, params};
 
-use crate::bare::{EVENT, FORUM, MEMBER, POST, Sample, THREAD, Write};
-use crate::writers::WRITERS;
+use crate::bare::{EVENT, FORUM, MEMBER, POST, Sample, THREAD, WRITERS, Write};
 
 /// The pragmas that the library sets on its own connections.
 const PRAGMAS: &str = "

@@ -13,10 +13,7 @@ use http::{Request, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
 
-use crate::bare;
-
-/// Number of concurrent members.
-pub const WRITERS: usize = 64;
+use crate::bare::{self, WRITERS};
 
 const FORUMS: usize = 8;
 

@@ -191,9 +191,12 @@ impl<'h> RequestContext<'h> {
 /// Returns the ids of a resource with the names of their fields.
 fn ids(resource: &[u8]) -> Option<String> {
     let fields: Map<String, Value> = serde_json::from_slice(resource).ok()?;
-    let ids = fields.iter().filter(|(name, _)| name.ends_with("Id"));
-    let texts = ids.filter_map(|(name, id)| Some(format!("{name}={}", id.as_str()?)));
-    Some(texts.collect::<Vec<_>>().join(" "))
+    let texts: Vec<_> = fields
+        .iter()
+        .filter(|(name, _)| name.ends_with("Id"))
+        .filter_map(|(name, id)| Some(format!("{name}={}", id.as_str()?)))
+        .collect();
+    Some(texts.join(" "))
 }
 
 /// Generates the request ids of a service. The ids do not reveal the number of requests.

@@ -218,9 +218,9 @@ const API_URL: &str = "an absolute URL such as `https://board.example/api/v1`, o
 const MCP_URL: &str = "an absolute URL such as `https://board.example/mcp`, or an empty text";
 
 fn style(settings: &PanelSettings) -> Content {
-    let style = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
+    let css = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
     let accent = settings.frame().accent_style();
-    Content::tagged("text/css; charset=utf-8", format!("{style}{accent}"))
+    Content::tagged("text/css; charset=utf-8", format!("{css}{accent}"))
 }
 
 debug_fields!(PanelBuilder, |it| settings: it.0.settings);

@@ -176,8 +176,8 @@ async fn usage(context: &PageContext, token: &TokenRecord) -> PanelResult<Markup
     let hours = intervals(stored.iter().copied(), now, HOUR, HOURS);
     let days = intervals(stored.into_iter(), now, DAY, DAYS);
     let date = |day: Timestamp| {
-        let date: String = utc_time(day).chars().take(10).collect();
-        html! { time datetime=(day) { (date) } }
+        let text: String = utc_time(day).chars().take(10).collect();
+        html! { time datetime=(day) { (text) } }
     };
     Ok(html! {
         section aria-labelledby="by-hour" {

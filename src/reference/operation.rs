@@ -178,8 +178,8 @@ fn heading(operation: &Operation<'_>) -> Markup {
 /// Renders the description, and before it the summary if the description does not begin with it.
 fn description(operation: &Operation<'_>) -> Markup {
     let summary = operation.text("summary");
-    let description = operation.text("description");
-    let is_repeated = description.starts_with(summary.trim_end_matches('.'));
+    let text = operation.text("description");
+    let is_repeated = text.starts_with(summary.trim_end_matches('.'));
     html! {
         @if !is_repeated {
             p {
@@ -187,7 +187,7 @@ fn description(operation: &Operation<'_>) -> Markup {
                 @if !summary.ends_with('.') { "." }
             }
         }
-        (markdown(description, HeadingLevel::H4))
+        (markdown(text, HeadingLevel::H4))
     }
 }
 

@@ -330,13 +330,13 @@ fn code_table(document: &Document<'_>, codes: &BTreeSet<&str>) -> Markup {
 }
 
 fn schemas(document: &Document<'_>) -> Option<Part> {
-    let schemas: Vec<_> = entries(document.get("/components/schemas")).collect();
-    if schemas.is_empty() {
+    let named: Vec<_> = entries(document.get("/components/schemas")).collect();
+    if named.is_empty() {
         return None;
     }
     let content = html! {
         section.group id="schemas" { h2 { "Schemas" } }
-        @for (name, schema) in &schemas {
+        @for (name, schema) in &named {
             details.schema id=(schema_fragment(name)) {
                 summary { code { (name) } }
                 div.operation {
@@ -354,6 +354,6 @@ fn schemas(document: &Document<'_>) -> Option<Part> {
             }
         }
     };
-    let entries = schemas.iter().map(|(name, _)| plain_entry(schema_fragment(name), *name));
+    let entries = named.iter().map(|(name, _)| plain_entry(schema_fragment(name), *name));
     Some(Part { title: "Schemas".into(), entries: entries.collect(), is_folded: true, content })
 }

@@ -312,14 +312,14 @@ fn pattern_in_words(pattern: &str) -> Markup {
 }
 
 fn range(minimum: Option<&Value>, maximum: Option<&Value>, unit: &str) -> Option<String> {
-    let range = match (minimum, maximum) {
+    let bounds = match (minimum, maximum) {
         (Some(minimum), Some(maximum)) if minimum == maximum => format!("exactly {minimum}"),
         (Some(minimum), Some(maximum)) => format!("{minimum} to {maximum}"),
         (Some(minimum), None) => format!("at least {minimum}"),
         (None, Some(maximum)) => format!("at most {maximum}"),
         (None, None) => return None,
     };
-    Some(format!("{range} {unit}").trim_end().to_owned())
+    Some(format!("{bounds} {unit}").trim_end().to_owned())
 }
 
 /// Returns the text of a value as it is written in a URL.

@@ -107,8 +107,8 @@ async fn begin_sending(
 async fn settle(context: Arc<WorkerContext>, batch: Vec<Submission<Settlement, bool>>) {
     let (settlements, senders): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     let deliveries = &context.stores.deliveries;
-    let settle = async { deliveries.settle(&settlements, context.now()).await };
-    match context.with_step_timeout(settle).await {
+    let settling = async { deliveries.settle(&settlements, context.now()).await };
+    match context.with_step_timeout(settling).await {
         Ok(settled) => {
             for (one, sender) in settlements.iter().zip(senders) {
                 let is_settled = settled.contains(&one.delivery_id);

@@ -24,8 +24,8 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 
 async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
     let before = context.now().saturating_sub(context.settings.retention);
-    let sweep = context.stores.deliveries.sweep(before, BATCH);
-    let removed = context.with_step_timeout(sweep).await?;
+    let sweeping = context.stores.deliveries.sweep(before, BATCH);
+    let removed = context.with_step_timeout(sweeping).await?;
     let purged = purge_dead(context).await?;
     let is_full = removed.max(purged) >= u64::from(BATCH);
     Ok(if is_full { PAUSE_BETWEEN_BATCHES } else { context.settings.sweep_interval })

@@ -313,7 +313,7 @@ board_rules! {
     async fn edited_html_is_sanitized(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let edited = alice.edit(&reply, XSS_PAYLOAD).await.expect_ok()?;
-        is_sanitized(&edited.body_html.unwrap_or_default())
+        check_sanitized(&edited.body_html.unwrap_or_default())
     }
 }
 

@@ -153,7 +153,7 @@ board_rules! {
         let [alice, bob, _] = three_members(suite).await?;
         let new = with(new_message(suite, [bob.id_ref()]), |new| new.body = XSS_PAYLOAD.into());
         alice.send_message(&new).await.expect_ok()?;
-        is_sanitized(&bob.open_only().await?.body_html)
+        check_sanitized(&bob.open_only().await?.body_html)
     }
 
     /// A message remains when its sender's account is removed, and lists the remaining recipients.

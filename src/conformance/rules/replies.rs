@@ -21,7 +21,7 @@ board_rules! {
     async fn post_html_is_sanitized(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let post = alice.reply(&thread, XSS_PAYLOAD).await.expect_ok()?;
-        is_sanitized(&post.body_html.unwrap_or_default())
+        check_sanitized(&post.body_html.unwrap_or_default())
     }
 
     /// A new reply is visible, `editedAt` is null, and `version` is 1.

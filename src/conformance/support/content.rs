@@ -11,7 +11,7 @@ pub(crate) const XSS_PAYLOAD: &str =
 pub(crate) const NOT_SINGLE_LINE: [&str; 4] = ["a\nb", "a\tb", "a\u{1b}[31m", "a\u{202e}b"];
 
 /// Checks that a browser executes nothing of [`XSS_PAYLOAD`] in `html`.
-pub(crate) fn is_sanitized(html: &str) -> TestResult {
+pub(crate) fn check_sanitized(html: &str) -> TestResult {
     let html = html.to_lowercase().replace('\'', "\"");
     for payload in ["<script", "<img src=x", "href=\"javascript:"] {
         check!(!html.contains(payload), "{html:?} has no {payload:?}")?;

@@ -13,13 +13,13 @@ use crate::store::sql::{ScopeList, text_columns};
 use crate::token::{Lookup, SecretDigest};
 use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
 
-type Read<T> = Result<T, Box<dyn Error + Sync + Send>>;
+type ColumnResult<T> = Result<T, Box<dyn Error + Sync + Send>>;
 
 macro_rules! columns {
     ($($(#[$doc:meta])+ $name:ident: $kind:ident, |$value:ident| $stored:expr, |$column:ident| $read:expr;)+) => {$(
         $(#[$doc])+
         impl ToSql for $name {
-            fn to_sql(&self, kind: &Type, column: &mut BytesMut) -> Read<IsNull> {
+            fn to_sql(&self, kind: &Type, column: &mut BytesMut) -> ColumnResult<IsNull> {
                 let $value = self;
                 $stored.to_sql(kind, column)
             }
@@ -30,7 +30,7 @@ macro_rules! columns {
 
         /// Reads the value that [`ToSql`] writes.
         impl FromSql<'_> for $name {
-            fn from_sql(_: &Type, $column: &[u8]) -> Read<Self> {
+            fn from_sql(_: &Type, $column: &[u8]) -> ColumnResult<Self> {
                 $read
             }
 
@@ -52,7 +52,7 @@ macro_rules! texts {
     ($($name:ty: $parse:path, $as_text:expr;)+) => {$(
         /// A `TEXT`.
         impl ToSql for $name {
-            fn to_sql(&self, kind: &Type, column: &mut BytesMut) -> Read<IsNull> {
+            fn to_sql(&self, kind: &Type, column: &mut BytesMut) -> ColumnResult<IsNull> {
                 $as_text(self).to_sql(kind, column)
             }
 
@@ -65,7 +65,7 @@ macro_rules! texts {
 
         /// Reads the value that [`ToSql`] writes.
         impl<'a> FromSql<'a> for $name {
-            fn from_sql(kind: &Type, column: &'a [u8]) -> Read<Self> {
+            fn from_sql(kind: &Type, column: &'a [u8]) -> ColumnResult<Self> {
                 let text = <&str>::from_sql(kind, column)?;
                 let malformed = concat!("malformed ", stringify!($name));
                 $parse(text).map_err(|_| malformed.into())

@@ -26,8 +26,8 @@ pub(crate) async fn find(
     executor: &impl SqlExecutor,
     id: &DeliveryId,
 ) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
-    let find = Statement::new(FIND, [id.into()]);
-    let rows = executor.query(find, read_attempted).await?;
+    let statement = Statement::new(FIND, [id.into()]);
+    let rows = executor.query(statement, read_attempted).await?;
     let (deliveries, attempts): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
     Ok(deliveries
         .into_iter()
@@ -51,8 +51,8 @@ pub(crate) async fn list<E: SqlExecutor>(
     if states.is_empty() {
         return Ok(Vec::new());
     }
-    let list = list_statement::<E>(filter, &states);
-    let mut page = query_readable(executor, "deliveries", list, read_attempted).await?;
+    let statement = list_statement::<E>(filter, &states);
+    let mut page = query_readable(executor, "deliveries", statement, read_attempted).await?;
     page.sort_by_cached_key(|(delivery, _)| Reverse((delivery.created_at, delivery.id.clone())));
     Ok(page)
 }

@@ -15,7 +15,7 @@ const METADATA: [&str; 3] = ["169.254.169.254", "100.100.100.200", "fd00:ec2::25
 pub(super) fn check_property(data: &[u8]) {
     let (url, answers) = split_at_mark(data, b'\n');
     let named = Named(answers.chunks(16).filter_map(address).collect());
-    named.0.iter().for_each(|address| is_classified(*address));
+    named.0.iter().for_each(|address| check_class(*address));
     let Some(url) = text(url) else {
         return;
     };
@@ -46,7 +46,7 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
 }
 
-fn is_classified(address: IpAddr) {
+fn check_class(address: IpAddr) {
     match classify_address(address) {
         AddressClass::Public => assert!(is_public(address), "{address}"),
         AddressClass::Private(_) => assert!(is_reachable(address), "{address}"),

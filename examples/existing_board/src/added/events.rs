@@ -34,9 +34,9 @@ pub async fn emit(
 
 /// Writes an event in the transaction of its change.
 pub async fn insert(transaction: &impl GenericClient, event: &Event) -> Result<(), ReplyError> {
-    let insert = transaction.prepare_cached(Event::INSERT_SQL).await?;
+    let statement = transaction.prepare_cached(Event::INSERT_SQL).await?;
     let texts = event.insert_parameters();
     let parameters: Vec<_> = texts.iter().map(|text| text as _).collect();
-    transaction.execute(&insert, &parameters).await?;
+    transaction.execute(&statement, &parameters).await?;
     Ok(())
 }

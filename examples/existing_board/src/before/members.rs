@@ -32,8 +32,8 @@ pub async fn signed_in(db: &impl GenericClient, session: &str) -> Result<Option<
 
 /// Returns the member with this id; `None` if the member is banned or does not exist.
 pub async fn find(db: &impl GenericClient, id: i64) -> Result<Option<Member>, ReplyError> {
-    let find = db.prepare_cached(FIND).await?;
-    let row = db.query_opt(&find, &[&id]).await?;
+    let statement = db.prepare_cached(FIND).await?;
+    let row = db.query_opt(&statement, &[&id]).await?;
     Ok(row.map(|row| Member::from(&row)))
 }
 
