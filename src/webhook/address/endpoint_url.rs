@@ -264,8 +264,10 @@ fn parse_url(text: &str) -> Result<Url, AddressError> {
         (url.port() != Some(0), AddressError::Port),
         (url.as_str().len() <= MAX_LENGTH, AddressError::Malformed),
     ];
-    let broken = rules.into_iter().find(|(is_met, _)| !is_met);
-    broken.map_or(Ok(url), |(_, error)| Err(error))
+    match rules.into_iter().find(|(is_met, _)| !is_met) {
+        Some((_, error)) => Err(error),
+        None => Ok(url),
+    }
 }
 
 /// Alternates between the address families, beginning with the family of the first address (RFC 8305, section 4).

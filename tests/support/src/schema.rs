@@ -40,7 +40,10 @@ impl Validator<'_> {
         if let Some(choices) = choices {
             let wrong: Option<Vec<_>> =
                 choices.iter().map(|choice| self.check(choice, found).err()).collect();
-            return wrong.map_or(Ok(()), |reasons| Err(reasons.join("; ")));
+            return match wrong {
+                Some(reasons) => Err(reasons.join("; ")),
+                None => Ok(()),
+            };
         }
         let is = |kind: &Value| kind.as_str().is_some_and(|kind| is_a(found, kind));
         let kinds = schema["type"].as_array();
