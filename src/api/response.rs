@@ -17,6 +17,7 @@ use crate::rate_limit::RateLimitDecision;
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const X_RATELIMIT_COST: HeaderName = HeaderName::from_static("x-ratelimit-cost");
 const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
@@ -42,6 +43,7 @@ pub(super) fn into_http(
     let mut headers = Headers::new();
     headers.add_common(response.status, context.cache_policy);
     headers.add_rate_limit(charge);
+    headers.insert_int(X_RATELIMIT_COST, context.charged_units.unwrap_or_default());
     headers.insert_parts(X_REQUEST_ID, &[context.id.as_str()]);
     headers.add_optional(&response, base_path, context);
     let mut status = response.status;

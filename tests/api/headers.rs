@@ -2,11 +2,12 @@
 
 use crate::support::*;
 
-const ALWAYS: [&str; 8] = [
+const ALWAYS: [&str; 9] = [
     "cache-control",
     "date",
     "vary",
     "x-content-type-options",
+    "x-ratelimit-cost",
     "x-ratelimit-limit",
     "x-ratelimit-remaining",
     "x-ratelimit-reset",

@@ -8,6 +8,10 @@ fn remaining_units(response: &TestResponse) -> i64 {
     number(response, "x-ratelimit-remaining")
 }
 
+fn cost(response: &TestResponse) -> i64 {
+    number(response, "x-ratelimit-cost")
+}
+
 fn reset(response: &TestResponse) -> i64 {
     number(response, "x-ratelimit-reset")
 }
@@ -73,12 +77,13 @@ async fn requests_that_fail_routing_or_authentication_are_charged_to_the_address
     ] {
         let server = with_guest_units(2);
         let alice = server.token("alice").await;
-        for remaining in [1, 0, 0, 0] {
+        for (units, remaining) in [(1, 1), (1, 0), (0, 0), (0, 0)] {
             let response = server.send(&request).await;
-            let found = (outcome(&response), remaining_units(&response));
-            assert_eq!(found, (expected, remaining));
+            let found = (outcome(&response), cost(&response), remaining_units(&response));
+            assert_eq!(found, (expected, units, remaining));
         }
-        server.expect(Request::get("/forums"), RATE_LIMITED).await;
+        let refused = server.send(&Request::get("/forums")).await;
+        assert_eq!((outcome(&refused), cost(&refused)), (RATE_LIMITED, 0));
         let member = server.send(&Request::get("/forums").bearer(&alice)).await;
         let found = (member.status, remaining_units(&member));
         assert_eq!(found, (200, 999_999), "a token has its own budget");
@@ -93,7 +98,7 @@ async fn every_request_that_passes_the_rate_limit_is_charged() {
     let reply = |body| Request::post("/threads/open-1/posts", body);
     let x = r#"{"body":"x"}"#;
     let y = r#"{"body":"y"}"#;
-    for (token, request, status, cost) in [
+    for (token, request, status, units) in [
         (&alice, Request::get("/forums").header("if-none-match", "*"), 304, 1),
         (&alice, Request::new("HEAD", "/search?q=tea"), 200, 10),
         (&alice, Request::get("/threads/staff-1"), 404, 1),
@@ -108,8 +113,8 @@ async fn every_request_that_passes_the_rate_limit_is_charged() {
     ] {
         let before = server.remaining(token, settings().token_budget).await;
         let response = server.send(&request.bearer(token)).await;
-        let found = (response.status, remaining_units(&response));
-        assert_eq!(found, (status, before - cost));
+        let found = (response.status, cost(&response), remaining_units(&response));
+        assert_eq!(found, (status, units, before - units));
     }
 }
 
@@ -132,6 +137,7 @@ async fn the_document_costs_nothing_and_is_never_refused() {
             let response = server.send(&request).await;
             assert_eq!(response.status, status, "{request:?}");
             assert_eq!(number(&response, "x-ratelimit-limit"), 2, "{request:?}");
+            assert_eq!(cost(&response), 0, "{request:?}");
             assert_eq!(remaining_units(&response), remaining, "{request:?}");
         }
     }

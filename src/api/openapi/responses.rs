@@ -21,6 +21,7 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("cache-control", "Caching policy of the response.", "string", true),
     ("vary", "Contains `authorization`: responses depend on the token.", "string", true),
     ("x-content-type-options", "Always `nosniff`.", "string", true),
+    ("x-ratelimit-cost", "Units that this request was charged.", "integer", true),
     ("x-ratelimit-limit", "Budget of the window, in units.", "integer", true),
     ("x-ratelimit-remaining", "Units that remain after this request.", "integer", true),
     ("x-ratelimit-reset", "End of the window as Unix time in seconds.", "integer", true),
