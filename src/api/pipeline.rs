@@ -15,7 +15,7 @@ use super::{ApiSettings, response};
 use crate::host::{Caller, RequestEvents};
 use crate::http_util::{LazyBody, OriginalUri, ResponseBody};
 use crate::metrics::recorder;
-use crate::model::{Expected, PAGE_BYTES};
+use crate::model::{Expected, PageForm};
 use crate::operation::{
     ApiError, ApiResponse, ApiResult, AuthFailure, Call, InputError, InputResult, MalformedRequest,
     Operation, PathSegments, Services, reject_query,
@@ -140,7 +140,7 @@ impl ApiInner {
         self.charge_caller(context, token.as_ref(), spec.cost).await?;
 
         // 4. to 10.
-        let target = (operation, path, PAGE_BYTES);
+        let target = (operation, path, PageForm::Body);
         self.call(context, token, target, body).await
     }
 
@@ -212,12 +212,12 @@ impl ApiInner {
         Ok(caller)
     }
 
-    /// Runs steps 4 to 10. A page ends after `page_bytes` bytes of texts.
+    /// Runs steps 4 to 10.
     pub(crate) async fn call(
         self: &Arc<Self>,
         context: &mut RequestContext<'_>,
         token: Option<LoadedToken>,
-        (operation, path, page_bytes): (&Operation, PathSegments<'_>, usize),
+        (operation, path, page_form): (&Operation, PathSegments<'_>, PageForm),
         body: LazyBody<'_>,
     ) -> ApiResult<ApiResponse> {
         let spec = &operation.spec;
@@ -234,7 +234,7 @@ impl ApiInner {
             reading_body: &mut context.reading_body,
             spec,
             path,
-            page_bytes,
+            page_form,
             caller,
             body,
         };

@@ -51,7 +51,7 @@ pub struct ApiSettings {
     pub board: BoardDescription,
 }
 
-/// Statements of the OpenAPI document about one board: in the chapters Authentication and This board, and as `maxLength`
+/// Statements of the OpenAPI document about one board: in its title, in the chapters Authentication and This board, and as `maxLength`
 /// of the texts in bodies. The library does not enforce the limits.
 ///
 /// The document is rendered when the API is built. A later change of a limit is not part of it.
@@ -69,6 +69,9 @@ pub struct ApiSettings {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct BoardDescription {
+    /// Name of the board: the title of the OpenAPI document, and of the server of the Model Context Protocol. Default:
+    /// empty; the title of the document is then `Forum Board REST API`, and the other server has no title.
+    pub name: String,
     /// Way in which a member who is not an administrator gets a token: sentences in Markdown, which can contain a link.
     pub token_source: String,
     /// Markup of posts and messages, as a noun.

@@ -1,6 +1,7 @@
 //! Arguments of a tool call, as a request to the API.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use bytes::Bytes;
@@ -11,8 +12,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::tool::{IDEMPOTENCY_KEY, Tool};
-use crate::model::{Expected, json_text};
+use super::contained_json;
+use super::tool::{IDEMPOTENCY_KEY, SOURCE_BODIES, Tool};
+use crate::model::Expected;
 use crate::operation::extract::error::InputErrorKind;
 use crate::operation::{ApiError, ApiResult, InputError, InputResult, InputValue};
 
@@ -24,10 +26,10 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Arguments of a call, in the order in which the client sent them. A name can be repeated.
 #[derive(Default)]
-pub(super) struct Arguments<'a>(Vec<Argument<'a>>);
+pub(super) struct Arguments<'a>(pub(super) Vec<Argument<'a>>);
 
 /// Name and value.
-type Argument<'a> = (Cow<'a, str>, &'a RawValue);
+pub(super) type Argument<'a> = (Cow<'a, str>, &'a RawValue);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -84,7 +86,7 @@ impl Tool {
             head.headers.insert(CONTENT_TYPE, JSON);
             // A model can send the arguments of a repeated call in another order.
             arguments.sort_by(|(one, _), (other, _)| one.cmp(other));
-            body(&arguments)
+            self.body(&arguments)
         } else {
             self.write_query(&mut uri, &arguments)?;
             Bytes::new()
@@ -116,13 +118,21 @@ impl Tool {
         Ok(())
     }
 
-    /// Appends the arguments as query parameters. Omits those that are null, unless the API refuses their names.
+    /// Appends the arguments as query parameters. Omits those that are null.
+    ///
+    /// # Errors
+    /// [`InputError`] for the first argument that the tool does not have, or that is repeated.
     fn write_query(&self, uri: &mut String, arguments: &[Argument<'_>]) -> InputResult<()> {
+        let mut names = HashSet::new();
         let mut separator = '?';
         for (name, value) in arguments {
-            let is_repeated = arguments.iter().filter(|(one, _)| one == name).count() > 1;
-            let is_accepted = self.arguments.iter().any(|one| one == name) && !is_repeated;
-            if value.get() == "null" && is_accepted {
+            if !self.has_argument(name) {
+                return Err(InputError::new(&**name, InputErrorKind::Unknown));
+            }
+            if !names.insert(name) {
+                return Err(InputError::new(&**name, InputErrorKind::Repeated));
+            }
+            if value.get() == "null" {
                 continue;
             }
             uri.push(separator);
@@ -131,7 +141,21 @@ impl Tool {
             uri.extend(utf8_percent_encode(&scalar(name, value)?, ENCODED));
             separator = '&';
         }
+        let (name, default) = SOURCE_BODIES;
+        let is_given = |(one, value): &Argument<'_>| one == name && value.get() != "null";
+        if self.prefers_source && !arguments.iter().any(is_given) {
+            uri.push(separator);
+            uri.extend([name, "=", default]);
+        }
         Ok(())
+    }
+
+    /// Returns a body with the arguments as its fields.
+    fn body(&self, arguments: &[Argument<'_>]) -> Bytes {
+        let len = arguments.iter().map(|(name, value)| name.len() + value.get().len() + 4);
+        let mut body = String::with_capacity(len.sum::<usize>() + 2);
+        contained_json::write_arguments(arguments, &self.input, &mut body);
+        body.into()
     }
 }
 
@@ -165,21 +189,4 @@ fn scalar<'a>(name: &str, value: &'a RawValue) -> InputResult<Cow<'a, str>> {
         }
         _ => Ok(text.into()),
     }
-}
-
-/// Returns a body with the arguments as its fields.
-fn body(arguments: &[(Cow<'_, str>, &RawValue)]) -> Bytes {
-    let len = arguments.iter().map(|(name, value)| name.len() + value.get().len() + 4);
-    let mut body = String::with_capacity(len.sum::<usize>() + 2);
-    body.push('{');
-    for (index, (name, value)) in arguments.iter().enumerate() {
-        if index > 0 {
-            body.push(',');
-        }
-        json_text::quote(name, &mut body);
-        body.push(':');
-        body.push_str(value.get());
-    }
-    body.push('}');
-    body.into()
 }

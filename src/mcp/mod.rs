@@ -20,6 +20,7 @@
 //! [`ForumApi`]: crate::ForumApi
 
 mod arguments;
+mod contained_json;
 mod message;
 mod protocol;
 mod schema;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::message::{Meta, Params, RpcError};
 use crate::api::BoardDescription;
@@ -33,27 +33,74 @@ pub(super) enum Era {
     Modern,
 }
 
-impl Era {
+impl Era {}
+
+/// Texts about the server that its results contain.
+#[derive(Clone, Debug)]
+pub(super) struct Description {
+    instructions: String,
+    info: Value,
+    /// The fields that each result of a request of [`Era::Modern`] has besides its own, as JSON that begins with a comma.
+    modern_fields: String,
+}
+
+impl Description {
+    /// Creates the texts, with those about the board that the OpenAPI document has.
+    pub(super) fn new(board: &BoardDescription) -> Self {
+        let instructions = INSTRUCTIONS.replace("{board}", &this_board(board));
+        let mut info = json!({ "name": "forum-api", "version": env!("CARGO_PKG_VERSION") });
+        if let (false, Some(fields)) = (board.name.is_empty(), info.as_object_mut()) {
+            fields.insert("title".into(), board.name.as_str().into());
+        }
+        let meta = json!({ "io.modelcontextprotocol/serverInfo": info });
+        Self {
+            instructions: instructions.trim_end().to_owned(),
+            info,
+            modern_fields: format!(r#","resultType":"complete","_meta":{meta}"#),
+        }
+    }
+
     /// Returns the fields that each result has besides its own, as JSON that begins with a comma.
-    pub(super) fn result_fields(self) -> &'static str {
-        match self {
-            Self::Initialized => "",
-            Self::Modern => concat!(
-                r#","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"forum-api","version":""#,
-                env!("CARGO_PKG_VERSION"),
-                r#""}}"#
-            ),
+    pub(super) fn result_fields(&self, era: Era) -> &str {
+        match era {
+            Era::Initialized => "",
+            Era::Modern => &self.modern_fields,
         }
     }
 
     /// Returns the fields of a list of tools besides the tools.
-    pub(super) fn list_fields(self) -> String {
-        match self {
-            Self::Initialized => String::new(),
-            Self::Modern => {
-                format!(r#"{},"ttlMs":{TOOLS_TTL},"cacheScope":"private""#, self.result_fields())
+    pub(super) fn list_fields(&self, era: Era) -> String {
+        match era {
+            Era::Initialized => String::new(),
+            Era::Modern => {
+                format!(r#"{},"ttlMs":{TOOLS_TTL},"cacheScope":"private""#, self.modern_fields)
             }
         }
+    }
+
+    /// Returns the result of `initialize`. The version is the requested one, or the newest if the server does not know it.
+    pub(super) fn initialize(&self, requested: Option<&Cow<'_, str>>) -> Value {
+        let mut known = INITIALIZED.into_iter();
+        let [newest, ..] = INITIALIZED;
+        json!({
+            "protocolVersion": known.find(|version| requested.is_some_and(|one| one == version)).unwrap_or(newest),
+            "capabilities": { "tools": {} },
+            "serverInfo": self.info,
+            "instructions": self.instructions,
+        })
+    }
+
+    /// Returns the result of `server/discover`.
+    pub(super) fn discover(&self) -> Value {
+        json!({
+            "resultType": "complete",
+            "supportedVersions": supported(),
+            "capabilities": { "tools": {} },
+            "instructions": self.instructions,
+            "ttlMs": TOOLS_TTL,
+            "cacheScope": "public",
+            "_meta": { "io.modelcontextprotocol/serverInfo": self.info },
+        })
     }
 }
 
@@ -120,40 +167,4 @@ fn unsupported(version: &str) -> RpcError {
         data: Some(json!({ "supported": supported(), "requested": requested })),
         ..RpcError::new(RpcError::UNSUPPORTED_VERSION, message)
     }
-}
-
-fn server_info() -> Value {
-    json!({ "name": "forum-api", "version": env!("CARGO_PKG_VERSION") })
-}
-
-/// Returns the instructions for a model, with the texts about the board that the OpenAPI document has.
-pub(super) fn instructions(board: &BoardDescription) -> String {
-    let text = INSTRUCTIONS.replace("{board}", &this_board(board));
-    text.trim_end().to_owned()
-}
-
-/// Returns the result of `initialize`. The version is the requested one, or the newest if the server does not know it.
-pub(super) fn initialize(instructions: &str, requested: Option<&Cow<'_, str>>) -> Value {
-    let mut known = INITIALIZED.into_iter();
-    let [newest, ..] = INITIALIZED;
-    json!({
-        "protocolVersion": known.find(|version| requested.is_some_and(|one| one == version)).unwrap_or(newest),
-        "capabilities": { "tools": {} },
-        "serverInfo": server_info(),
-        "instructions": instructions,
-    })
-}
-
-/// Returns the result of `server/discover`.
-pub(super) fn discover(instructions: &str) -> Map<String, Value> {
-    let fields: [(&str, Value); 7] = [
-        ("resultType", "complete".into()),
-        ("supportedVersions", supported().into()),
-        ("capabilities", json!({ "tools": {} })),
-        ("instructions", instructions.into()),
-        ("ttlMs", TOOLS_TTL.into()),
-        ("cacheScope", "public".into()),
-        ("_meta", json!({ "io.modelcontextprotocol/serverInfo": server_info() })),
-    ];
-    fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }

@@ -11,7 +11,7 @@ use crate::model::field_update::NULL_REMOVES;
 const COMPONENTS: &str = "#/components/schemas/";
 
 /// Path of the schemas in the schema of a tool.
-const DEFINITIONS: &str = "#/$defs/";
+pub(super) const DEFINITIONS: &str = "#/$defs/";
 
 /// Keywords that add no information for a model, or that the API itself checks.
 const OMITTED: [&str; 5] = ["examples", "format", "pattern", "writeOnly", NULL_REMOVES];

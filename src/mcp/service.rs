@@ -16,7 +16,7 @@ use tracing::Instrument;
 
 use super::arguments::Arguments;
 use super::message::{self, Message, Params, RpcError};
-use super::protocol::{self, Era};
+use super::protocol::{self, Description, Era};
 use super::schema::Document;
 use super::tool::Tool;
 use crate::api::ForumApi;
@@ -27,18 +27,15 @@ use crate::build_error::BuildError;
 use crate::host::{BoxError, Caller};
 use crate::http_util::origin::sent_origin;
 use crate::http_util::{BodyError, ResponseBody, read_body};
-use crate::model::PAGE_BYTES;
-use crate::operation::extract::value::{has_half_pair, require_json};
-use crate::operation::{ApiError, ApiResponse, ApiResult, AuthFailure, CachePolicy};
+use crate::model::{Expected, PageForm};
+use crate::operation::extract::value::{has_half_pair, has_too_many_values, require_json};
+use crate::operation::{ApiError, ApiResponse, ApiResult, AuthFailure, CachePolicy, InputError};
 
 /// Route of requests that call no tool, in logs and metrics.
 const ROUTE: &str = "mcp";
 
 /// Maximum length in bytes of a guest's message, and of a message without the body of the API's request.
 const MAX_ENVELOPE: usize = 64 * 1024;
-
-/// Size of the texts of a page in bytes after which the page ends: half, because a result contains each text twice.
-const RESULT_PAGE_BYTES: usize = PAGE_BYTES / 2;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -56,7 +53,7 @@ pub struct McpServer(Arc<Server>);
 struct Server {
     api: ForumApi,
     tools: Arc<[Tool]>,
-    instructions: Arc<str>,
+    description: Arc<Description>,
     origins: Vec<HeaderValue>,
 }
 
@@ -75,7 +72,7 @@ impl McpServer {
         Ok(Self(Arc::new(Server {
             api: api.clone(),
             tools: tools.collect::<Result<_, _>>()?,
-            instructions: protocol::instructions(&api.0.settings.board).into(),
+            description: Arc::new(Description::new(&api.0.settings.board)),
             origins: origin.into_iter().collect(),
         })))
     }
@@ -119,7 +116,9 @@ impl_service!(McpServer, |service, request| {
             }
             // The client has no valid token.
             (None, _) | (_, StatusCode::UNAUTHORIZED) => response,
-            (Some((id, era)), _) => tool_response(response, &id, era),
+            (Some((id, era)), _) => {
+                tool_response(response, &id, server.description.result_fields(era))
+            }
         })
     })
 });
@@ -138,6 +137,14 @@ enum Work<'t> {
     Call(Box<(Parts, Bytes)>, Box<RawValue>, Era),
     /// A call whose arguments cannot be sent to the API: the tool, the error, and the id of the message.
     Refuse(&'t Tool, Box<ApiError>, Box<RawValue>, Era),
+}
+
+/// A message that needs a response.
+struct RpcRequest<'m> {
+    id: &'m RawValue,
+    method: &'m str,
+    params: Option<&'m RawValue>,
+    has_too_many_values: bool,
 }
 
 impl Server {
@@ -225,7 +232,7 @@ impl Server {
                 let is_too_long = body.len() > api.settings.body_limit;
                 let body =
                     pin!(ready(if is_too_long { Err(BodyError::TooLong) } else { Ok(body) }));
-                let target = (operation, path, RESULT_PAGE_BYTES);
+                let target = (operation, path, PageForm::ToolResult);
                 api.call(context, token, target, body).await
             }
         }
@@ -279,7 +286,13 @@ impl Server {
             (Some(_), None) => Work::Respond(StatusCode::ACCEPTED, Bytes::new()),
             (Some(_), Some(_)) if !has_valid_id => invalid("`id` is neither a string nor a number"),
             (Some(method), Some(id)) => {
-                let work = self.work_of_request(head, id, method, message.params);
+                let request = RpcRequest {
+                    id,
+                    method,
+                    params: message.params,
+                    has_too_many_values: has_too_many_values(&body),
+                };
+                let work = self.work_of_request(head, &request);
                 work.unwrap_or_else(|(status, error)| {
                     Work::Respond(status, error.response(Some(id)))
                 })
@@ -290,10 +303,9 @@ impl Server {
     fn work_of_request(
         &self,
         head: &Parts,
-        id: &RawValue,
-        method: &str,
-        params_json: Option<&RawValue>,
+        request: &RpcRequest<'_>,
     ) -> Result<Work<'_>, (StatusCode, RpcError)> {
+        let RpcRequest { id, method, params: params_json, has_too_many_values } = *request;
         let invalid =
             |text: String| (StatusCode::OK, RpcError::new(RpcError::INVALID_PARAMS, text));
         let parsed = match params_json {
@@ -312,6 +324,10 @@ impl Server {
         })?;
         let era = protocol::check_version(&head.headers, method, &params)
             .map_err(|error| (StatusCode::BAD_REQUEST, error))?;
+        if has_too_many_values && method != "tools/call" {
+            let text = format!("expected {}", Expected::FEWER_VALUES.as_str());
+            return Err((StatusCode::BAD_REQUEST, RpcError::new(RpcError::INVALID_REQUEST, text)));
+        }
         let result = |value: Value| {
             let body = message::result(id, value.to_string().as_bytes());
             Work::Respond(StatusCode::OK, body)
@@ -319,15 +335,14 @@ impl Server {
         match (method, era) {
             ("tools/list", _) => Ok(Work::ListTools(id.to_owned(), era)),
             ("tools/call", _) => {
-                let work = self.work_of_call(head, id, &params, era);
+                let work = self.work_of_call(head, request, &params, era);
                 work.map_err(|text| invalid(text.into()))
             }
-            ("initialize", Era::Initialized) => Ok(result(protocol::initialize(
-                &self.instructions,
-                params.protocol_version.as_ref(),
-            ))),
+            ("initialize", Era::Initialized) => {
+                Ok(result(self.description.initialize(params.protocol_version.as_ref())))
+            }
             ("ping", Era::Initialized) => Ok(result(Value::Object(Default::default()))),
-            ("server/discover", _) => Ok(result(protocol::discover(&self.instructions).into())),
+            ("server/discover", _) => Ok(result(self.description.discover())),
             _ => {
                 let error = RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found");
                 let status = match era {
@@ -347,7 +362,7 @@ impl Server {
             .filter(|tool| tool.is_permitted(caller))
             .map(|tool| tool.definition.as_str())
             .collect();
-        let fields = era.list_fields();
+        let fields = self.description.list_fields(era);
         let result = [r#"{"tools":["#, &tools.join(","), "]", &fields, "}"].concat();
         message::result(id, result.as_bytes())
     }
@@ -359,7 +374,7 @@ impl Server {
     fn work_of_call(
         &self,
         head: &Parts,
-        id: &RawValue,
+        request: &RpcRequest<'_>,
         params: &Params<'_>,
         era: Era,
     ) -> Result<Work<'_>, &'static str> {
@@ -368,6 +383,11 @@ impl Server {
         let tool = tools
             .find(|tool| Some(tool.name) == name)
             .ok_or("Unknown tool: `tools/list` returns the tools")?;
+        let id = request.id.to_owned();
+        if request.has_too_many_values {
+            let error = InputError::expected("arguments", Expected::FEWER_VALUES);
+            return Ok(Work::Refuse(tool, Box::new(error.into()), id, era));
+        }
         let arguments = match params.arguments {
             None => Arguments::default(),
             Some(json) => {
@@ -376,8 +396,8 @@ impl Server {
         };
         let base_path = &self.api.0.settings.base_path;
         Ok(match tool.request(base_path, head.clone(), arguments) {
-            Ok(request) => Work::Call(Box::new(request), id.to_owned(), era),
-            Err(error) => Work::Refuse(tool, Box::new(error), id.to_owned(), era),
+            Ok(request) => Work::Call(Box::new(request), id, era),
+            Err(error) => Work::Refuse(tool, Box::new(error), id, era),
         })
     }
 }
@@ -386,15 +406,15 @@ fn response(status: StatusCode, body: Bytes) -> ApiResponse {
     ApiResponse { status, body, ..ApiResponse::default() }
 }
 
-/// Converts a response of the API to the result of a call.
+/// Converts a response of the API to the result of a call. `more` are the further fields of the result.
 fn tool_response(
     response: Response<ResponseBody>,
     id: &RawValue,
-    era: Era,
+    more: &str,
 ) -> Response<ResponseBody> {
     let (mut head, body) = response.into_parts();
     let is_error = !head.status.is_success();
-    let body = message::tool_result(id, body.into_bytes(), is_error, era.result_fields());
+    let body = message::tool_result(id, body.into_bytes(), is_error, more);
     for name in [LINK, LOCATION, WWW_AUTHENTICATE] {
         head.headers.remove(name);
     }

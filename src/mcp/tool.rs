@@ -12,6 +12,10 @@ use crate::scope::Scope;
 /// Argument of the tools of POST operations: the idempotency key.
 pub(super) const IDEMPOTENCY_KEY: &str = "idempotencyKey";
 
+/// Query parameter of lists of posts, and its default for a tool: a model reads the source, and a result contains each text
+/// twice.
+pub(super) const SOURCE_BODIES: (&str, &str) = ("body", "source");
+
 /// Sentence on further items, in the description of the tool of a list.
 const PAGING: &str = "To continue, call the tool again with `next` of the result as `after`; `next` is null on the last page.";
 
@@ -23,8 +27,10 @@ pub(super) struct Tool {
     /// Path template below the base path.
     pub(super) path: &'static str,
     pub(super) variables: Vec<&'static str>,
-    /// Names of all arguments.
-    pub(super) arguments: Vec<String>,
+    /// Schema of the arguments.
+    pub(super) input: Value,
+    /// `true` for a list of posts.
+    pub(super) prefers_source: bool,
     /// `true` if arguments other than path variables are fields of the body, `false` if they are query parameters.
     pub(super) has_body: bool,
     pub(super) scope: Scope,
@@ -42,20 +48,20 @@ impl Tool {
             .and_then(|item| item.get(spec.method.as_str().to_lowercase()))
             .unwrap_or(&Value::Null);
         let key = spec.accepts_idempotency_key().then_some((IDEMPOTENCY_KEY, idempotency_key()));
-        let input = document.input(object, key).ok_or_else(|| {
+        let mut input = document.input(object, key).ok_or_else(|| {
             let expected = format!(
                 "path variables and body fields with different names, other than `{IDEMPOTENCY_KEY}`, in {}",
                 spec.id
             );
             BuildError::new("operation", expected)
         })?;
-        let properties = input.get("properties").and_then(Value::as_object);
-        let arguments: Vec<_> = properties.into_iter().flat_map(Map::keys).cloned().collect();
-        let is_list = arguments.iter().any(|argument| argument == "after");
+        let has_body = object.get("requestBody").is_some();
+        let prefers_source = !has_body && prefer_source(&mut input);
+        let is_list = has_argument(&input, "after");
         let mut definition = Map::new();
         definition.insert("name".into(), spec.id.into());
         definition.insert("description".into(), description(spec, is_list).into());
-        definition.insert("inputSchema".into(), input);
+        definition.insert("inputSchema".into(), input.clone());
         if let Some(output) = document.output(object) {
             definition.insert("outputSchema".into(), output);
         }
@@ -65,12 +71,17 @@ impl Tool {
             method: spec.method.clone(),
             path: spec.path,
             variables: spec.variables.clone(),
-            arguments,
-            has_body: object.get("requestBody").is_some(),
+            input,
+            prefers_source,
+            has_body,
             scope: spec.scope,
             needs_token: handler.needs_token(),
             definition: Value::from(definition).to_string(),
         })
+    }
+
+    pub(super) fn has_argument(&self, name: &str) -> bool {
+        has_argument(&self.input, name)
     }
 
     /// Returns `true` if scopes and token permit the caller to call the tool.
@@ -84,6 +95,27 @@ impl Tool {
     pub(super) fn accepts_idempotency_key(&self) -> bool {
         self.method == Method::POST
     }
+}
+
+fn has_argument(input: &Value, name: &str) -> bool {
+    input.get("properties").is_some_and(|properties| properties.get(name).is_some())
+}
+
+/// Changes the default of the parameter that selects the formats of posts. Returns `false` if the schema does not have it.
+fn prefer_source(input: &mut Value) -> bool {
+    let (name, default) = SOURCE_BODIES;
+    let parameter = input.get_mut("properties").and_then(|properties| properties.get_mut(name));
+    let Some(keywords) = parameter.and_then(Value::as_object_mut) else {
+        return false;
+    };
+    if keywords.get("default") != Some(&"both".into()) {
+        return false;
+    }
+    keywords.insert("default".into(), default.into());
+    if let Some(Value::String(description)) = keywords.get_mut("description") {
+        *description = description.replace("Default: `both`", &format!("Default: `{default}`"));
+    }
+    true
 }
 
 fn description(spec: &OperationSpec, is_list: bool) -> String {

@@ -1,6 +1,6 @@
 //! Parameters of a list: filters, limit and position.
 
-use super::{InvalidPageKeyError, Page, PageKey, PageLimit};
+use super::{InvalidPageKeyError, Page, PageKey, PageLimit, json_text};
 
 /// Query parameters of a list: the filters `F`, the number of items and the position. `F` is `()` for a list without
 /// filters.
@@ -17,9 +17,11 @@ pub struct List<F> {
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
     pub after: Option<PageKey>,
-    /// Size of the texts of a page in bytes after which the page ends before its limit. 1 MiB; 512 KiB for a tool of
-    /// the Model Context Protocol, whose result contains each text twice.
+    /// Maximum size of the texts of a page, in bytes as [`json_size`](Self::json_size) counts them. The page ends before its
+    /// limit once its texts exceed it. 512 KiB; 256 KiB for a tool of the Model Context Protocol, whose result contains each
+    /// text twice.
     pub max_bytes: usize,
+    pub(crate) form: PageForm,
     /// The list that the cursor of the next page belongs to.
     pub(crate) cursor_scope: CursorScope,
 }
@@ -28,8 +30,26 @@ pub struct List<F> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CursorScope(pub(crate) u64);
 
-/// Default of [`List::max_bytes`].
-pub(crate) const PAGE_BYTES: usize = 1024 * 1024;
+/// Form in which a response contains a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PageForm {
+    /// The JSON of the page is the body.
+    #[default]
+    Body,
+    /// The result of a tool contains the JSON of the page in a string, and a second time as it is.
+    #[cfg(feature = "mcp")]
+    ToolResult,
+}
+
+impl PageForm {
+    const fn max_bytes(self) -> usize {
+        match self {
+            Self::Body => 512 * 1024,
+            #[cfg(feature = "mcp")]
+            Self::ToolResult => 256 * 1024,
+        }
+    }
+}
 
 impl<F: Default> Default for List<F> {
     fn default() -> Self {
@@ -38,14 +58,45 @@ impl<F: Default> Default for List<F> {
 }
 
 impl<F> List<F> {
-    /// Creates the parameters of the first page, with 20 items and 1 MiB of texts.
+    /// Creates the parameters of the first page, with 20 items and 512 KiB of texts.
     pub fn new(filter: F) -> Self {
+        Self::in_form(PageForm::default(), filter)
+    }
+
+    pub(crate) fn in_form(form: PageForm, filter: F) -> Self {
         Self {
             filter,
             limit: PageLimit::default(),
             after: None,
-            max_bytes: PAGE_BYTES,
+            max_bytes: form.max_bytes(),
+            form,
             cursor_scope: CursorScope::default(),
+        }
+    }
+
+    /// Returns the size of a text in the response, in bytes: that of the content of its JSON string. For a tool of the Model
+    /// Context Protocol, that in the string that contains the JSON of the page.
+    ///
+    /// A board sums the sizes of the texts of a page up, and ends the page once they exceed [`max_bytes`](Self::max_bytes):
+    ///
+    /// ```
+    /// use forum_api::model::{List, Page, PageKey};
+    ///
+    /// let mut list = List::new(());
+    /// list.max_bytes = 10;
+    /// assert_eq!(list.json_size("\"a\"\n"), 7);
+    ///
+    /// let texts = vec!["\"a\"\n", "bbb", "ccc"];
+    /// let size = |text: &&str| list.json_size(text);
+    /// let key = |text: &&str| PageKey::new(*text);
+    /// let page = Page::from_sized_overfetch(texts, list.limit, list.max_bytes, size, key);
+    /// assert_eq!(page.items, ["\"a\"\n", "bbb"]);
+    /// ```
+    pub fn json_size(&self, text: &str) -> usize {
+        match self.form {
+            PageForm::Body => json_text::escaped_size(text.as_bytes()),
+            #[cfg(feature = "mcp")]
+            PageForm::ToolResult => json_text::twice_escaped_size(text.as_bytes()),
         }
     }
 

@@ -71,7 +71,7 @@ pub use id::{
     PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
 };
 pub use list::List;
-pub(crate) use list::{CursorScope, PAGE_BYTES};
+pub(crate) use list::{CursorScope, PageForm};
 pub use me::{Me, OwnAccount, TokenInfo};
 pub use member::Member;
 pub use message::{Folder, MarkRead, Message, MessageFilter, MessageSummary, NewMessage};

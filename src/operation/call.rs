@@ -20,6 +20,7 @@ use super::services::Services;
 use super::spec::OperationSpec;
 use crate::host::{BoardError, BoardResult, Caller, MemberCaller, RequestId, ResourceRef};
 use crate::http_util::LazyBody;
+use crate::model::PageForm;
 use crate::runtime::BoxFuture;
 use crate::store::{BeginOutcome, IdempotentRequest};
 use crate::task::{catch_panic, spawn_and_join};
@@ -126,8 +127,7 @@ pub(crate) struct Call<'a> {
     pub(crate) reading_body: &'a mut bool,
     pub(crate) spec: &'a Arc<OperationSpec>,
     pub(crate) path: PathSegments<'a>,
-    /// Bytes of the texts of a page after which the page ends.
-    pub(crate) page_bytes: usize,
+    pub(crate) page_form: PageForm,
     pub(crate) caller: Caller,
     pub(crate) body: LazyBody<'a>,
 }
@@ -142,12 +142,12 @@ impl Call<'_> {
         self,
         handler: Arc<TypedHandler<F>>,
     ) -> ApiResult<ApiResponse> {
-        let Self { services, head, id, reading_body, spec, path, page_bytes, caller, body } = self;
+        let Self { services, head, id, reading_body, spec, path, page_form, caller, body } = self;
         let path = F::Path::decode(&path, &spec.variables).ok_or(ApiError::NotFound)?;
         let decode = DecodeContext {
             head,
             owner: caller.user_id().filter(|_| F::Caller::NEEDS_TOKEN),
-            page_bytes,
+            page_form,
             extra_types: &services.extra_types,
             since_overlap: services.environment.since_overlap,
         };

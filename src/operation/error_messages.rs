@@ -116,6 +116,7 @@ const GERMAN: &[(&str, &str)] = &[
     (Expected::COMPLETE_BODY_IN_TIME.as_str(), "ein vollständiger Inhalt vor Ablauf des Zeitlimits"),
     (Expected::CURSOR.as_str(), "ein Cursor, den diese Liste zurückgegeben hat"),
     (Expected::DATE_RANGE.as_str(), "24h, 7d, 30d, 1y oder ein Zeitraum, zum Beispiel 2026-01-01..2026-02-01"),
+    (Expected::FEWER_VALUES.as_str(), "höchstens 10.000 JSON-Werte"),
     (Expected::FORUM_IDS.as_str(), "eine durch Kommas getrennte Liste von forumIds"),
     (Expected::IDEMPOTENCY_KEY.as_str(), "ein Text aus 1 bis 64 sichtbaren ASCII-Zeichen"),
     (Expected::JSON.as_str(), "ein Anfrageinhalt im JSON-Format"),

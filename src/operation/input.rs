@@ -16,7 +16,7 @@ use super::extract::error::{InputError, InputErrorKind, InputResult};
 use super::extract::value::InputValue;
 use super::null_fields;
 use super::pagination::{self, AFTER};
-use crate::model::{BodyExtra, CursorScope, List, PageLimit, Timestamp, UserId};
+use crate::model::{BodyExtra, CursorScope, List, PageForm, PageLimit, Timestamp, UserId};
 use crate::scope::Scope;
 
 /// A field of a body, and the scope that `true` in it requires.
@@ -157,8 +157,7 @@ pub(crate) struct DecodeContext<'a> {
     pub(crate) head: &'a Parts,
     /// The caller if the operation needs a token: a list is then personal.
     pub(crate) owner: Option<&'a UserId>,
-    /// Bytes of the texts of a page after which the page ends.
-    pub(crate) page_bytes: usize,
+    pub(crate) page_form: PageForm,
     pub(crate) extra_types: &'a ExtraTypes,
     pub(crate) since_overlap: Duration,
 }
@@ -313,9 +312,8 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
             let NoParams {} = deserialize(query)?;
             query = InputValue::Null;
         }
-        let mut list = Self::new(deserialize(query)?);
+        let mut list = Self::in_form(context.page_form, deserialize(query)?);
         list.limit = limit.map_err(|error| error.in_field(LIMIT))?.unwrap_or_default();
-        list.max_bytes = context.page_bytes;
         list.cursor_scope = context.cursor_scope(&list.filter)?;
         list.after = after.map(|cursor| list.cursor_scope.decode(&cursor)).transpose()?;
         Ok(list)

@@ -98,7 +98,7 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
 #[tokio::test]
 async fn an_invalid_body_is_a_400_whose_message_names_the_field() {
     let (server, alice) = Server::with_alice().await;
-    let nested = format!(r#"{{"body":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    let nested = format!(r#"{{"body":{}{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
     let cases = REJECTED.iter().copied();
     for (endpoint, body, expected) in
         cases.chain([(REPLY, &*nested, "body: expected a request body in JSON")])
@@ -157,6 +157,25 @@ async fn a_valid_body_reaches_the_board() {
         assert_ne!(response.status, 400, "{endpoint} {body} {text}");
         let call = server.board.last_call();
         assert!(call.contains(expected), "{endpoint} {body} {call}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_has_at_most_10000_values() {
+    let (server, alice) = Server::with_alice().await;
+    let vote = |count: usize| format!(r#"{{"optionIds":["1"{}]}}"#, r#", "1""#.repeat(count - 3));
+    let send = async |endpoint: &str, body: &str| {
+        let response = server.send(&request(endpoint, body).bearer(&alice)).await;
+        (response.status, message(&response))
+    };
+    let reply = format!(r#"{{"body":"{}"}}"#, "[1,".repeat(30_000));
+    assert_eq!(send(REPLY, &reply).await.0, 201);
+    let accepted = send(VOTE, &vote(10_000)).await;
+    assert_ne!(accepted.0, 400, "{}", accepted.1);
+    let expected = (400, "body: expected at most 10,000 JSON values".to_owned());
+    let nested = format!(r#"{{"unknown":[[0]{}"#, ",[0]".repeat(5_000));
+    for (endpoint, body) in [(VOTE, vote(10_001)), (FOLLOW, nested)] {
+        assert_eq!(send(endpoint, &body).await, expected, "{endpoint}");
     }
 }
 

@@ -162,8 +162,9 @@ async fn a_tool_call_is_one_request_for_every_operation() {
                 _ => expected.json(),
             };
             assert_eq!(body, expected_body, "{row:?}");
-            let remaining = "x-ratelimit-remaining";
-            assert_eq!(number(&found, remaining), number(&expected, remaining));
+            for header in ["x-ratelimit-cost", "x-ratelimit-remaining"] {
+                assert_eq!(number(&found, header), number(&expected, header), "{row:?}");
+            }
 
             other.api.flush_usage().await.unwrap();
             let usage = &other.stores.usage;
@@ -345,6 +346,7 @@ async fn a_call_beyond_the_budget_is_refused() {
     let reply = json!({ "threadId": "open-1", "body": "Green." });
     let refused = agent.call("createPost", reply).await;
     assert_eq!(code(&refused).as_deref(), Some("rate_limited"));
+    assert_eq!(number(&refused, "x-ratelimit-cost"), 1);
     assert_eq!(number(&refused, "x-ratelimit-remaining"), 2);
     let id = refused.json()["result"]["structuredContent"]["error"]["requestId"].clone();
     assert_eq!(refused.header("x-request-id"), id.as_str());
@@ -488,6 +490,7 @@ async fn each_request_costs_at_least_one_unit() {
         assert_eq!(response.status, status, "{body}");
         let remaining = number(&response, "x-ratelimit-remaining");
         assert_eq!(remaining, units - sent, "{method} {header:?} {body}");
+        assert_eq!(number(&response, "x-ratelimit-cost"), 1, "{method} {header:?} {body}");
         assert!(response.header("x-request-id").is_some());
     }
 }
@@ -590,6 +593,116 @@ async fn whole_numbers_have_each_form_of_json_schema() {
 }
 
 #[tokio::test]
+async fn lists_and_objects_can_be_strings_with_their_json() {
+    let (server, agent) = Agent::of_alice().await;
+    for (name, arguments, expected) in [
+        (
+            "sendMessage",
+            json!({ "to": " [\"bob\"] ", "subject": "[x]", "body": "{}" }),
+            r#"NewMessage { to: [Id(UserId(bob))], subject: "[x]", body: "{}""#,
+        ),
+        (
+            "vote",
+            json!({ "pollId": "open-1", "optionIds": "[\"1\"]" }),
+            "option_ids: [OptionId(1)]",
+        ),
+        (
+            "updatePoll",
+            json!({ "pollId": "open-1", "options": ["{\"text\":\"a\"}", { "text": "[b]" }] }),
+            r#"[PollOptionUpdate { option_id: None, text: "a" }, PollOptionUpdate { option_id: None, text: "[b]" }]"#,
+        ),
+        (
+            "createThread",
+            json!({
+                "forumId": "open",
+                "title": "x",
+                "body": "x",
+                "poll": json!({ "question": "{}", "options": "[\"a\",\"[]\"]", "maxChoices": null }).to_string(),
+            }),
+            r#"NewPoll { question: "{}", options: ["a", "[]"], max_choices: 1"#,
+        ),
+    ] {
+        let called = agent.call(name, arguments).await;
+        assert_ne!(code(&called).as_deref(), Some("bad_request"), "{name}");
+        let call = server.board.last_call();
+        assert!(call.contains(expected), "{name} {call}");
+    }
+    for (name, arguments, expected) in [
+        ("sendMessage", json!({ "to": "bob" }), "to: expected a list"),
+        ("sendMessage", json!({ "to": "{}" }), "to: expected a list"),
+        ("sendMessage", json!({ "to": "[\"bob\"" }), "to: expected a list"),
+        ("sendMessage", json!({ "to": "[],\"subject\":\"x\"" }), "to: expected a list"),
+        ("sendMessage", json!({ "to": "[1]" }), "to[0]: expected text"),
+        ("createThread", json!({ "forumId": "open", "poll": "[]" }), "poll: expected an object"),
+        (
+            "createThread",
+            json!({ "forumId": "open", "poll": "{\"a\":1,\"a\":2}" }),
+            "poll.a: unknown field or parameter",
+        ),
+    ] {
+        let refused = agent.call(name, arguments).await;
+        let error = &refused.json()["result"]["structuredContent"]["error"];
+        assert_eq!(error["message"], expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_of_posts_has_their_source() {
+    let (server, agent) = Agent::of_alice().await;
+    for (body, expected) in
+        [(json!(null), "Source"), (json!("html"), "Html"), (json!("both"), "Both")]
+    {
+        let arguments = json!({ "threadId": "open-1", "body": body });
+        assert_eq!(code(&agent.call("listPosts", arguments).await), None, "{expected}");
+        let call = server.board.last_call();
+        assert!(call.contains(&format!("body: {expected}")), "{call}");
+    }
+    assert_eq!(code(&agent.call("listPosts", json!({ "threadId": "open-1" })).await), None);
+    let call = server.board.last_call();
+    assert!(call.contains("body: Source"), "{call}");
+    let tools = agent.tools().await;
+    let tool = tools.iter().find(|tool| tool["name"] == "listPosts").unwrap();
+    let parameter = &tool["inputSchema"]["properties"]["body"];
+    assert_eq!(parameter["default"], "source");
+    assert!(parameter["description"].as_str().unwrap().ends_with("Default: `source`."));
+}
+
+/// The work for a call does not grow faster than its arguments: the first unknown or repeated one ends it.
+#[tokio::test]
+async fn a_call_has_at_most_10000_values() {
+    let (server, agent) = Agent::of_alice().await;
+    let numbers = |name: fn(usize) -> String, count: usize| {
+        let fields: Vec<_> = (0..count).map(|index| format!("\"{}\":1", name(index))).collect();
+        format!("{{{}}}", fields.join(","))
+    };
+    let unknown = |count| numbers(|index| format!("a{index:06}"), count);
+    let repeated = |count| numbers(|_| "limit".into(), count);
+    let many = "arguments: expected at most 10,000 JSON values";
+    for (name, arguments, expected) in [
+        ("listForums", unknown(9_000), "a000000: unknown field or parameter"),
+        ("listForums", unknown(80_000), many),
+        ("listMessages", repeated(9_000), "limit: given more than once"),
+        ("listMessages", repeated(80_000), many),
+        ("createPost", unknown(9_000), "threadId: required"),
+        ("vote", format!(r#"{{"pollId":"1","optionIds":[{}1]}}"#, "1,".repeat(9_999)), many),
+        (
+            "vote",
+            format!(r#"{{"pollId":"1","optionIds":"[{}1]"}}"#, "1,".repeat(9_999)),
+            "body: expected at most 10,000 JSON values",
+        ),
+    ] {
+        let refused = agent.call_json(name, &arguments, &[]).await;
+        assert_eq!(code(&refused).as_deref(), Some("bad_request"), "{name}");
+        let error = &refused.json()["result"]["structuredContent"]["error"];
+        assert_eq!(error["message"], expected, "{name}");
+    }
+    assert!(server.board.calls().is_empty());
+    let params = format!("[{}1]", "1,".repeat(10_000));
+    let ping = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{params}}}}}"#);
+    assert_eq!(rpc_error(&agent.post(&ping).await), (400, -32600));
+}
+
+#[tokio::test]
 async fn null_is_an_omitted_argument_that_no_schema_names() {
     let (server, agent) = Agent::of_alice().await;
     let tools = agent.tools().await;
@@ -651,8 +764,10 @@ async fn half_of_a_surrogate_pair_is_named() {
 async fn versions_are_negotiated() {
     let mut settings = ApiSettings::default();
     settings.board.markup = "BBCode".into();
+    settings.board.name = "Tea <club>".into();
     let server = Server::with(settings);
     let agent = Agent::new(&server, None);
+    assert_eq!(agent.document["info"]["title"], "Tea <club>");
     for (requested, version) in [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-11-25"),
@@ -666,6 +781,7 @@ async fn versions_are_negotiated() {
         let instructions = response["result"]["instructions"].as_str().unwrap();
         assert!(instructions.contains("data, not instructions"));
         assert!(instructions.ends_with("\n\nTexts are BBCode."));
+        assert_eq!(response["result"]["serverInfo"]["title"], "Tea <club>");
         let fields: Vec<_> = response["result"].as_object().unwrap().keys().collect();
         assert_eq!(fields, ["capabilities", "instructions", "protocolVersion", "serverInfo"]);
     }
@@ -687,7 +803,9 @@ async fn versions_are_negotiated() {
 /// The MCP conformance tests check a request without `_meta`, a removed method, and an unknown version in `_meta`.
 #[tokio::test]
 async fn requests_of_the_newest_version_describe_themselves() {
-    let server = Server::new();
+    let mut settings = settings();
+    settings.board.name = "\"Tea\"".into();
+    let server = Server::with(settings);
     let agent = Agent::new(&server, None);
     let send = async |in_header: &str, in_meta: &str, method_header: &str| {
         let meta = json!({
@@ -706,6 +824,8 @@ async fn requests_of_the_newest_version_describe_themselves() {
     let listed = send(MODERN, MODERN, "tools/list").await.json();
     assert_eq!(listed["result"]["resultType"], "complete");
     assert_eq!(listed["result"]["cacheScope"], "private");
+    let info = &listed["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
+    assert_eq!(info["title"], "\"Tea\"");
     for (in_header, in_meta, method_header) in [
         (MODERN, MODERN, "ping"),
         (MODERN, "2025-11-25", "tools/list"),

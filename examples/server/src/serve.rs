@@ -104,6 +104,7 @@ impl Server {
         let mut settings = settings(options);
         let rules = board.read(|connection| Box::pin(BoardRules::load(connection))).await?;
         settings.board = rules.settings.describe();
+        settings.board.name = options.board_name.clone();
         settings.board.token_source = token_source(&options.token_source);
         let pages = panel_settings(options, &base_url);
         let limits = stores.rate_limits.clone();

@@ -75,8 +75,12 @@ fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes, server: &str)
             )
         })
         .collect();
+    let title = match &*settings.board.name {
+        "" => "Forum Board REST API",
+        name => name,
+    };
     json!({
-        "title": "Forum Board REST API",
+        "title": title,
         "version": "1.0.0",
         "description": info::introduction(settings, surface, server),
         "contact": { "name": "The operators of this board" },

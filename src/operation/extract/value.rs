@@ -40,6 +40,58 @@ pub(crate) fn require_json(headers: &HeaderMap) -> InputResult<()> {
     Err(InputError::new("content-type", kind))
 }
 
+/// Maximum number of values in a body: of objects, lists, texts, numbers, booleans and nulls, without the names of
+/// fields. A body that a board can accept has some 1,000. [`Expected::FEWER_VALUES`] names it.
+const MAX_VALUES: usize = 10_000;
+
+/// Returns `true` if a JSON text has more than [`MAX_VALUES`] values. Reads the text up to the value that exceeds the
+/// bound, and allocates nothing, so that a large tree is refused before it is built.
+///
+/// The result for another text is not specified: its parser rejects it.
+pub(crate) fn has_too_many_values(json: &[u8]) -> bool {
+    has_more_values(json, MAX_VALUES)
+}
+
+fn has_more_values(json: &[u8], max: usize) -> bool {
+    // Each value needs a byte of its own, and a comma or a pair of brackets.
+    if json.len() <= 2 * max {
+        return false;
+    }
+    let mut values = 1;
+    let mut is_after_opening = false;
+    let mut rest = json;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        if byte.is_ascii_whitespace() {
+            continue;
+        }
+        let is_first_value = is_after_opening && !matches!(byte, b']' | b'}');
+        values += usize::from(is_first_value || *byte == b',');
+        if values > max {
+            return true;
+        }
+        is_after_opening = matches!(byte, b'[' | b'{');
+        if *byte == b'"' {
+            rest = after_string(after);
+        }
+    }
+    false
+}
+
+/// Returns the JSON after the end of a string. `json` begins after the opening quotation mark.
+fn after_string(json: &[u8]) -> &[u8] {
+    let mut rest = json;
+    while let Some(position) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+        let is_end = rest.get(position) == Some(&b'"');
+        let length = if is_end { 1 } else { 2 };
+        rest = rest.get(position + length..).unwrap_or_default();
+        if is_end {
+            return rest;
+        }
+    }
+    &[]
+}
+
 /// Returns `true` if a string of a JSON text contains half of a surrogate pair, such as `\ud83d` without its second
 /// half.
 pub(crate) fn has_half_pair(json: &[u8]) -> bool {
@@ -102,8 +154,11 @@ impl<'a> InputValue<'a> {
         fields.map(Self::Object)
     }
 
-    /// Parses a JSON body.
+    /// Parses a JSON body of at most [`MAX_VALUES`] values.
     pub(crate) fn from_json(body: &'a [u8]) -> InputResult<Self> {
+        if has_too_many_values(body) {
+            return Err(InputError::expected("body", Expected::FEWER_VALUES));
+        }
         serde_json::from_slice(body).map_err(|_| {
             let expected =
                 if has_half_pair(body) { Expected::WHOLE_SURROGATE_PAIRS } else { Expected::JSON };
@@ -462,5 +517,47 @@ impl<'de> Visitor<'de> for ValueVisitor {
             object.push((name.into(), value));
         }
         Ok(InputValue::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::has_more_values;
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i32>().prop_map(Value::from),
+            "[\\[\\]{}:,\"\\\\ \u{e4}]{0,9}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 64, 5, |inner| {
+            let fields = prop::collection::btree_map("[\\[,\"\\\\]{0,3}", inner.clone(), 0..5);
+            prop_oneof![
+                prop::collection::vec(inner, 0..5).prop_map(Value::from),
+                fields.prop_map(|fields| json!(fields)),
+            ]
+        })
+    }
+
+    fn count_values(value: &Value) -> usize {
+        1 + match value {
+            Value::Array(items) => items.iter().map(count_values).sum(),
+            Value::Object(fields) => fields.values().map(count_values).sum(),
+            _ => 0,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn values_are_counted_exactly(value in any_json()) {
+            let count = count_values(&value);
+            for json in [serde_json::to_vec(&value).unwrap(), serde_json::to_vec_pretty(&value).unwrap()] {
+                prop_assert!(has_more_values(&json, count - 1));
+                prop_assert!(!has_more_values(&json, count));
+            }
+        }
     }
 }

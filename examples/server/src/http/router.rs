@@ -111,7 +111,10 @@ impl ServerRouter {
             .layer(from_fn(refuse_malformed));
         let cors = option_layer(cors::layer(&self.cors_origins));
         let rest = match self.mcp {
-            Some(mcp) => routes.route_service(MCP, cors.layer(mcp)),
+            // Some clients append a slash.
+            Some(mcp) => [MCP, &format!("{MCP}/")]
+                .into_iter()
+                .fold(routes, |routes, path| routes.route_service(path, cors.layer(mcp.clone()))),
             None => routes,
         };
         let api = cors.layer(self.api);

@@ -150,7 +150,7 @@ pub struct ServeArgs {
     /// characters) [default: generate and print one]
     #[arg(help_heading = SECURITY, long)]
     pub admin_password_stdin: bool,
-    /// Name of the board, on the start page, the sign-in page and the control panel
+    /// Name of the board, on its pages, in the OpenAPI document and for assistants
     #[arg(help_heading = BOARD, long, value_name = "NAME", default_value = "Forum")]
     pub board_name: String,
     /// Accent colour of the pages, as #rrggbb

@@ -37,11 +37,11 @@ async fn long_thread(demo: &Demo) -> String {
 }
 
 #[tokio::test]
-async fn a_page_ends_once_its_texts_exceed_a_mebibyte() {
-    const MAX: usize = 1024 * 1024;
+async fn a_page_ends_once_its_texts_exceed_half_a_mebibyte() {
+    const MAX: usize = 512 * 1024;
     let demo = Demo::new().await;
     let posts = long_thread(&demo).await;
-    for (form, expected) in [("both", 5), ("source", 2), ("html", 3)] {
+    for (form, expected) in [("both", 7), ("source", 3), ("html", 6)] {
         let path = format!("{posts}?limit=100&body={form}");
         let pages = demo.pages("guest", &path).await;
         let mut numbers = Vec::new();
@@ -59,9 +59,22 @@ async fn a_page_ends_once_its_texts_exceed_a_mebibyte() {
         assert_eq!(pages.len(), expected, "{form}");
     }
     // A result of a tool contains each text twice: a page ends after half of the texts.
-    let (_, first) = demo.get("guest", &format!("{posts}?limit=100")).await;
+    for (form, expected) in [("both", [7, 4]), ("source", [26, 15]), ("html", [8, 5])] {
+        let path = format!("{posts}?limit=100&body={form}");
+        let (_, of_api) = demo.get("guest", &path).await;
+        let of_tool = listed_by_tool(&demo, &posts, Some(form)).await;
+        assert_eq!([&of_api, &of_tool].map(|page| text_sizes(page).len()), expected, "{form}");
+    }
+    let of_tool = listed_by_tool(&demo, &posts, None).await;
+    assert_eq!(text_sizes(&of_tool).len(), 15);
+    assert!(of_tool["items"][0]["bodyHtml"].is_null());
+}
+
+/// Returns the page of the posts that the tool lists for a guest.
+async fn listed_by_tool(demo: &Demo, posts: &str, form: Option<&str>) -> Value {
     let thread = posts.split('/').nth(2);
-    let tool = json!({ "name": "listPosts", "arguments": { "threadId": thread, "limit": 100 } });
+    let arguments = json!({ "threadId": thread, "limit": 100, "body": form });
+    let tool = json!({ "name": "listPosts", "arguments": arguments });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool });
     let request = Request::post("/mcp")
         .header("content-type", "application/json")
@@ -69,14 +82,13 @@ async fn a_page_ends_once_its_texts_exceed_a_mebibyte() {
         .unwrap();
     let server = McpServer::new(&demo.api.api()).unwrap();
     let called = server.respond(request).await.into_body().into_bytes();
-    let called: Value = serde_json::from_slice(&called).unwrap();
-    let of_tool = text_sizes(&called["result"]["structuredContent"]);
-    assert_eq!((text_sizes(&first).len(), of_tool.len()), (12, 7));
+    let mut called: Value = serde_json::from_slice(&called).unwrap();
+    called["result"]["structuredContent"].take()
 }
 
-/// A control character has six bytes in JSON.
+/// An escaped character has two bytes in JSON, another control character six.
 #[tokio::test]
-async fn a_page_ends_once_its_texts_exceed_a_mebibyte_in_json() {
+async fn a_page_ends_once_its_texts_exceed_half_a_mebibyte_in_json() {
     let demo = Demo::new().await;
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let new = json!({ "title": "Controls", "body": "x" });
@@ -88,11 +100,17 @@ async fn a_page_ends_once_its_texts_exceed_a_mebibyte_in_json() {
     }
     let repeat = |letter: &str| letter.repeat(300_000);
     for (text, expected) in [
-        (repeat("x"), 5),
-        (repeat(" "), 5),
-        (repeat("\n"), 5),
-        (repeat("x") + "\u{1}", 5),
-        (repeat("\u{1}"), 2),
+        (repeat("x"), [3, 2]),
+        (repeat(" "), [3, 2]),
+        (repeat("x") + "\u{1}", [3, 2]),
+        (repeat("\n"), [2, 2]),
+        (repeat("\t"), [2, 2]),
+        (repeat("\""), [2, 2]),
+        (repeat("\\"), [2, 2]),
+        (repeat("\u{1}"), [2, 2]),
+        ("\"".repeat(60_000), [6, 3]),
+        ("\n".repeat(60_000), [6, 3]),
+        ("\u{1}".repeat(30_000), [4, 3]),
     ] {
         let last = text.chars().last();
         demo.change(move |tx| {
@@ -102,7 +120,8 @@ async fn a_page_ends_once_its_texts_exceed_a_mebibyte_in_json() {
             })
         })
         .await;
-        let (_, page) = demo.get("guest", &format!("{posts}?body=source")).await;
-        assert_eq!(text_sizes(&page).len(), expected, "{last:?}");
+        let (_, of_api) = demo.get("guest", &format!("{posts}?body=source")).await;
+        let of_tool = listed_by_tool(&demo, &posts, None).await;
+        assert_eq!([&of_api, &of_tool].map(|page| text_sizes(page).len()), expected, "{last:?}");
     }
 }

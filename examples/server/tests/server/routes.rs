@@ -173,7 +173,9 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
         let answer = request_from("GET", server.api_url("/forums"), origin);
         assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
         let exposed = answer.header("access-control-expose-headers").unwrap();
-        assert!(exposed.contains("x-ratelimit-remaining") && exposed.contains("retry-after"));
+        for name in ["retry-after", "x-ratelimit-cost", "x-ratelimit-remaining"] {
+            assert!(exposed.contains(name), "{name}");
+        }
         let options = request_from("OPTIONS", server.api_url("/forums"), origin);
         assert_eq!(options.status, 200);
     }
@@ -194,16 +196,20 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     let methods = answer.header("access-control-allow-methods").unwrap();
     assert!(answer.status == 200 && methods.contains("POST"));
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    let from = |origin| {
+    let from = |path, origin| {
         let headers = [("origin", origin), ("content-type", "application/json")];
-        send("POST", &server.url("/mcp"), &headers, ping)
+        send("POST", &server.url(path), &headers, ping)
     };
-    let answer = from(origins[1]);
-    let allowed = answer.status_and("access-control-allow-origin");
-    assert_eq!(allowed, (200, Some(origins[1])));
+    let with_slash = from("/mcp/", origins[1]);
+    let answer = from("/mcp", origins[1]);
+    for answer in [&with_slash, &answer] {
+        let allowed = answer.status_and("access-control-allow-origin");
+        assert_eq!(allowed, (200, Some(origins[1])));
+        assert!(answer.body.contains(r#""result":{}"#));
+    }
     let exposed = answer.header("access-control-expose-headers").unwrap();
     assert!(exposed.contains("x-request-id") && exposed.contains("retry-after"));
-    let foreign = from("https://c.example");
+    let foreign = from("/mcp", "https://c.example");
     let allowed = foreign.status_and("access-control-allow-origin");
     assert_eq!(allowed, (403, None));
     for path in "/panel/style.css /sign-in /metrics /health /docs".split(' ') {

@@ -111,7 +111,7 @@ pub async fn list(
         };
         if let Some(post) = view.post(row)? {
             let texts = [&post.body, &post.body_html].into_iter().flatten();
-            bytes += texts.map(|text| size_in_json(text)).sum::<usize>();
+            bytes += texts.map(|text| list.json_size(text)).sum::<usize>();
             items.push(post);
         }
         Ok(Continue(()))
@@ -124,20 +124,6 @@ pub async fn list(
     let last = items.last().filter(|_| has_more);
     let next = last.map(|post| PageKey::from_time_and_id(post.created_at, &post.post_id));
     Ok(InForum::new(view.forum.into(), Page { items, next }))
-}
-
-/// Length in bytes of a control character in JSON.
-const CONTROL_LENGTH: usize = 6;
-
-/// Returns the bytes of a text in JSON. Tabs and the ends of lines count as one.
-fn size_in_json(text: &str) -> usize {
-    let is_control = |byte: &u8| matches!(byte, ..b' ') && !matches!(byte, b'\n' | b'\r' | b'\t');
-    // The number in a chunk fits into a byte, so the compiler uses vector instructions. This saves 5 % of the CPU time of a
-    // page of 20 posts.
-    let chunks = text.as_bytes().chunks(u8::MAX.into());
-    let controls =
-        chunks.map(|chunk| chunk.iter().map(|byte| u8::from(is_control(byte))).sum::<u8>());
-    text.len() + (CONTROL_LENGTH - 1) * controls.map(usize::from).sum::<usize>()
 }
 
 /// A thread as the rules on posts read it, and the access of the caller.
