@@ -20,6 +20,9 @@ use crate::store::TokenUsage;
 /// Time between two calls of [`ForumApi::flush_usage`].
 const FLUSH_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Number of rows that are removed in one transaction. Other writers wait for it.
+const SWEEP_BATCH: u32 = 1000;
+
 /// Label of the store in the metrics.
 const STORE: &str = "usage";
 
@@ -102,7 +105,7 @@ impl ForumApi {
         let now = self.0.services.environment.clock.now();
         if counters.is_sweep_due(now) {
             let before = now.saturating_sub(TokenUsage::RETENTION);
-            store.sweep(before).await?;
+            while store.sweep(before, SWEEP_BATCH).await? >= u64::from(SWEEP_BATCH) {}
         }
         Ok(())
     }

@@ -17,6 +17,9 @@ use crate::token::Lookup;
 /// Maximum number of entries. It limits the memory if the host does not write the numbers to the store.
 const MAX_ENTRIES: usize = 262_144;
 
+/// Number of entries that are written in one transaction. Other writers wait for it.
+const BATCH: usize = 1000;
+
 /// A request to count.
 pub(super) struct RequestUsage {
     pub(super) received_at: Timestamp,
@@ -73,9 +76,11 @@ pub(super) struct TakenUsage<'a> {
 
 impl TakenUsage<'_> {
     pub(super) async fn store(mut self, store: &dyn UsageStore) -> BackendResult<()> {
-        if !self.usage.is_empty() {
-            store.add_token_usage(&self.usage).await?;
-            self.usage.clear();
+        while !self.usage.is_empty() {
+            let rest = self.usage.len().saturating_sub(BATCH);
+            let (_, batch) = self.usage.split_at(rest);
+            store.add_token_usage(batch).await?;
+            self.usage.truncate(rest);
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! List of webhook endpoints, the form that adds an endpoint, and the checkboxes of topics.
 
+use std::collections::HashMap;
+
 use maud::{Markup, html};
 
 use super::components::{
@@ -66,18 +68,24 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let mut endpoints: Vec<_> = all.iter().filter(matches).collect();
     endpoints.sort_by_key(|endpoint| endpoint.failing_since.is_none());
     let since = context.now.saturating_sub(DAY);
-    let stats = context.webhooks().deliveries.endpoint_stats(since).await;
-    if let Err(error) = &stats {
-        tracing::error!(error = %ErrorChain(error), "failed to load delivery statistics");
-    }
+    let stats_by_endpoint = match context.webhooks().deliveries.endpoint_stats(since).await {
+        Ok(stats) => {
+            let by_endpoint = |one: EndpointStats| (one.endpoint_id.clone(), one);
+            Some(stats.into_iter().map(by_endpoint).collect::<HashMap<_, _>>())
+        }
+        Err(error) => {
+            tracing::error!(error = %ErrorChain(&error), "failed to load delivery statistics");
+            None
+        }
+    };
     let rows = endpoints.iter().map(|endpoint| {
-        let results = stats.as_ref().map_or_else(
-            |_| [html! { "unknown" }, html! { "unknown" }],
-            |stats| {
-                let stats = stats.iter().find(|stats| stats.endpoint_id == endpoint.id);
+        let results = match &stats_by_endpoint {
+            Some(stats_by_endpoint) => {
+                let stats = stats_by_endpoint.get(&endpoint.id);
                 [last_delivery(context, stats), success_rate(stats)]
-            },
-        );
+            }
+            None => [html! { "unknown" }, html! { "unknown" }],
+        };
         row(context, endpoint, owner(endpoint), results)
     });
     let states = std::iter::once((FAILING.to_owned(), "Failing".to_owned()));

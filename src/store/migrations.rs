@@ -156,11 +156,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "a805e959f855e86f22f9887c0eb4e2e9f09b0e356b2e22f0904fe806690afc3c",
+                "af6248e196cb3628de0d3680355beea13aff2faeab7ee14b6a5a4e08aeddf1eb",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "1f709c026e2c47ff0e234626f8345f6d416d866f7f96f1b2383601c0f465a6d0",
+                "4189e894096fc6137272b8a387db49e54094483cd2b2c87b3d403710ff8b384b",
             ),
         ] {
             let name = "unchanged";

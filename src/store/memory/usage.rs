@@ -77,8 +77,15 @@ impl UsageStore for MemoryUsageStore {
         Ok(self.most_used(since, |(.., operation)| operation.map(str::to_owned)))
     }
 
-    async fn sweep(&self, before: Timestamp) -> BackendResult<()> {
-        lock(&self.0).retain(|(hour, ..), _| *hour >= before);
-        Ok(())
+    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
+        let mut known = lock(&self.0);
+        let mut removed = 0;
+        while removed < u64::from(limit)
+            && let Some(oldest) = known.first_entry().filter(|oldest| oldest.key().0 < before)
+        {
+            oldest.remove();
+            removed += 1;
+        }
+        Ok(removed)
     }
 }

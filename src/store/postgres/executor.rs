@@ -32,6 +32,8 @@ impl SqlExecutor for PostgresExecutor {
     const LABEL_CONTAINS: &'static str =
         "strpos(lower(label COLLATE \"C\"), lower(?6 COLLATE \"C\")) > 0";
 
+    const SWEEP_USAGE: &'static str = include_str!("sql/sweep_usage.sql");
+
     /// Hides the states from the planner, which otherwise scans an index of other deliveries in a rare state.
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
         let states = states.join("', '");

@@ -35,8 +35,6 @@ const BY_TOKEN: &str =
 const BY_OPERATION: &str =
     sums!("nullif(operation, '') AS operation_id", "GROUP BY operation ORDER BY 2 DESC, operation");
 
-const SWEEP: &str = "DELETE FROM forum_api_usage WHERE hour < ?1";
-
 #[async_trait]
 impl<E: SqlExecutor> UsageStore for SqlStore<E> {
     async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
@@ -75,8 +73,7 @@ impl<E: SqlExecutor> UsageStore for SqlStore<E> {
         self.0.query(usage, read).await
     }
 
-    async fn sweep(&self, before: Timestamp) -> BackendResult<()> {
-        let sweep = Statement::new(SWEEP, [before.into()]);
-        self.0.change(sweep).await.map(drop)
+    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
+        self.0.change(Statement::new(E::SWEEP_USAGE, [before.into(), limit.into()])).await
     }
 }

@@ -49,6 +49,8 @@ impl SqliteExecutor {
 impl SqlExecutor for SqliteExecutor {
     const LABEL_CONTAINS: &'static str = "instr(lower(label), lower(?6)) > 0";
 
+    const SWEEP_USAGE: &'static str = include_str!("sql/sweep_usage.sql");
+
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
         let scans = states
             .iter()

@@ -14,6 +14,8 @@ CREATE INDEX forum_api_tokens_by_age ON forum_api_tokens (created_at, lookup);
 CREATE INDEX forum_api_tokens_by_owner ON forum_api_tokens (owner, created_at, lookup);
 CREATE INDEX forum_api_tokens_not_revoked ON forum_api_tokens (created_at, lookup, expires_at) WHERE revoked_at IS NULL;
 CREATE INDEX forum_api_tokens_revoked ON forum_api_tokens (created_at, lookup) WHERE revoked_at IS NOT NULL;
+CREATE INDEX forum_api_tokens_by_expiry ON forum_api_tokens (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX forum_api_tokens_by_revocation ON forum_api_tokens (revoked_at) WHERE revoked_at IS NOT NULL;
 
 CREATE TABLE forum_api_idempotency_keys (
     namespace TEXT NOT NULL,
@@ -138,6 +140,7 @@ CREATE TABLE forum_api_audit_log (
 CREATE INDEX forum_api_audit_log_by_time ON forum_api_audit_log (occurred_at, id);
 CREATE INDEX forum_api_audit_log_by_actor ON forum_api_audit_log (actor, occurred_at, id);
 CREATE INDEX forum_api_audit_log_by_action ON forum_api_audit_log (action, occurred_at, id);
+CREATE INDEX forum_api_audit_log_by_actor_action ON forum_api_audit_log (actor, action, occurred_at, id);
 CREATE INDEX forum_api_audit_log_by_target ON forum_api_audit_log (target, occurred_at, id);
 
 -- The token is empty for the requests of guests, and the operation for requests without one.
