@@ -156,11 +156,11 @@ mod tests {
         for (sql, checksum) in [
             (
                 include_str!("postgres/migrations/0001_init.sql"),
-                "af6248e196cb3628de0d3680355beea13aff2faeab7ee14b6a5a4e08aeddf1eb",
+                "f9ca4900015adbe70b135d87ecec03c0cdd1d0f0a03a5c2a895b905f6fcfa4cb",
             ),
             (
                 include_str!("sqlite/migrations/0001_init.sql"),
-                "4189e894096fc6137272b8a387db49e54094483cd2b2c87b3d403710ff8b384b",
+                "b11351f8583d40c808c1512a9e01dfa6b7f4124c3e878dd91ccbf1a6b33d745b",
             ),
         ] {
             let name = "unchanged";

@@ -262,6 +262,7 @@ impl DeliveryStore for SqliteExecutor {
 /// the endpoint was removed.
 fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
     let Settlement { delivery_id, lease_id, progress, attempt } = settlement;
+    let status_class = attempt.as_ref().map(|one| one.status.unwrap_or_default() / 100);
     let row = params![
         delivery_id,
         lease_id,
@@ -269,6 +270,7 @@ fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> R
         progress.attempts,
         progress.due_at,
         retention_starts_at(progress, now),
+        status_class,
     ];
     let settled = changes(connection, SETTLE, row)?;
     if let Some(attempt) = attempt.as_ref().filter(|_| settled) {

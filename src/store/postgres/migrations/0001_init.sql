@@ -82,6 +82,8 @@ CREATE TABLE forum_api_deliveries (
     created_at BIGINT NOT NULL,
     state TEXT NOT NULL,
     attempts INTEGER NOT NULL,
+    -- First digit of the status of the last attempt, 0 without a response.
+    status_class INTEGER NOT NULL DEFAULT 0,
     due_at BIGINT,
     ended_at BIGINT,
     lease BIGINT NOT NULL DEFAULT 0,
@@ -94,10 +96,10 @@ CREATE TABLE forum_api_deliveries (
 CREATE INDEX forum_api_deliveries_pending ON forum_api_deliveries (endpoint, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
-CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id, endpoint);
-CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, state, created_at, id);
-CREATE INDEX forum_api_deliveries_by_topic ON forum_api_deliveries (topic, state, created_at, id);
-CREATE INDEX forum_api_deliveries_by_endpoint_topic ON forum_api_deliveries (endpoint, topic, state, created_at, id);
+CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id, endpoint, status_class);
+CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, state, created_at, id, status_class);
+CREATE INDEX forum_api_deliveries_by_topic ON forum_api_deliveries (topic, state, created_at, id, status_class);
+CREATE INDEX forum_api_deliveries_by_endpoint_topic ON forum_api_deliveries (endpoint, topic, state, created_at, id, status_class);
 
 CREATE TABLE forum_api_attempts (
     delivery TEXT COLLATE "C" NOT NULL REFERENCES forum_api_deliveries ON DELETE CASCADE,

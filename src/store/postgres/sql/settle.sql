@@ -18,6 +18,7 @@ WITH clock AS MATERIALIZED (
     UPDATE forum_api_deliveries delivery
     SET state = given.state, attempts = given.attempts, due_at = clock.now + given.due_in,
         ended_at = CASE WHEN given.has_ended THEN clock.now END,
+        status_class = CASE WHEN given.attempt IS NULL THEN delivery.status_class ELSE coalesce(given.status / 100, 0) END,
         lease = delivery.lease + 1, leased = FALSE, sending = FALSE
     FROM given CROSS JOIN clock
     WHERE delivery.id = ANY (ARRAY(SELECT id FROM held)) AND given.id = delivery.id
