@@ -244,10 +244,8 @@ async fn invoke(
     let (head, body) = request.into_parts();
     let peer: &axum::extract::ConnectInfo<SocketAddr> = head.extensions.get().unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let headers = head
-        .headers
-        .iter()
-        .map(|(name, value)| (name.to_string(), text(value.as_bytes()).into()));
+    let headers =
+        head.headers.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()).into()));
     let event = json!({
         "version": "2.0",
         "routeKey": "$default",

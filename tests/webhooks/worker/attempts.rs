@@ -29,7 +29,8 @@ fn the_responses_determine_the_final_state() {
         (vec![Panics], Dead, 6),
         (vec![Hangs], Dead, 6),
     ] {
-        let fixture = WorkerFixture::with_replies(replies.clone());
+        let mut fixture = WorkerFixture::with_replies(replies.clone());
+        fixture.settings.poll_interval = HOUR;
         fixture.start();
         fixture.advance(HOUR);
         let (delivery, log) = fixture.only_delivery();

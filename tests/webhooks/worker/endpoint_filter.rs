@@ -80,7 +80,7 @@ fn events_are_queued_by_the_access_of_the_owner_at_fan_out() {
         (OwnerAccess::Sees(vec![]), vec![None]),
         (OwnerAccess::CannotAct, vec![]),
     ] {
-        let fixture = WorkerFixture::new();
+        let fixture = WorkerFixture::with_hourly_poll();
         fixture.add("a");
         fixture.owners.set(1, access);
         for forum in [Some(7), Some(8), None] {
@@ -165,7 +165,7 @@ fn a_delivery_is_withheld_if_its_owner_loses_access_before_the_attempt() {
         }),
     ];
     for (is_message, change) in rows {
-        let fixture = WorkerFixture::new();
+        let fixture = WorkerFixture::with_hourly_poll();
         let endpoint = subscribe(&fixture, 1, "a", MESSAGES);
         fixture.transport.set_replies("a", [Status(500)]);
         if is_message {

@@ -39,7 +39,8 @@ fn each_attempt_has_a_span_with_its_result() {
 
 #[test]
 fn a_dead_delivery_is_one_warning() {
-    let fixture = WorkerFixture::with_replies([Status(500); 6]);
+    let mut fixture = WorkerFixture::with_replies([Status(500); 6]);
+    fixture.settings.poll_interval = HOUR;
     thread_log::record();
     fixture.start();
     (0..6).for_each(|_| fixture.advance(HOUR));

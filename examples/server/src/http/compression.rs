@@ -23,7 +23,8 @@ const MIN_LEN: u64 = 256;
 const LAST_RESORT: HeaderValue = HeaderValue::from_static("identity;q=0.001");
 
 /// Compresses the responses of a router for clients that accept gzip. The level is fast, because most bodies are sent
-/// once.
+/// once. A body has the same `etag` with and without compression: no client can combine parts of both, because the
+/// server ignores `range`.
 pub fn compress(router: Router) -> Router {
     let fast = CompressionLayer::new().quality(CompressionLevel::Fastest);
     let compressed = IsText.and(NotForContentType::IMAGES).and(NotForContentType::SSE);

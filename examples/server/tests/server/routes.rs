@@ -69,8 +69,8 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
             _ => 200,
         };
         assert_eq!(answer.status, expected, "{address}");
-        if address.contains('.') {
-            assert_unchanged(&server, address, &answer);
+        if address.contains('.') || address == "/" {
+            assert_compressed_and_unchanged(&server, address, &answer);
         }
     }
     assert_eq!(send("POST", &server.url("/"), &[], "").status, 404);
@@ -79,8 +79,10 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     assert_eq!(document.status_and("location"), (307, location));
 }
 
-/// Asserts that a resource is not sent again to a client that has it.
-fn assert_unchanged(server: &Server, path: &str, known: &Response) {
+/// Asserts that a resource is compressed, and not sent again to a client that has it.
+fn assert_compressed_and_unchanged(server: &Server, path: &str, known: &Response) {
+    let compressed = send("HEAD", &server.url(path), &[("accept-encoding", "gzip")], "");
+    assert_eq!(compressed.header("content-encoding"), Some("gzip"), "{path}");
     let known = [("if-none-match", known.header("etag").unwrap())];
     let again = send("GET", &server.url(path), &known, "");
     assert_eq!((again.status, &*again.body), (304, ""), "{path}");
@@ -115,7 +117,7 @@ fn the_reference_page_and_its_resources_are_on_this_server() {
         assert!(address.starts_with("/docs") || address == "/api/v1/openapi.json");
         let head = send("HEAD", &server.url(address), &[], "");
         assert_eq!((head.status, &*head.body), (200, ""), "{address}");
-        assert_unchanged(&server, address, &head);
+        assert_compressed_and_unchanged(&server, address, &head);
     }
 }
 
