@@ -60,8 +60,9 @@ impl Output {
         shown.truncate(limit.max());
         let mut text = Table::of(&shown).to_string();
         if io::stdout().is_terminal() && shown.len() < total {
-            let [count, total] = [shown.len(), total].map(|count| HumanCount(count as u64));
-            text += &format!("{count} of {total}; --limit N shows more or fewer");
+            let shown_count = HumanCount(shown.len() as u64);
+            let total_count = HumanCount(total as u64);
+            text += &format!("{shown_count} of {total_count}; --limit N shows more or fewer");
         }
         Self::new(text, shown)
     }
@@ -146,13 +147,13 @@ fn relative(time: Timestamp, now: Timestamp) -> String {
 /// Returns a text of a member or an administrator for a table: quoted and escaped, unless it can be confused neither
 /// with other cells nor with an absent value.
 pub fn quoted(text: &str) -> String {
-    let quoted = format!("{text:?}");
-    let is_plain = quoted.len() == text.len() + 2
+    let escaped = format!("{text:?}");
+    let is_plain = escaped.len() == text.len() + 2
         && !text.is_empty()
         && text.trim() == text
         && !text.starts_with('(')
         && !text.contains("  ");
-    if is_plain { text.into() } else { quoted }
+    if is_plain { text.into() } else { escaped }
 }
 
 /// Returns a number and its noun, for example `2 tokens`.
@@ -163,11 +164,8 @@ pub fn counted<N: Display + From<u8> + PartialEq>(count: N, one: &str, several: 
 
 /// Formats values with their labels, one pair a line.
 pub fn labelled(pairs: &[(&str, String)]) -> String {
-    let lengths = pairs.iter().map(|(label, _)| label.len());
-    let width = lengths.max().unwrap_or_default();
-    let lines =
-        pairs.iter().map(|(label, value)| format!("{BOLD}{label:width$}{BOLD:#}  {value}\n"));
-    lines.collect()
+    let width = pairs.iter().map(|(label, _)| label.len()).max().unwrap_or_default();
+    pairs.iter().map(|(label, value)| format!("{BOLD}{label:width$}{BOLD:#}  {value}\n")).collect()
 }
 
 /// Formats a heading.
@@ -188,18 +186,35 @@ pub fn coloured_state(state: &str, shown: &str) -> String {
 
 /// An item of a list.
 pub trait ListItem: Serialize {
-    /// Headings, separated by `|`. Those of columns that can be long begin with `*`: a terminal shows these columns
-    /// shortened. Those of columns that a narrow terminal does not show begin with `?`; the last one is left out first.
-    const HEADINGS: &'static str;
+    const COLUMNS: &'static [Column];
 
     fn cells(&self) -> Vec<String>;
 }
 
-#[derive(Debug)]
-struct Column {
+/// A column of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
     title: &'static str,
     is_long: bool,
     is_optional: bool,
+}
+
+impl Column {
+    pub const fn new(title: &'static str) -> Self {
+        Self { title, is_long: false, is_optional: false }
+    }
+
+    /// Marks a column whose cells can be long: a terminal shows them shortened.
+    pub const fn long(mut self) -> Self {
+        self.is_long = true;
+        self
+    }
+
+    /// Marks a column that a narrow terminal does not show. The last one is left out first.
+    pub const fn optional(mut self) -> Self {
+        self.is_optional = true;
+        self
+    }
 }
 
 /// Width of a column that is shown.
@@ -210,7 +225,7 @@ struct Width {
 }
 
 /// Returns the width of a table whose columns have the widths that `of` selects.
-fn total(widths: &[Option<Width>], of: fn(Width) -> usize) -> usize {
+fn total_width(widths: &[Option<Width>], of: fn(Width) -> usize) -> usize {
     let columns = widths.iter().flatten().map(|width| of(*width) + 2);
     columns.sum::<usize>().saturating_sub(2)
 }
@@ -222,24 +237,18 @@ fn total(widths: &[Option<Width>], of: fn(Width) -> usize) -> usize {
 /// more crates.
 #[derive(Debug)]
 pub struct Table {
-    columns: Vec<Column>,
+    columns: &'static [Column],
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// Returns a table with [headings](ListItem::HEADINGS).
-    pub fn new(headings: &'static str) -> Self {
-        let column = |heading: &'static str| Column {
-            title: heading.trim_start_matches(['*', '?']),
-            is_long: heading.contains('*'),
-            is_optional: heading.contains('?'),
-        };
-        Self { columns: headings.split('|').map(column).collect(), rows: Vec::new() }
+    pub const fn new(columns: &'static [Column]) -> Self {
+        Self { columns, rows: Vec::new() }
     }
 
     /// Returns a table with one row for each item.
     pub fn of<T: ListItem>(items: &[T]) -> Self {
-        Self { rows: items.iter().map(ListItem::cells).collect(), ..Self::new(T::HEADINGS) }
+        Self { rows: items.iter().map(ListItem::cells).collect(), ..Self::new(T::COLUMNS) }
     }
 
     pub fn row(&mut self, cells: impl Into<Vec<String>>) {
@@ -252,30 +261,29 @@ impl Table {
         let columns = self.columns.iter().enumerate();
         let mut widths: Vec<_> =
             columns.map(|(index, column)| Some(self.width_of(index, column))).collect();
-        while total(&widths, |width| width.min) > max {
-            let mut columns = widths.iter_mut().zip(&self.columns);
+        while total_width(&widths, |width| width.min) > max {
+            let mut columns = widths.iter_mut().zip(self.columns);
             match columns.rfind(|(width, column)| column.is_optional && width.is_some()) {
                 Some((width, _)) => *width = None,
                 None => break,
             }
         }
         for only_long in [true, false] {
-            while total(&widths, |width| width.shown) > max {
-                let columns = widths.iter_mut().zip(&self.columns).skip(1);
-                let shortened = columns.filter_map(|(width, column)| {
+            while total_width(&widths, |width| width.shown) > max {
+                let columns = widths.iter_mut().zip(self.columns).skip(1);
+                let shrinkable = columns.filter_map(|(width, column)| {
                     let width = width.as_mut()?;
                     let min = if only_long { width.min } else { MIN_WIDTH };
                     let can_shrink = (column.is_long || !only_long) && width.shown > min;
                     can_shrink.then_some(&mut width.shown)
                 });
-                match shortened.max() {
+                match shrinkable.max() {
                     Some(widest) => *widest -= 1,
                     None => break,
                 }
             }
         }
-        let shown = widths.into_iter().map(|width| Some(width?.shown));
-        shown.collect()
+        widths.into_iter().map(|width| Some(width?.shown)).collect()
     }
 
     /// Returns the minimum width of a column, and the width of its longest cell.
@@ -284,8 +292,7 @@ impl Table {
         let mut width = Width { min: title, shown: title };
         for cell in self.rows.iter().filter_map(|row| row.get(index)) {
             let full = cell.width();
-            let shortest = shortest(cell).min(full);
-            let min = if column.is_long { shortest } else { full };
+            let min = if column.is_long { min_long_width(cell).min(full) } else { full };
             width.min = width.min.max(min);
             width.shown = width.shown.max(full);
         }
@@ -295,7 +302,7 @@ impl Table {
     /// Formats the table with lines of at most this width.
     fn format(&self, max: usize) -> String {
         let widths = self.widths(max);
-        let shown = || widths.iter().zip(&self.columns);
+        let shown = || widths.iter().zip(self.columns);
         let titles = shown()
             .filter_map(|(width, column)| Some(padded(column.title, (*width)?, str::to_owned)));
         let mut text = format!("{}\n", heading(line(titles)));
@@ -333,23 +340,25 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 impl Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stdout = io::stdout();
-        let width = || match tcgetwinsize(&stdout).map_or(0, |size| size.ws_col) {
-            0 => DEFAULT_WIDTH,
-            columns => columns.into(),
+        let max = if stdout.is_terminal() {
+            match tcgetwinsize(&stdout).map_or(0, |size| size.ws_col) {
+                0 => DEFAULT_WIDTH,
+                columns => columns.into(),
+            }
+        } else {
+            usize::MAX
         };
-        let is_terminal = stdout.is_terminal();
-        let max = if is_terminal { width() } else { usize::MAX };
         f.write_str(&self.format(max))
     }
 }
 
 /// Returns the minimum width of a cell that can be long. A URL keeps its host.
-fn shortest(cell: &str) -> usize {
-    let host = cell.split_once("://").map_or(0, |(scheme, rest)| {
+fn min_long_width(cell: &str) -> usize {
+    let until_host = cell.split_once("://").map_or(0, |(scheme, rest)| {
         let host = rest.split(['/', ' ']).next().unwrap_or_default();
         scheme.width() + 3 + host.width() + 1
     });
-    host.clamp(MIN_LONG_WIDTH, MAX_HOST_WIDTH)
+    until_host.clamp(MIN_LONG_WIDTH, MAX_HOST_WIDTH)
 }
 
 /// Returns the beginning of a text that takes at most `max` cells of a terminal. It ends with `…` if there is more.
@@ -377,8 +386,7 @@ pub fn refuse(refusal: BoardError, as_json: bool) -> ExitCode {
         print_error_json(&reason);
     }
     let style = RED.bold();
-    let line = format!("{style}error:{style:#} {reason}");
-    print_line(anstream::stderr(), &line);
+    print_line(anstream::stderr(), &format!("{style}error:{style:#} {reason}"));
     ExitCode::FAILURE
 }
 
@@ -390,8 +398,7 @@ pub fn print_error_json(reason: &str) {
 /// Prints a warning on stderr.
 pub fn warn(warning: &str) {
     let style = YELLOW.bold();
-    let line = format!("{style}warning:{style:#} {warning}");
-    print_line(anstream::stderr(), &line);
+    print_line(anstream::stderr(), &format!("{style}warning:{style:#} {warning}"));
 }
 
 /// Prints a line, and ignores errors of the stream.
@@ -410,7 +417,15 @@ mod tests {
 
     #[test]
     fn a_table_fits_a_width() {
-        let mut table = Table::new("ID|STATE|*LABEL|?*SCOPES|?FROM|*URL");
+        const COLUMNS: &[Column] = &[
+            Column::new("ID"),
+            Column::new("STATE"),
+            Column::new("LABEL").long(),
+            Column::new("SCOPES").optional().long(),
+            Column::new("FROM").optional(),
+            Column::new("URL").long(),
+        ];
+        let mut table = Table::new(COLUMNS);
         let long = "é".repeat(300);
         let url = "https://hooks.example/path/to/the/receiver";
         let wide = "上海".repeat(20);
@@ -430,16 +445,15 @@ mod tests {
             let text = anstream::adapter::strip_str(&table.format(max)).to_string();
             let longest = text.lines().map(|line| line.width()).max();
             assert_eq!(longest, Some(expected), "{text}");
-            let line = text.lines().nth(2).unwrap();
-            assert!(line.contains(shown), "{text}");
+            assert!(text.lines().nth(2).unwrap().contains(shown), "{text}");
             let left_out =
                 ["SCOPES", "FROM"].map(|title| !text.lines().next().unwrap().contains(title));
             let note = text.lines().nth(4).unwrap_or_default();
-            let (scopes, from) = (max < 59, max < 66);
-            assert_eq!(left_out, [scopes, from], "{text}");
+            let expected_left_out = [max < 59, max < 66];
+            assert_eq!(left_out, expected_left_out, "{text}");
             if max >= 50 {
                 let named = [note.contains("SCOPES"), note.contains("FROM")];
-                assert_eq!(named, [scopes, from]);
+                assert_eq!(named, expected_left_out, "{text}");
             }
         }
         let state = coloured_state("retrying", "ret…");

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::names::member_named;
 use crate::board::ReferenceBoard;
-use crate::output::{Limit, ListItem, Output, time};
+use crate::output::{Column, Limit, ListItem, Output, time};
 use crate::sign_in::accounts::names as member_names;
 
 /// Maximum number of entries that one call of the store returns.
@@ -109,7 +109,14 @@ impl AuditListing {
 }
 
 impl ListItem for AuditListing {
-    const HEADINGS: &'static str = "TIME|ACTION|?*TARGET|*BY|?FROM|*DETAILS";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("TIME"),
+        Column::new("ACTION"),
+        Column::new("TARGET").optional().long(),
+        Column::new("BY").long(),
+        Column::new("FROM").optional(),
+        Column::new("DETAILS").long(),
+    ];
 
     fn cells(&self) -> Vec<String> {
         let by = match (&self.actor, &self.system_user) {

@@ -21,7 +21,7 @@ use crate::board::generate::{self, ContentSize};
 use crate::board::posts::moderation::{self, PostsOfMember, ThreadFlag};
 use crate::board::{ReferenceBoard, accounts, demo, settings};
 use crate::options::{time, whole};
-use crate::output::{Limit, Output, Table, counted};
+use crate::output::{Column, Limit, Output, Table, counted};
 use crate::prompt::Confirm;
 
 /// The whole board.
@@ -44,15 +44,16 @@ impl BoardCommand {
             Self::Offline { until } => (true, until, audit::BOARD_OFFLINE),
             Self::Online => (false, None, audit::BOARD_ONLINE),
         };
-        let details = until.map(|until| format!("until {until}"));
-        let entry = audit::entry(action, "")?.with_details(details.unwrap_or_default());
-        let set = board
-            .set_audited(entry, move |tx, _| Box::pin(settings::set_offline(tx, offline, until)));
+        let details = until.map(|until| format!("until {until}")).unwrap_or_default();
+        let entry = audit::entry(action, "")?.with_details(details);
+        let is_changed = board
+            .set_audited(entry, move |tx, _| Box::pin(settings::set_offline(tx, offline, until)))
+            .await?;
         let (state, undo) =
             if offline { ("offline", " To undo, run `board online`.") } else { ("online", "") };
         let done = format!("The board is now {state}.{undo}");
         let unchanged = format!("The board is already {state}.");
-        Output::message_if_changed(set.await?, done, unchanged)
+        Output::message_if_changed(is_changed, done, unchanged)
     }
 }
 
@@ -120,8 +121,8 @@ impl ForumCommand {
 
 impl AddForumArgs {
     async fn add(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let parse = |names: String| Groups::parse_non_empty(&names);
-        let groups = |names: Option<String>| names.map(parse).transpose();
+        let groups =
+            |names: Option<String>| names.map(|names| Groups::parse_non_empty(&names)).transpose();
         let forum = ForumInsert {
             title: self.title,
             description: String::new(),
@@ -208,18 +209,19 @@ impl ThreadCommand {
             Self::Pin(ThreadId { id }) => (id, ThreadFlag::Pinned, true, THREAD_PINNED),
             Self::Unpin(ThreadId { id }) => (id, ThreadFlag::Pinned, false, THREAD_UNPINNED),
         };
-        let (done, unchanged) = match (flag, on) {
+        let (participle, state) = match (flag, on) {
             (ThreadFlag::Locked, true) => ("Locked", "is already locked"),
             (ThreadFlag::Locked, false) => ("Unlocked", "is not locked"),
             (ThreadFlag::Pinned, true) => ("Pinned", "is already pinned"),
             (ThreadFlag::Pinned, false) => ("Unpinned", "is not pinned"),
         };
         let entry = audit::entry(action, id)?;
-        let set =
-            board.set_audited(entry, move |tx, _| Box::pin(moderation::set_flag(tx, id, flag, on)));
-        let done = format!("{done} thread {id}.");
-        let unchanged = format!("Thread {id} {unchanged}.");
-        Output::message_if_changed(set.await?, done, unchanged)
+        let is_changed = board
+            .set_audited(entry, move |tx, _| Box::pin(moderation::set_flag(tx, id, flag, on)))
+            .await?;
+        let done = format!("{participle} thread {id}.");
+        let unchanged = format!("Thread {id} {state}.");
+        Output::message_if_changed(is_changed, done, unchanged)
     }
 }
 
@@ -267,8 +269,7 @@ impl DeleteArgs {
     async fn delete(self, board: &ReferenceBoard) -> BoardResult<Output> {
         if let Some(name) = self.by {
             let (member, name) = id_and_username(board, name).await?;
-            let since = self.since.map(|since| format!("; since {since}"));
-            let since = since.unwrap_or_default();
+            let since = self.since.map(|since| format!("; since {since}")).unwrap_or_default();
             let entry = audit::entry(audit::POST_DELETED, "")?
                 .with_details(format_args!("by {name}{since}"));
             let deleted = delete_posts(board, member, self.since, entry).await?;
@@ -277,11 +278,12 @@ impl DeleteArgs {
         }
         let post = self.id.unwrap_or_default();
         let entry = audit::entry(audit::POST_DELETED, post)?;
-        let deletion = board
-            .set_audited(entry, move |tx, events| Box::pin(moderation::delete(tx, events, post)));
+        let is_changed = board
+            .set_audited(entry, move |tx, events| Box::pin(moderation::delete(tx, events, post)))
+            .await?;
         let done = format!("Deleted post {post}. To undo, run `post restore {post}`.");
         let unchanged = format!("Post {post} is already deleted.");
-        Output::message_if_changed(deletion.await?, done, unchanged)
+        Output::message_if_changed(is_changed, done, unchanged)
     }
 }
 
@@ -387,22 +389,23 @@ impl SettingCommand {
         let mut values =
             board.read_snapshot(|connection| Box::pin(settings::all(connection))).await?;
         if let Some(SettingAction::Get { key }) = self.action {
-            let mut values = values.into_iter();
-            let found = values.find(|(known, _)| known.key == key);
-            let (setting, value) = found.ok_or_else(|| unknown_setting(&key))?;
+            let (setting, value) = values
+                .into_iter()
+                .find(|(known, _)| known.key == key)
+                .ok_or_else(|| unknown_setting(&key))?;
             return Output::new(setting.text(value), json!({ key: setting.json(value) }));
         }
         if let Some(SettingAction::List(limit)) = self.action {
             values.truncate(limit.max());
         }
-        let mut table = Table::new("KEY|*VALUE|*MEANING");
+        const COLUMNS: &[Column] =
+            &[Column::new("KEY"), Column::new("VALUE").long(), Column::new("MEANING").long()];
+        let mut table = Table::new(COLUMNS);
         for (setting, value) in &values {
-            let meaning = setting.description;
-            table.row([setting.key.into(), setting.text(*value), meaning.into()]);
+            table.row([setting.key.into(), setting.text(*value), setting.description.into()]);
         }
-        let values = values.into_iter();
         let object: BTreeMap<&str, Value> =
-            values.map(|(setting, value)| (setting.key, setting.json(value))).collect();
+            values.into_iter().map(|(setting, value)| (setting.key, setting.json(value))).collect();
         Output::new(table, object)
     }
 }
@@ -421,8 +424,7 @@ async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<
     let is_changed = board
         .set_audited(entry, move |tx, _| {
             Box::pin(async move {
-                let set = setting.set(tx, &value).await?;
-                set.ok_or_else(|| {
+                setting.set(tx, &value).await?.ok_or_else(|| {
                     BoardError::validation("value", format!("{key} must be {}", setting.rule()))
                 })
             })
@@ -461,9 +463,12 @@ impl GenerateCommand {
             let what = "This adds content to a board that is not a new demo board. Generated content cannot be removed.";
             self.confirm.ask(what)?;
         }
-        let (members, posts) = (self.members, self.posts);
-        let threads = self.threads.unwrap_or_else(|| (posts / 10).max(1));
-        let amount = ContentSize { members, threads, posts };
+        let amount = ContentSize {
+            members: self.members,
+            threads: self.threads.unwrap_or_else(|| (self.posts / 10).max(1)),
+            posts: self.posts,
+        };
+        let ContentSize { members, threads, posts } = amount;
         let style = ProgressStyle::with_template("{bar:40} {human_pos} of {human_len}, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::new(amount.total()).with_style(style);

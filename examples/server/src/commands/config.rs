@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::keys;
 use crate::options::{Common, ServeArgs};
-use crate::output::{self, Output, Table};
+use crate::output::{self, Column, Output, Table};
 use crate::server_parts::ServerParts;
 
 /// The configuration of the server.
@@ -33,7 +33,9 @@ impl ConfigCommand {
         for weakness in keys::weaknesses(&common.database, key_file) {
             output::warn(weakness);
         }
-        let mut table = Table::new("OPTION|*VALUE|SOURCE");
+        const COLUMNS: &[Column] =
+            &[Column::new("OPTION"), Column::new("VALUE").long(), Column::new("SOURCE")];
+        let mut table = Table::new(COLUMNS);
         let mut values = Map::new();
         for EffectiveOption { option, values: texts, source } in options {
             let shown = if texts.is_empty() { "-".into() } else { texts.join(",") };

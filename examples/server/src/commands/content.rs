@@ -9,7 +9,7 @@ use crate::board::access::permissions::TOP_FORUM;
 use crate::board::db::stored;
 use crate::board::forums;
 use crate::board::listings::{self, ForumListing, PostListing, ThreadListing};
-use crate::output::{Limit, ListItem, Output, quoted, time};
+use crate::output::{Column, Limit, ListItem, Output, quoted, time};
 
 /// Lists all forums. A sub-forum without a list of groups has the list of its parent.
 pub async fn list_forums(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {
@@ -56,7 +56,16 @@ pub async fn list_posts(
 }
 
 impl ListItem for ForumListing {
-    const HEADINGS: &'static str = "ID|PARENT|THREADS|POSTS|*READ|*START|*REPLY|*TITLE";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("ID"),
+        Column::new("PARENT"),
+        Column::new("THREADS"),
+        Column::new("POSTS"),
+        Column::new("READ").long(),
+        Column::new("START").long(),
+        Column::new("REPLY").long(),
+        Column::new("TITLE").long(),
+    ];
 
     fn cells(&self) -> Vec<String> {
         let groups = |names: &Option<Vec<String>>, default| {
@@ -77,7 +86,16 @@ impl ListItem for ForumListing {
 }
 
 impl ListItem for ThreadListing {
-    const HEADINGS: &'static str = "ID|?FORUM|STATE|FLAGS|?REPLIES|LAST ACTIVITY|*AUTHOR|*TITLE";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("ID"),
+        Column::new("FORUM").optional(),
+        Column::new("STATE"),
+        Column::new("FLAGS"),
+        Column::new("REPLIES").optional(),
+        Column::new("LAST ACTIVITY"),
+        Column::new("AUTHOR").long(),
+        Column::new("TITLE").long(),
+    ];
 
     fn cells(&self) -> Vec<String> {
         let flags = match (self.pinned, self.locked) {
@@ -100,7 +118,13 @@ impl ListItem for ThreadListing {
 }
 
 impl ListItem for PostListing {
-    const HEADINGS: &'static str = "ID|THREAD|*AUTHOR|CREATED|*TEXT";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("ID"),
+        Column::new("THREAD"),
+        Column::new("AUTHOR").long(),
+        Column::new("CREATED"),
+        Column::new("TEXT").long(),
+    ];
 
     fn cells(&self) -> Vec<String> {
         vec![

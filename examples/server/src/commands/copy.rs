@@ -18,7 +18,7 @@ use crate::database_lock::DatabaseLock;
 use crate::keys::{self, WebhookCipher};
 use crate::new_file::NewFile;
 use crate::options::{CopyTarget, DatabaseOptions, without_password};
-use crate::output::{self, Output, Table};
+use crate::output::{self, Column, Output, Table};
 
 /// Suffix of the file of a SQLite target until the copy is complete.
 const PARTIAL: &str = ".copying";
@@ -109,8 +109,8 @@ impl CopyCommand {
         }
         check_no_log(target)?;
         let key_file = keys::default_path(&self.target.to).unwrap_or_default();
-        let found = key_file.exists();
-        if found {
+        let has_key_file = key_file.exists();
+        if has_key_file {
             let found = WebhookCipher::read(&key_file)?.0.key_id();
             if key.as_ref().is_none_or(|key| key.id != found) {
                 let key_file = key_file.display();
@@ -122,7 +122,7 @@ impl CopyCommand {
         let file = NewFile::replace(target, PARTIAL).map_err(failed)?;
         let board = copy::to_sqlite(source, file.partial(), self.online, entry, progress).await?;
         let copied = match &key {
-            Some(key) if !found => key.copy_to(&key_file)?,
+            Some(key) if !has_key_file => key.copy_to(&key_file)?,
             _ => false,
         };
         file.publish().map_err(failed).inspect_err(|_| {
@@ -130,12 +130,14 @@ impl CopyCommand {
                 drop(fs::remove_file(&key_file));
             }
         })?;
-        let key = key.map(|key| key.for_sqlite(&key_file, found || copied));
+        let key = key.map(|key| key.for_sqlite(&key_file, has_key_file || copied));
         Ok((board, key))
     }
 
     fn report(&self, tables: &[(String, Checksum)], key: Option<String>) -> BoardResult<Output> {
-        let mut table = Table::new("TABLE|ROWS|CHECKSUM");
+        const COLUMNS: &[Column] =
+            &[Column::new("TABLE"), Column::new("ROWS"), Column::new("CHECKSUM")];
+        let mut table = Table::new(COLUMNS);
         for (name, checksum) in tables {
             table.row([name.clone(), checksum.rows.to_string(), checksum.digits()]);
         }

@@ -17,7 +17,9 @@ use super::webhook::{endpoint, generated_id};
 use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::options::{days, time as parse_time};
-use crate::output::{Limit, ListItem, Output, coloured_state, counted, heading, labelled, time};
+use crate::output::{
+    Column, Limit, ListItem, Output, coloured_state, counted, heading, labelled, time,
+};
 use crate::webhooks::{refusal, refusal_for, unknown_endpoint};
 
 /// Maximum number of deliveries that one call of the store returns.
@@ -106,8 +108,8 @@ impl DeliveryCommand {
             Self::Retry(RetryArgs { endpoint, .. }) => {
                 let (retried, of, none) = match &endpoint {
                     Some(id) => {
-                        let retried = admin.retry_dead(id, by).await;
-                        let retried = retried.map_err(|error| refusal_for(id, error));
+                        let retried =
+                            admin.retry_dead(id, by).await.map_err(|error| refusal_for(id, error));
                         let none = format!("Endpoint {id} has no dead deliveries.");
                         (retried, format!(" of endpoint {id}"), none)
                     }
@@ -123,11 +125,11 @@ impl DeliveryCommand {
                 Output::message_if_changed(count > 0, done, none)
             }
             Self::Purge { state, older_than } => {
-                let removed = admin.purge_deliveries(state, older_than, by).await;
+                let removed =
+                    admin.purge_deliveries(state, older_than, by).await.map_err(refusal)?;
                 let state = state.as_str();
-                let one = format!("{state} delivery");
-                let several = format!("{state} deliveries");
-                let deliveries = counted(removed.map_err(refusal)?, &one, &several);
+                let deliveries =
+                    counted(removed, &format!("{state} delivery"), &format!("{state} deliveries"));
                 Output::message(format_args!("Removed {deliveries}."))
             }
             Self::Remove { id } => {
@@ -142,41 +144,41 @@ impl DeliveryCommand {
 }
 
 async fn show(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
-    let found = webhooks.deliveries.find(id).await?;
-    let (delivery, log) = found.ok_or_else(|| not_found(id))?;
-    let stored = webhooks.outbox.find(&delivery.event_id).await?;
-    let (body, request_id) = stored.map(|event| (event.body, event.request_id)).unzip();
-    let request_id = request_id.flatten();
+    let (delivery, log) = webhooks.deliveries.find(id).await?.ok_or_else(|| not_found(id))?;
+    let (body, request_id) = match webhooks.outbox.find(&delivery.event_id).await? {
+        Some(event) => (Some(event.body), event.request_id),
+        None => (None, None),
+    };
     let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
-    let disabled = endpoint.as_ref().filter(|endpoint| !endpoint.enabled);
-    let disabled = disabled.map(|endpoint| endpoint.id.clone());
+    let disabled =
+        endpoint.as_ref().filter(|endpoint| !endpoint.enabled).map(|endpoint| endpoint.id.clone());
     let event = delivery.event_id.to_string();
-    let delivery = DeliveryListing::new(delivery, disabled.as_slice());
-    let state = match delivery.state {
+    let listing = DeliveryListing::new(delivery, disabled.as_slice());
+    let state = match listing.state {
         "withheld" => "withheld (the owner of the endpoint is not allowed to receive this event)",
         state => &coloured_state(state, state),
     };
     let url = endpoint.map_or_else(|| "(removed)".into(), |endpoint| endpoint.url);
     let paused = "paused (endpoint disabled)";
-    let next_attempt = delivery.next_attempt(paused, |time| time.to_string());
+    let next_attempt = listing.next_attempt(paused, |time| time.to_string());
     let mut text = labelled(&[
-        ("delivery", delivery.id.to_string()),
+        ("delivery", listing.id.to_string()),
         ("state", state.into()),
-        ("topic", delivery.topic.clone()),
+        ("topic", listing.topic.clone()),
         ("event", event),
         ("request", request_id.as_deref().unwrap_or("-").into()),
-        ("endpoint", delivery.endpoint_id.to_string()),
+        ("endpoint", listing.endpoint_id.to_string()),
         ("URL", url),
-        ("queued", delivery.created_at.to_string()),
+        ("queued", listing.created_at.to_string()),
         ("next attempt", next_attempt),
-        ("attempts", delivery.attempts.to_string()),
+        ("attempts", listing.attempts.to_string()),
     ]);
     text.push('\n');
     let body = body.map(|body| if io::stdout().is_terminal() { pretty_json(&body) } else { body });
     text += &section("Request body", body.as_deref());
     text.extend(log.iter().map(format_attempt));
-    let delivery = DeliveryListing { log: Some(log), request_id: Some(request_id), ..delivery };
-    Output::new(text, delivery)
+    let shown = DeliveryListing { log: Some(log), request_id: Some(request_id), ..listing };
+    Output::new(text, shown)
 }
 
 impl ListArgs {
@@ -196,7 +198,7 @@ impl ListArgs {
         {
             return Err(unknown_endpoint(id));
         }
-        let disabled = disabled(webhooks).await?;
+        let disabled = find_disabled(webhooks).await?;
         let mut all = Vec::new();
         while !self.limit.is_reached(all.len()) {
             let page = webhooks.deliveries.list(&filter).await?;
@@ -204,18 +206,18 @@ impl ListArgs {
                 break;
             };
             filter.after = Some((last.created_at, last.id.clone()));
-            let listing = |(delivery, _)| DeliveryListing::new(delivery, &disabled);
-            all.extend(page.into_iter().map(listing));
+            all.extend(
+                page.into_iter().map(|(delivery, _)| DeliveryListing::new(delivery, &disabled)),
+            );
         }
         Output::list(all, self.limit)
     }
 }
 
 /// Returns the ids of the disabled endpoints.
-async fn disabled(webhooks: &WebhookStores) -> BoardResult<Vec<EndpointId>> {
+async fn find_disabled(webhooks: &WebhookStores) -> BoardResult<Vec<EndpointId>> {
     let all = webhooks.endpoints.list().await?.into_iter();
-    let disabled = all.filter(|endpoint| !endpoint.enabled);
-    Ok(disabled.map(|endpoint| endpoint.id).collect())
+    Ok(all.filter(|endpoint| !endpoint.enabled).map(|endpoint| endpoint.id).collect())
 }
 
 async fn retry(
@@ -223,13 +225,11 @@ async fn retry(
     admin: &WebhookAdmin,
     id: &DeliveryId,
 ) -> BoardResult<Output> {
-    let retried = admin.retry_delivery(id, &audit::actor()).await;
-    if retried.map_err(refusal)? {
+    if admin.retry_delivery(id, &audit::actor()).await.map_err(refusal)? {
         return Output::message(format_args!("Delivery {id} will be sent again."));
     }
-    let found = webhooks.deliveries.find(id).await?;
-    let (found, _) = found.ok_or_else(|| not_found(id))?;
-    Err(BoardError::conflict(match found.progress.state {
+    let (delivery, _) = webhooks.deliveries.find(id).await?.ok_or_else(|| not_found(id))?;
+    Err(BoardError::conflict(match delivery.progress.state {
         DeliveryState::Queued => {
             "the delivery is already queued or being sent; if its endpoint is disabled, it is sent after you enable the \
              endpoint"
@@ -239,8 +239,9 @@ async fn retry(
 }
 
 fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
-    let id = generated_id(id, "dlv_").and_then(|id| DeliveryId::parse(id).ok());
-    id.ok_or("expected a delivery id, as printed by `delivery list`")
+    generated_id(id, "dlv_")
+        .and_then(|id| DeliveryId::parse(id).ok())
+        .ok_or("expected a delivery id, as printed by `delivery list`")
 }
 
 fn response(name: &str) -> Result<ResponseFilter, &'static str> {
@@ -248,11 +249,10 @@ fn response(name: &str) -> Result<ResponseFilter, &'static str> {
 }
 
 fn topic(name: &str) -> Result<Topic, String> {
-    let mut known = Topic::STANDARD.iter().chain([&Topic::PING]);
-    let topic = known.clone().find(|topic| topic.as_str() == name);
-    topic.cloned().ok_or_else(|| {
-        let known: Vec<_> = known.by_ref().map(Topic::as_str).collect();
-        format!("expected one of {}", known.join(", "))
+    let known = || Topic::STANDARD.iter().chain([&Topic::PING]);
+    known().find(|topic| topic.as_str() == name).cloned().ok_or_else(|| {
+        let names: Vec<_> = known().map(Topic::as_str).collect();
+        format!("expected one of {}", names.join(", "))
     })
 }
 
@@ -261,15 +261,16 @@ fn not_found(id: &DeliveryId) -> BoardError {
 }
 
 fn parse_finished_state(name: &str) -> Result<DeliveryState, &'static str> {
-    let finished = state(name).ok().filter(|state| !state.is_pending());
-    finished.ok_or("expected one of dead, delivered, gone, withheld")
+    state(name)
+        .ok()
+        .filter(|state| !state.is_pending())
+        .ok_or("expected one of dead, delivered, gone, withheld")
 }
 
 fn state(name: &str) -> Result<DeliveryState, String> {
     DeliveryState::parse(name).map_err(|_| {
-        let known =
-            DeliveryState::ALL.iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
-        format!("expected one of {known}")
+        let names: Vec<_> = DeliveryState::ALL.iter().map(|state| state.as_str()).collect();
+        format!("expected one of {}", names.join(", "))
     })
 }
 
@@ -320,7 +321,15 @@ impl DeliveryListing {
 }
 
 impl ListItem for DeliveryListing {
-    const HEADINGS: &'static str = "ID|STATE|*TOPIC|?*ENDPOINT|CREATED|ATTEMPTS|NEXT";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("ID"),
+        Column::new("STATE"),
+        Column::new("TOPIC").long(),
+        Column::new("ENDPOINT").optional().long(),
+        Column::new("CREATED"),
+        Column::new("ATTEMPTS"),
+        Column::new("NEXT"),
+    ];
 
     fn cells(&self) -> Vec<String> {
         vec![
@@ -342,9 +351,10 @@ fn format_attempt(attempt: &AttemptRecord) -> String {
         (None, Some(error)) => error.to_string(),
         (None, None) => "no response".into(),
     };
-    let number = attempt.attempt;
-    let took = attempt.duration_ms;
-    let title = format!("#{number}  {}  {took} ms  {outcome}", attempt.started_at);
+    let title = format!(
+        "#{}  {}  {} ms  {outcome}",
+        attempt.attempt, attempt.started_at, attempt.duration_ms
+    );
     let parts = [
         ("Request headers", &attempt.request_headers),
         ("Response headers", &attempt.response_headers),

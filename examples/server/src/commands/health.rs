@@ -29,14 +29,13 @@ pub struct HealthCommand {
 impl HealthCommand {
     pub async fn run(self) -> BoardResult<Output> {
         let address = reachable(self.admin.admin_listen.unwrap_or(self.address.listen));
-        let status = match timeout(TIMEOUT, status(address)).await {
+        let status = match timeout(TIMEOUT, ready_status(address)).await {
             Ok(Ok(status)) => status,
             Ok(Err(error)) => return Err(unhealthy(address, &error.to_string())),
             Err(_) => return Err(unhealthy(address, "no response within 10 s")),
         };
         if status != "200" {
-            let reason = format!("/ready responded with {status}");
-            return Err(unhealthy(address, &reason));
+            return Err(unhealthy(address, &format!("/ready responded with {status}")));
         }
         Output::message(format_args!("The process at {address} is ready."))
     }
@@ -47,12 +46,15 @@ fn unhealthy(address: SocketAddr, reason: &str) -> BoardError {
 }
 
 /// Returns the status of `/ready`.
-async fn status(address: SocketAddr) -> io::Result<String> {
+async fn ready_status(address: SocketAddr) -> io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET /ready HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut response = String::new();
     stream.take(4096).read_to_string(&mut response).await?;
-    let status = response.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
-    status.map(Into::into).ok_or_else(|| io::Error::other("the response is not HTTP/1.1"))
+    response
+        .strip_prefix("HTTP/1.1 ")
+        .and_then(|rest| rest.get(..3))
+        .map(Into::into)
+        .ok_or_else(|| io::Error::other("the response is not HTTP/1.1"))
 }

@@ -1,6 +1,7 @@
 //! Command `member`.
 
 use clap::{Args, Subcommand};
+use forum_api::audit::AuditAction;
 use forum_api::host::{BoardError, BoardResult};
 use serde_json::json;
 
@@ -11,7 +12,7 @@ use crate::board::access::groups::{Group, Groups};
 use crate::board::accounts::passwords;
 use crate::board::listings::{self, MemberListing};
 use crate::board::{ReferenceBoard, accounts, locks};
-use crate::output::{Limit, ListItem, Output, counted, time};
+use crate::output::{Column, Limit, ListItem, Output, counted, time};
 use crate::prompt::{self, Confirm};
 
 /// The board's members.
@@ -115,8 +116,10 @@ async fn new_password(name: &str, from_stdin: bool) -> BoardResult<String> {
     let password = prompt::password(&prompt, from_stdin).await?;
     passwords::check_length(&password)?;
     if !from_stdin && prompt::password("Repeat the password", false).await? != password {
-        let reason = "the passwords differ; nothing was changed";
-        return Err(BoardError::validation("password", reason));
+        return Err(BoardError::validation(
+            "password",
+            "the passwords differ; nothing was changed",
+        ));
     }
     Ok(password)
 }
@@ -127,7 +130,15 @@ async fn list(board: &ReferenceBoard, limit: Limit) -> BoardResult<Output> {
 }
 
 impl ListItem for MemberListing {
-    const HEADINGS: &'static str = "ID|*NAME|*GROUPS|STATE|JOINED|LAST SEEN|POSTS";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("ID"),
+        Column::new("NAME").long(),
+        Column::new("GROUPS").long(),
+        Column::new("STATE"),
+        Column::new("JOINED"),
+        Column::new("LAST SEEN"),
+        Column::new("POSTS"),
+    ];
 
     fn cells(&self) -> Vec<String> {
         let state = if self.banned { "banned" } else { "active" };
@@ -211,34 +222,43 @@ async fn erase(
     Output::message(format_args!("Erased the member {member}. {posts_of}{remark} {ELSEWHERE}"))
 }
 
+/// The entry of the audit log about a change of a member, and the texts about its result.
+struct ChangeTexts {
+    action: AuditAction,
+    details: String,
+    done: String,
+    /// The text if the member is in this state already.
+    unchanged: String,
+}
+
 /// Changes a member. Returns a text about the change.
 async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResult<String> {
     let (_, name) = id_and_username(board, name).await?;
-    let (action, details, done, unchanged) = match &new {
-        Change::PasswordHash(_) => (
-            audit::MEMBER_PASSWORD_CHANGED,
-            String::new(),
-            format!("Set the password of {name:?}."),
-            String::new(),
-        ),
-        Change::Banned(true) => (
-            audit::MEMBER_BANNED,
-            String::new(),
-            format!("Banned {name:?}. To undo, run `member unban {name}`."),
-            format!("{name:?} is already banned."),
-        ),
-        Change::Banned(false) => (
-            audit::MEMBER_UNBANNED,
-            String::new(),
-            format!("Unbanned {name:?}."),
-            format!("{name:?} is not banned."),
-        ),
-        Change::Groups(groups) => (
-            audit::MEMBER_GROUPS_CHANGED,
-            format!("groups {groups}"),
-            format!("Set the groups of {name:?} to {groups}."),
-            format!("The groups of {name:?} are already {groups}."),
-        ),
+    let ChangeTexts { action, details, done, unchanged } = match &new {
+        Change::PasswordHash(_) => ChangeTexts {
+            action: audit::MEMBER_PASSWORD_CHANGED,
+            details: String::new(),
+            done: format!("Set the password of {name:?}."),
+            unchanged: String::new(),
+        },
+        Change::Banned(true) => ChangeTexts {
+            action: audit::MEMBER_BANNED,
+            details: String::new(),
+            done: format!("Banned {name:?}. To undo, run `member unban {name}`."),
+            unchanged: format!("{name:?} is already banned."),
+        },
+        Change::Banned(false) => ChangeTexts {
+            action: audit::MEMBER_UNBANNED,
+            details: String::new(),
+            done: format!("Unbanned {name:?}."),
+            unchanged: format!("{name:?} is not banned."),
+        },
+        Change::Groups(groups) => ChangeTexts {
+            action: audit::MEMBER_GROUPS_CHANGED,
+            details: format!("groups {groups}"),
+            done: format!("Set the groups of {name:?} to {groups}."),
+            unchanged: format!("The groups of {name:?} are already {groups}."),
+        },
     };
     let entry = audit::entry(action, &name)?.with_details(details);
     let is_changed = board

@@ -29,12 +29,13 @@ const LOGS: [&str; 2] = ["-wal", "-journal"];
 /// Checks that no log of another database is beside the path of a new one: SQLite would apply the log to it.
 fn check_no_log(path: &Path) -> BoardResult<()> {
     let mut logs = LOGS.into_iter().map(|suffix| beside(path, suffix));
-    logs.find(|log| log.symlink_metadata().is_ok()).map_or(Ok(()), |log| {
+    if let Some(log) = logs.find(|log| log.symlink_metadata().is_ok()) {
         let log = log.display();
-        Err(refused(&format!(
+        return Err(refused(&format!(
             "the log \"{log}\" of another database exists; move it to another path"
-        )))
-    })
+        )));
+    }
+    Ok(())
 }
 
 fn refused(reason: &str) -> BoardError {

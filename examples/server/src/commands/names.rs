@@ -26,6 +26,6 @@ pub async fn id_and_username(board: &ReferenceBoard, name: String) -> BoardResul
 
 /// Returns the username of a member, or the id if the account was removed.
 pub async fn username(board: &ReferenceBoard, member: &UserId) -> BoardResult<String> {
-    let mut names = names(board, vec![member.clone()]).await?;
-    Ok(names.remove(member).unwrap_or_else(|| member.to_string()))
+    let mut found = names(board, vec![member.clone()]).await?;
+    Ok(found.remove(member).unwrap_or_else(|| member.to_string()))
 }

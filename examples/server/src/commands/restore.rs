@@ -122,12 +122,10 @@ impl RestoreCommand {
         check_link(backup).map_err(unreadable)?;
         let file = backup.metadata().map_err(unreadable)?;
         if !file.is_file() || file.len() == 0 {
-            let reason = format!("the backup \"{shown}\" is empty or not a file");
-            return Err(refused(&reason));
+            return Err(refused(&format!("the backup \"{shown}\" is empty or not a file")));
         }
         if is_same_file(backup, &files.database) {
-            let reason = format!("the backup \"{shown}\" is the database itself");
-            return Err(refused(&reason));
+            return Err(refused(&format!("the backup \"{shown}\" is the database itself")));
         }
         if is_same_file(backup, &files.copy) {
             return Err(refused(&format!(
@@ -135,21 +133,20 @@ impl RestoreCommand {
             )));
         }
         let mut logs = LOGS.into_iter().map(|suffix| beside(backup, suffix));
-        let log = logs.find(|log| log.metadata().is_ok_and(|log| log.len() > 0));
-        log.map_or(Ok(()), |log| {
+        if let Some(log) = logs.find(|log| log.metadata().is_ok_and(|log| log.len() > 0)) {
             let log = log.display();
-            Err(refused(&format!(
+            return Err(refused(&format!(
                 "the backup \"{shown}\" is incomplete: its log \"{log}\" is beside it"
-            )))
-        })
+            )));
+        }
+        Ok(())
     }
 
     /// Copies the backup to a file with mode 0600 that the owner of the database owns.
     fn write_copy(&self, files: &Files) -> io::Result<()> {
         let mut backup = File::open(&self.path)?;
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let mut copy = options.open(&files.copy)?;
+        let mut copy =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&files.copy)?;
         if let Ok(old) = files.database.metadata() {
             fchown(&copy, Some(old.uid()), Some(old.gid()))?;
         }

@@ -62,27 +62,25 @@ impl StatusCommand {
         }
         let availability =
             board.read_short(|connection| Box::pin(settings::availability(connection))).await?;
-        let key = key(url, self.secret_key_file.as_deref(), database).await?;
+        let key = describe_key(url, self.secret_key_file.as_deref(), database).await?;
         let now = SystemClock.now();
         let webhooks = database.webhooks();
         let queue = webhooks.deliveries.queue_stats(now).await?;
         let age = queue.oldest_due_at.map_or(0, |due| now.saturating_duration_since(due).as_secs());
         let mut failing = listings(&webhooks, board).await?;
         failing.retain(|endpoint| endpoint.failing_since.is_some());
-        let nodes = nodes(url, database).await?;
-        let failing_count = counted(failing.len() as u64, "endpoint", "endpoints");
+        let nodes = find_nodes(url, database).await?;
         let queued = match queue.oldest_due_at {
             Some(_) => format!("{} due, the oldest for {age} s", queue.depth),
             None => format!("{} due", queue.depth),
         };
-        let disabled = counted(queue.disabled_endpoints, "endpoint", "endpoints");
         pairs.extend([
             ("board", availability.clone()),
             ("key", key.clone()),
             ("queue", queued),
             ("dead", counted(queue.dead, "delivery", "deliveries")),
-            ("disabled", disabled),
-            ("failing", failing_count),
+            ("disabled", counted(queue.disabled_endpoints, "endpoint", "endpoints")),
+            ("failing", counted(failing.len() as u64, "endpoint", "endpoints")),
         ]);
         if nodes.is_empty() {
             pairs.push(("nodes", "none".into()));
@@ -124,7 +122,11 @@ impl StatusCommand {
 }
 
 /// Compares the key file with the recorded key.
-async fn key(url: &str, option: Option<&Path>, database: &BoardDatabase) -> BoardResult<String> {
+async fn describe_key(
+    url: &str,
+    option: Option<&Path>,
+    database: &BoardDatabase,
+) -> BoardResult<String> {
     let Some(recorded) = database.webhooks().endpoints.key_id().await? else {
         return Ok("none recorded".into());
     };
@@ -140,7 +142,7 @@ async fn key(url: &str, option: Option<&Path>, database: &BoardDatabase) -> Boar
 }
 
 /// Returns the running servers and workers.
-async fn nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<Node>> {
+async fn find_nodes(url: &str, database: &BoardDatabase) -> BoardResult<Vec<Node>> {
     if matches!(database, BoardDatabase::Sqlite(_)) {
         return Ok(running_nodes(url));
     }

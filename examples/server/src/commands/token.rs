@@ -22,7 +22,7 @@ use crate::board::access::groups::Group;
 use crate::board::accounts::passwords;
 use crate::board::{ReferenceBoard, accounts};
 use crate::options::{SurfaceArg, days};
-use crate::output::{Limit, ListItem, Output, counted, quoted, time};
+use crate::output::{Column, Limit, ListItem, Output, counted, quoted, time};
 use crate::prompt;
 use crate::sign_in::accounts::{account, names as member_names};
 
@@ -157,8 +157,7 @@ impl TokenCommand {
                     let unchanged = format!("Token {lookup} is already revoked.");
                     return Output::message_if_changed(is_active, done, unchanged);
                 }
-                let reason = format!("unknown token \"{lookup}\"");
-                Err(BoardError::not_found(reason))
+                Err(BoardError::not_found(format!("unknown token \"{lookup}\"")))
             }
         }
     }
@@ -168,9 +167,11 @@ impl IssueArgs {
     async fn issue(self, tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
         let surface = self.surface.into();
         let owner = prompt::given_or_asked(self.owner, "Owner's username")?;
-        let question = "Scopes (all, or a list such as forums:read,posts:read)";
-        let names = prompt::given_or_asked(self.scopes, question)?;
-        let scopes = scopes(&names, surface)?;
+        let wanted_scopes = prompt::given_or_asked(
+            self.scopes,
+            "Scopes (all, or a list such as forums:read,posts:read)",
+        )?;
+        let scopes = parse_scopes(&wanted_scopes, surface)?;
         let expiry = Expiry::parse(&self.expires_in_days).map_err(invalid)?;
         let prompt = format!("Password of {}", self.admin);
         let password = prompt::password(&prompt, self.password_stdin).await?;
@@ -192,8 +193,8 @@ impl IssueArgs {
             .issuer(&issuer)
             .expiry(expiry);
         let now = SystemClock.now();
-        let issued = issue_token(tokens, &OsRandom, surface, wanted, now).await;
-        let (token, record) = issued.map_err(invalid)?;
+        let (token, record) =
+            issue_token(tokens, &OsRandom, surface, wanted, now).await.map_err(invalid)?;
         let names = HashMap::from([(owner.clone(), owner_name)]);
         let shown = TokenListing {
             token: Some(token.expose_secret().into()),
@@ -208,7 +209,7 @@ fn invalid(reason: impl Display) -> BoardError {
 }
 
 /// Parses the names of scopes of the surface; `all` means all of them.
-fn scopes(text: &str, surface: Surface) -> BoardResult<Vec<Scope>> {
+fn parse_scopes(text: &str, surface: Surface) -> BoardResult<Vec<Scope>> {
     if text == "all" {
         return Ok(surface.scopes().collect());
     }
@@ -225,17 +226,20 @@ fn scopes(text: &str, surface: Surface) -> BoardResult<Vec<Scope>> {
     text.split(',').map(scope).collect()
 }
 
-async fn check_password(board: &ReferenceBoard, name: String, password: String) -> BoardResult<()> {
-    let found = account(board, UserRef::Name(name.clone())).await?;
+async fn check_password(
+    board: &ReferenceBoard,
+    admin: String,
+    password: String,
+) -> BoardResult<()> {
+    let found = account(board, UserRef::Name(admin.clone())).await?;
     let administrator = found.filter(|account| account.groups.contains(Group::Administrators));
     let refused = || {
         BoardError::forbidden(format!(
-            "{name:?} is not an administrator, is banned, or has no password; name another administrator with --admin"
+            "{admin:?} is not an administrator, is banned, or has no password; name another administrator with --admin"
         ))
     };
     let hash = administrator.ok_or_else(refused)?.password_hash;
-    let is_valid = passwords::verify(password, hash).await?;
-    if !is_valid {
+    if !passwords::verify(password, hash).await? {
         return Err(BoardError::forbidden("incorrect password"));
     }
     Ok(())
@@ -243,9 +247,9 @@ async fn check_password(board: &ReferenceBoard, name: String, password: String) 
 
 async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Output> {
     let days = older_than.as_secs() / (24 * 60 * 60);
-    let audit = audit::entry(AuditAction::TOKEN_PURGED, "")?;
+    let audit = audit::entry(AuditAction::TOKEN_PURGED, "")?
+        .with_details(format_args!("older than {days} days"));
     let before = audit.occurred_at.saturating_sub(older_than);
-    let audit = audit.with_details(format_args!("older than {days} days"));
     let mut removed = 0;
     loop {
         match tokens.purge(before, PURGE_BATCH, &audit).await? {
@@ -253,9 +257,8 @@ async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Out
             batch => removed += batch,
         }
     }
-    let (one, many) = ("expired and revoked token", "expired and revoked tokens");
-    let tokens = counted(removed, one, many);
-    Output::message(format_args!("Removed {tokens}."))
+    let removed = counted(removed, "expired and revoked token", "expired and revoked tokens");
+    Output::message(format_args!("Removed {removed}."))
 }
 
 impl ListArgs {
@@ -270,10 +273,9 @@ impl ListArgs {
                 break;
             };
             filter.after = Some((last.created_at, last.lookup));
-            let owners: Vec<_> = page.iter().map(|record| record.owner.clone()).collect();
-            let names = member_names(board, owners).await?;
-            let listing = |record| TokenListing::new(&names, record, now);
-            all.extend(page.into_iter().map(listing));
+            let owners = page.iter().map(|record| record.owner.clone());
+            let names = member_names(board, owners.collect()).await?;
+            all.extend(page.into_iter().map(|record| TokenListing::new(&names, record, now)));
         }
         Output::list(all, limit)
     }
@@ -340,7 +342,17 @@ struct UsageListing {
 }
 
 impl ListItem for UsageListing {
-    const HEADINGS: &'static str = "LOOKUP|REQUESTS|UNITS|429|401|403|4XX|5XX|*LABEL";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("LOOKUP"),
+        Column::new("REQUESTS"),
+        Column::new("UNITS"),
+        Column::new("429"),
+        Column::new("401"),
+        Column::new("403"),
+        Column::new("4XX"),
+        Column::new("5XX"),
+        Column::new("LABEL").long(),
+    ];
 
     fn cells(&self) -> Vec<String> {
         let (lookup, label) = match (&self.lookup, &self.label) {
@@ -401,7 +413,16 @@ impl TokenListing {
 }
 
 impl ListItem for TokenListing {
-    const HEADINGS: &'static str = "LOOKUP|STATE|*OWNER|CREATED|EXPIRES|LAST USED|*LABEL|?*SCOPES";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("LOOKUP"),
+        Column::new("STATE"),
+        Column::new("OWNER").long(),
+        Column::new("CREATED"),
+        Column::new("EXPIRES"),
+        Column::new("LAST USED"),
+        Column::new("LABEL").long(),
+        Column::new("SCOPES").optional().long(),
+    ];
 
     fn cells(&self) -> Vec<String> {
         let all = Surface::Full.scopes().map(|scope| scope.as_str());

@@ -23,7 +23,7 @@ use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::keys::WebhookCipher;
 use crate::options::{WebhookOptions, base_url, delay};
-use crate::output::{Limit, ListItem, Output, counted, labelled, time};
+use crate::output::{Column, Limit, ListItem, Output, counted, labelled, time};
 use crate::prompt::{self, Confirm};
 use crate::sign_in::accounts::names as member_names;
 use crate::webhooks::{self, key_refusal, refusal, refusal_for, topic_names, unknown_endpoint};
@@ -132,8 +132,7 @@ impl ListArgs {
     fn matches(&self, endpoint: &EndpointListing) -> bool {
         let topics = endpoint.topics.join(",");
         let owner = endpoint.owner.as_deref().unwrap_or_default();
-        let search = self.search.as_deref().unwrap_or_default();
-        let search = search.to_ascii_lowercase();
+        let search = self.search.as_deref().unwrap_or_default().to_ascii_lowercase();
         let mut texts = [&endpoint.url, owner, &topics].into_iter();
         (self.state.is_none() || endpoint.failing_since.is_some())
             && texts.any(|text| text.to_ascii_lowercase().contains(&search))
@@ -162,8 +161,7 @@ impl Wait {
         what: &str,
         id: &DeliveryId,
     ) -> BoardResult<Output> {
-        let result = webhook_admin.wait_for_attempt(id, None, self.wait).await;
-        match result.map_err(refusal)? {
+        match webhook_admin.wait_for_attempt(id, None, self.wait).await.map_err(refusal)? {
             Some(result) if result.state == DeliveryState::Delivered => {
                 Output::message(format_args!("{what} {id} was {result}."))
             }
@@ -222,8 +220,9 @@ impl WebhookCommand {
         let options = &self.options;
         let action = match self.action {
             WebhookAction::Endpoint(action) => action,
-            WebhookAction::Reencrypt { old_key_file: old, new_key_file: new, .. } => {
-                return reencrypt(options, &board.database, old.as_deref(), &new).await;
+            WebhookAction::Reencrypt { old_key_file, new_key_file, .. } => {
+                let old_key_file = old_key_file.as_deref();
+                return reencrypt(options, &board.database, old_key_file, &new_key_file).await;
             }
         };
         let cipher = match options.secret_key_file.as_deref() {
@@ -263,14 +262,13 @@ impl EndpointAction {
                     // A malformed endpoint can be removed, too.
                     Err(error) => error.to_string(),
                 };
-                let what = format!("This removes endpoint {id} ({url}) and its deliveries.");
-                confirm.ask(&what)?;
+                confirm.ask(&format!("This removes endpoint {id} ({url}) and its deliveries."))?;
                 let removed = admin.remove(&id, by).await;
                 (id, removed.map(|()| "Removed endpoint"))
             }
             Self::Rotate(Id { id }) => {
-                let rotated = admin.rotate(&id, by).await;
-                let rotated = rotated.map_err(|error| refusal_for(&id, error))?;
+                let rotated =
+                    admin.rotate(&id, by).await.map_err(|error| refusal_for(&id, error))?;
                 let next = format!(
                     "Configure the receiver to accept both secrets, then run `webhook activate {id}`. Without it, the new secret becomes active after 24 hours."
                 );
@@ -278,17 +276,14 @@ impl EndpointAction {
             }
             Self::Activate(Id { id }) => {
                 let activated = admin.activate(&id, by).await;
-                let done = "Activated the new secret of endpoint";
-                (id, activated.map(|_| done))
+                (id, activated.map(|_| "Activated the new secret of endpoint"))
             }
             Self::Ping { id, wait } => {
-                let sent = admin.ping(&id.id).await;
-                let sent = sent.map_err(|error| refusal_for(&id.id, error))?;
+                let sent = admin.ping(&id.id).await.map_err(|error| refusal_for(&id.id, error))?;
                 return wait.for_result(admin, "Ping", &sent).await;
             }
             Self::Example { id, topic, wait } => {
-                let sent = admin.example(&id.id, &topic).await;
-                let sent = sent.map_err(|error| match error {
+                let sent = admin.example(&id.id, &topic).await.map_err(|error| match error {
                     WebhookAdminError::UnknownTopic(unknown) => {
                         let known = topic_names();
                         BoardError::validation("topic", format!("{unknown}; expected {known}"))
@@ -317,18 +312,20 @@ async fn set_enabled(
     id: &EndpointId,
     enabled: bool,
 ) -> BoardResult<Output> {
-    let found = database.webhooks().endpoints.find(id).await?;
-    let found = found.ok_or_else(|| unknown_endpoint(id))?;
-    let set = admin.set_enabled(id, enabled, &audit::actor()).await;
-    set.map_err(|error| refusal_for(id, error))?;
+    let found =
+        database.webhooks().endpoints.find(id).await?.ok_or_else(|| unknown_endpoint(id))?;
+    admin
+        .set_enabled(id, enabled, &audit::actor())
+        .await
+        .map_err(|error| refusal_for(id, error))?;
     let missed =
         "Events that occur while it is disabled are not sent to it, even after you enable it.";
-    let (done, unchanged) = if enabled {
+    let (done, state) = if enabled {
         (format!("Enabled endpoint {id}."), "enabled")
     } else {
         (format!("Disabled endpoint {id}. {missed}"), "disabled")
     };
-    let unchanged = format!("Endpoint {id} is already {unchanged}.");
+    let unchanged = format!("Endpoint {id} is already {state}.");
     Output::message_if_changed(found.enabled != enabled, done, unchanged)
 }
 
@@ -340,8 +337,7 @@ async fn reencrypt(
 ) -> BoardResult<Output> {
     let stored = database.webhooks().endpoints.key_id().await?;
     let is_encrypted = stored.as_ref().is_some_and(|key| *key != KeyId::plaintext());
-    let current = options.secret_key_file.as_deref();
-    let current = current.filter(|path| is_encrypted && path.exists());
+    let current = options.secret_key_file.as_deref().filter(|path| is_encrypted && path.exists());
     let old = WebhookCipher::read_or_plaintext(old_key.or(current))?;
     let new = WebhookCipher::read(new_key)?;
     let webhook_admin = webhooks::admin(database, &old.environment(), AllowedAddresses::Public);
@@ -395,8 +391,8 @@ impl AddArgs {
             owner,
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
-        let added = admin.add(new, &audit::actor()).await;
-        reveal(added.map_err(refusal)?, board, "").await
+        let added = admin.add(new, &audit::actor()).await.map_err(refusal)?;
+        reveal(added, board, "").await
     }
 }
 
@@ -415,8 +411,8 @@ pub(super) async fn listings(
     let names = member_names(board, owners.collect()).await?;
     let now = SystemClock.now();
     let stats = webhooks.deliveries.endpoint_stats(now).await?;
-    let last = stats.into_iter().map(|one| (one.endpoint_id, one.last));
-    let mut last: HashMap<_, _> = last.collect();
+    let mut last: HashMap<_, _> =
+        stats.into_iter().map(|stats| (stats.endpoint_id, stats.last)).collect();
     let listing = |endpoint: Endpoint| EndpointListing {
         last: last.remove(&endpoint.id).flatten(),
         ..EndpointListing::new(&names, endpoint)
@@ -430,8 +426,10 @@ async fn reveal(
     board: &ReferenceBoard,
     next: &str,
 ) -> BoardResult<Output> {
-    let pairs = [("endpoint", endpoint.id.to_string()), ("secret", secret.expose_secret().into())];
-    let pairs = labelled(&pairs);
+    let pairs = labelled(&[
+        ("endpoint", endpoint.id.to_string()),
+        ("secret", secret.expose_secret().into()),
+    ]);
     let text = format!("{pairs}\nThe secret is not shown again. {next}");
     let names = member_names(board, vec![endpoint.owner.clone()]).await?;
     let shown = EndpointListing {
@@ -443,8 +441,9 @@ async fn reveal(
 
 /// Parses an endpoint's id.
 pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
-    let id = generated_id(id, "whe_").and_then(|id| EndpointId::parse(id).ok());
-    id.ok_or("expected an endpoint id, as printed by `webhook list`")
+    generated_id(id, "whe_")
+        .and_then(|id| EndpointId::parse(id).ok())
+        .ok_or("expected an endpoint id, as printed by `webhook list`")
 }
 
 /// Returns an id of the library, unless it is malformed.
@@ -495,11 +494,19 @@ impl EndpointListing {
 }
 
 impl ListItem for EndpointListing {
-    const HEADINGS: &'static str = "ID|STATE|FAILING|?ANSWER|?*OWNER|?*TOPICS|*URL";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("ID"),
+        Column::new("STATE"),
+        Column::new("FAILING"),
+        Column::new("ANSWER").optional(),
+        Column::new("OWNER").optional().long(),
+        Column::new("TOPICS").optional().long(),
+        Column::new("URL").long(),
+    ];
 
     fn cells(&self) -> Vec<String> {
-        let shown = |status: u16| status.to_string();
-        let status = |last: &LastDelivery| last.status.map_or("none".into(), shown);
+        let status =
+            |last: &LastDelivery| last.status.map_or("none".into(), |status| status.to_string());
         let state = match (self.enabled, self.auto_disabled) {
             (true, _) => "enabled",
             (false, true) => "disabled after failures",

@@ -50,18 +50,15 @@ impl WorkerCommand {
         let operator = Listener::for_operator(self.admin).await?;
         let url = &*common.database;
         let cipher = WebhookCipher::find(url, self.webhooks.secret_key_file.as_deref())?;
-        let lock = DatabaseLock::shared(url)?;
-        let _locks = (lock, NodeLock::register(url, None).ok());
+        let _locks = (DatabaseLock::shared(url)?, NodeLock::register(url, None).ok());
         let board = connect::open_migrated(url, &self.connections, &cipher).await?;
         let environment = cipher.environment();
-        let base_url = self.base_url.as_deref().unwrap_or_default();
-        let allowed = self.webhooks.allowed_addresses(base_url);
+        let allowed = self.webhooks.allowed_addresses(self.base_url.as_deref().unwrap_or_default());
         let admin = webhooks::admin(&board.database, &environment, allowed);
         admin.check_key().await.map_err(refusal)?;
         cipher.warn_about_plaintext(url);
         keys::warn_about_weakness(url, &self.webhooks);
-        let retries = &self.retries;
-        let worker = webhooks::start(&board, &environment, allowed, retries)?;
+        let worker = webhooks::start(&board, &environment, allowed, &self.retries)?;
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             admin_listen =
