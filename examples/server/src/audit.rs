@@ -54,8 +54,7 @@ fn system_user(id: u32, accounts: &str) -> String {
 
 /// Creates the entry of a change by this command.
 pub fn entry(action: AuditAction, target: impl ToString) -> BoardResult<AuditEntry> {
-    let entry = actor().entry(&OsRandom, SystemClock.now(), action, target);
-    Ok(entry.or_internal()?)
+    Ok(actor().entry(&OsRandom, SystemClock.now(), action, target).or_internal()?)
 }
 
 #[cfg(test)]

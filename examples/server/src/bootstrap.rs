@@ -61,12 +61,10 @@ pub async fn create(
         let owner = UserId::from(trial.member);
         let scopes = Vec::from_iter(surface.scopes());
         let wanted = TokenRequest::new(&owner, &scopes).owner_name(trial.name).label("first steps");
-        let issued = issue_token(&*tokens, &OsRandom, surface, wanted, SystemClock.now()).await;
-        new.example_calls = Some(ExampleCalls {
-            token: issued.or_internal()?.0,
-            owner: trial.name,
-            thread: trial.thread,
-        });
+        let (token, _) = issue_token(&*tokens, &OsRandom, surface, wanted, SystemClock.now())
+            .await
+            .or_internal()?;
+        new.example_calls = Some(ExampleCalls { token, owner: trial.name, thread: trial.thread });
     }
     Ok(Some(new))
 }

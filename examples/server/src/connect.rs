@@ -60,7 +60,7 @@ pub async fn open_current(url: &str) -> BoardResult<ReferenceBoard> {
 /// If the database has no board.
 pub async fn open_unmigrated(url: &str) -> BoardResult<ReferenceBoard> {
     let parsed = DatabaseUrl::of_board(url, &DatabaseOptions::COMMAND).await?;
-    Ok(board(parsed.open_unmigrated()?, Language::English))
+    Ok(new_board(parsed.open_unmigrated()?, Language::English))
 }
 
 /// Applies the pending migrations to the database of an existing board. Returns their names.
@@ -112,8 +112,7 @@ impl DatabaseUrl {
                 Ok(Self::Sqlite(sqlite::DatabasePath::Memory, settings()))
             }
             Some(("sqlite", path)) if !path.is_empty() => {
-                let path = path.into();
-                let file = sqlite::DatabasePath::File { path, create };
+                let file = sqlite::DatabasePath::File { path: path.into(), create };
                 Ok(Self::Sqlite(file, settings()))
             }
             Some(("postgres" | "postgresql", _)) => {
@@ -201,8 +200,7 @@ impl DatabaseUrl {
             }
             Self::Postgres(pool) => {
                 postgres::check_pooler(pool).await?;
-                let board = board(pool.clone(), Language::English);
-                board.exists().await.map(Some)
+                new_board(pool.clone(), Language::English).exists().await.map(Some)
             }
         }
     }
@@ -242,7 +240,7 @@ impl DatabaseUrl {
                 BoardDatabase::from(pool)
             }
         };
-        Ok(board(database, language))
+        Ok(new_board(database, language))
     }
 
     /// Opens the database without applying migrations.
@@ -259,8 +257,8 @@ fn with_application_name(url: &str, is_node: bool) -> String {
     if url.contains("application_name=") {
         return url.into();
     }
-    let application = if is_node { node_name() } else { "forum-server command".to_owned() };
-    let application = application.replace(' ', "%20");
+    let name = if is_node { node_name() } else { "forum-server command".to_owned() };
+    let application = name.replace(' ', "%20");
     // A password can contain a question mark.
     let address = url.split_once('@').map_or(url, |(_, address)| address);
     let separator = if address.contains('?') { '&' } else { '?' };
@@ -278,7 +276,7 @@ pub fn check_directory(database: &Path) -> BoardResult<()> {
     Ok(())
 }
 
-fn board(database: impl Into<BoardDatabase>, language: Language) -> ReferenceBoard {
+fn new_board(database: impl Into<BoardDatabase>, language: Language) -> ReferenceBoard {
     ReferenceBoard::new(database, Arc::new(SystemClock), language)
 }
 
@@ -307,9 +305,12 @@ mod tests {
             panic!("{parsed:?}");
         };
         let database = sqlite::Database::open_with(&path, &settings).unwrap();
-        let read = database.read(|connection| -> Result<i64, sqlite::SqliteError> {
-            Ok(connection.pragma_query_value(None, "cache_size", |row| row.get(0))?)
-        });
-        assert_eq!(read.await.unwrap(), -3 * 1024, "in KiB");
+        let cache_size = database
+            .read(|connection| -> Result<i64, sqlite::SqliteError> {
+                Ok(connection.pragma_query_value(None, "cache_size", |row| row.get(0))?)
+            })
+            .await
+            .unwrap();
+        assert_eq!(cache_size, -3 * 1024, "in KiB");
     }
 }

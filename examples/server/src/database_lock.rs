@@ -114,10 +114,11 @@ pub struct Node {
 
 /// Returns the running servers and workers of a SQLite database.
 pub fn running_nodes(database: &str) -> Vec<Node> {
-    let path = sqlite_path(database).map(|path| format!("{path}.server"));
-    let text = path.and_then(|path| fs::read_to_string(path).ok());
-    let text = text.unwrap_or_default();
-    let nodes = text.lines().filter(|line| is_running(line)).filter_map(|line| {
+    let text = sqlite_path(database)
+        .and_then(|path| fs::read_to_string(format!("{path}.server")).ok())
+        .unwrap_or_default();
+    let running = text.lines().filter(|line| is_running(line));
+    let nodes = running.filter_map(|line| {
         let [version, process, _, address] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
         Some(Node { version: version.into(), process: process.into(), address: address.into() })
     });
@@ -175,7 +176,9 @@ fn sqlite_path(database: &str) -> Option<&str> {
 /// Returns the path of a SQLite database in a file, after the check of its links.
 fn checked_path(database: &str) -> BoardResult<Option<&str>> {
     let path = sqlite_path(database);
-    path.map_or(Ok(()), |path| own_files::check_database(Path::new(path)))?;
+    if let Some(path) = path {
+        own_files::check_database(Path::new(path))?;
+    }
     Ok(path)
 }
 
@@ -210,8 +213,7 @@ fn open(path: &Path, database: &str) -> io::Result<File> {
                 let file = opened?;
                 let found = file.metadata()?;
                 if !found.is_file() || found.nlink() > 1 {
-                    let reason = "the lock file is not a file of the server";
-                    return Err(io::Error::other(reason));
+                    return Err(io::Error::other("the lock file is not a file of the server"));
                 }
                 return Ok(file);
             }

@@ -53,9 +53,9 @@ impl WebhookCipher {
             .and_then(|()| fs::read(path))
             .map_err(|error| BoardError::validation("key", unreadable(error)))?;
         let invalid = |error| format!("the key file \"{shown}\" is invalid: {error}");
-        let key = AeadCipher::new(without_line_end(&key), Arc::new(OsRandom))
+        let cipher = AeadCipher::new(without_line_end(&key), Arc::new(OsRandom))
             .map_err(|error| BoardError::validation("key", invalid(error)))?;
-        Ok(Self(Arc::new(key)))
+        Ok(Self(Arc::new(cipher)))
     }
 
     /// Creates the key file of a new SQLite database, unless a key was found.
@@ -100,16 +100,16 @@ pub fn weaknesses(database: &str, option: Option<&Path>) -> Vec<&'static str> {
     let mode = file.map_or(0, |file| file.permissions().mode());
     let content = path.and_then(|path| fs::read(path).ok()).unwrap_or_default();
     let key = without_line_end(&content);
-    let mut weaknesses = Vec::new();
+    let mut found = Vec::new();
     if mode & READABLE_BY_OTHERS != 0 {
-        weaknesses.push("all users of the machine can read the key file; set its mode to 0600");
+        found.push("all users of the machine can read the key file; set its mode to 0600");
     }
     if key.iter().all(|byte| Some(byte) == key.first()) && !key.is_empty() {
-        weaknesses.push(
+        found.push(
             "the key is one repeated character; replace it with `webhook reencrypt --new-key-file FILE`",
         );
     }
-    weaknesses
+    found
 }
 
 /// Returns the key file that the option names, or else the default key file if it exists.

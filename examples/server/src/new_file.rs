@@ -35,9 +35,7 @@ impl NewFile {
     }
 
     fn create_at(path: &Path, partial: PathBuf) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let file = options.open(&partial)?;
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
         Ok(Self { path: path.into(), partial: TempPath::try_from_path(partial)?, file })
     }
 
@@ -66,8 +64,7 @@ impl NewFile {
             }
             named => named?,
         }
-        let directory = self.path.parent();
-        let directory = directory.filter(|directory| !directory.as_os_str().is_empty());
+        let directory = self.path.parent().filter(|directory| !directory.as_os_str().is_empty());
         File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
     }
 }

@@ -57,8 +57,7 @@ pub fn check_link(path: &Path) -> io::Result<()> {
 pub fn check_database(path: &Path) -> BoardResult<()> {
     let refused = |file: &Path, reason| {
         let file = file.display();
-        let reason = format!("cannot use the file \"{file}\": {reason}");
-        Err(BoardError::conflict(reason))
+        Err(BoardError::conflict(format!("cannot use the file \"{file}\": {reason}")))
     };
     for file in [path, &beside(path, ".key")] {
         if let Err(error) = check_link(file) {
@@ -68,8 +67,7 @@ pub fn check_database(path: &Path) -> BoardResult<()> {
     // SQLite follows a link as well: its log is beside the file, not beside the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.into());
     if path.is_symlink() && !begins_as_sqlite(&target).unwrap_or(false) {
-        let reason = "it is a symbolic link, but not to a SQLite database";
-        return refused(path, reason.into());
+        return refused(path, "it is a symbolic link, but not to a SQLite database".into());
     }
     for suffix in BESIDE {
         for file in [beside(path, suffix), beside(&target, suffix)] {

@@ -18,15 +18,14 @@ pub async fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
         let reason = "standard input is not a terminal; pass --password-stdin and write the password to the first line of standard input";
         return Err(BoardError::validation("password", reason));
     }
-    let password = terminal::read_hidden(format!("{what}: ")).await.or_internal()?;
-    not_empty(password, "expected a password")
+    let typed = terminal::read_hidden(format!("{what}: ")).await.or_internal()?;
+    not_empty(typed, "expected a password")
 }
 
 /// Returns the first line of stdin, which must not be empty. `expected` names its content in the error.
 pub fn first_line_of_stdin(expected: &str) -> BoardResult<String> {
     let line = line_of_stdin()?.trim_end_matches(['\r', '\n']).into();
-    let missing = format!("expected {expected} on the first line of standard input");
-    not_empty(line, &missing)
+    not_empty(line, &format!("expected {expected} on the first line of standard input"))
 }
 
 /// Returns whether missing values are asked for at the terminal.
@@ -46,8 +45,8 @@ pub fn given_or_asked(given: Option<String>, what: &str) -> BoardResult<String> 
 
 fn line_of_stdin() -> BoardResult<String> {
     let mut line = String::new();
-    let read = io::stdin().lock().read_line(&mut line);
-    read.map(|_| line).map_err(BoardError::internal)
+    io::stdin().lock().read_line(&mut line).map_err(BoardError::internal)?;
+    Ok(line)
 }
 
 fn not_empty(line: String, reason: &str) -> BoardResult<String> {
@@ -79,8 +78,7 @@ impl Confirm {
             return Ok(());
         }
         if !can_ask() {
-            let reason = format!("{what} Pass --yes to confirm.");
-            return Err(BoardError::conflict(reason));
+            return Err(BoardError::conflict(format!("{what} Pass --yes to confirm.")));
         }
         drop(write!(io::stderr(), "{what} Continue? [y/N] "));
         if matches!(line_of_stdin()?.trim(), "y" | "Y" | "yes") {

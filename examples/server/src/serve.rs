@@ -72,12 +72,11 @@ impl Server {
         if is_board {
             url.check_key(&cipher).await?;
         }
-        let board = url.open(options.language.into()).await?;
-        let mut board = board.with_replicas(replicas).await?;
+        let mut board = url.open(options.language.into()).await?.with_replicas(replicas).await?;
         if !is_board {
             cipher = cipher.create_if_missing(&common.database)?;
         }
-        let base_url = base_url(options, &listener);
+        let base_url = published_url(options, &listener);
         // The default URL has a loopback address also if other machines can reach the server.
         let is_public = options.base_url.is_none() && listener.address.ip().is_unspecified();
         let local_url = if is_public { "" } else { &base_url };
@@ -94,21 +93,27 @@ impl Server {
         keys::warn_about_weakness(&common.database, &options.webhooks);
         let Listener { listener, address } = listener;
         let server_lock = register(&common.database, address, options.redis.is_some());
-        let retries = &options.retries;
-        let start = || webhooks::start(&board, &environment, allowed, retries);
-        let worker = (!options.no_worker).then(start).transpose()?;
+        let worker = if options.no_worker {
+            None
+        } else {
+            Some(webhooks::start(&board, &environment, allowed, &options.retries)?)
+        };
         if let Some(worker) = worker.clone() {
             board = board.with_wake(move || worker.wake());
         }
         let stores = Stores { rate_limits, ..board.database.stores() };
-        let mut settings = settings(options);
+        let mut settings = api_settings(options);
         let rules = board.read(|connection| Box::pin(BoardRules::load(connection))).await?;
         settings.board = rules.settings.describe();
         settings.board.name = options.board_name.clone();
         settings.board.token_source = token_source(&options.token_source);
-        let pages = panel_settings(options, &base_url);
-        let limits = stores.rate_limits.clone();
-        let sign_in = SignIn::new(board.clone(), settings.clone(), pages, &base_url, limits);
+        let sign_in = SignIn::new(
+            board.clone(),
+            settings.clone(),
+            panel_settings(options, &base_url),
+            &base_url,
+            stores.rate_limits.clone(),
+        );
         let admin_auth = Arc::new(sign_in.clone());
         let panel = Panel::builder(admin_auth, stores.clone(), webhook_admin, &environment)
             .settings(panel_settings(options, &base_url));
@@ -202,7 +207,7 @@ impl Server {
 }
 
 /// Returns the published URL of the server. Logs a warning if it is the URL of an unspecified address.
-fn base_url(options: &ServeArgs, listener: &Listener) -> String {
+fn published_url(options: &ServeArgs, listener: &Listener) -> String {
     if let Some(base_url) = &options.base_url {
         return base_url.clone();
     }
@@ -295,7 +300,7 @@ fn token_source(stated: &str) -> String {
     }
 }
 
-fn settings(options: &ServeArgs) -> ApiSettings {
+fn api_settings(options: &ServeArgs) -> ApiSettings {
     let length = Duration::from_secs(options.window.into());
     let window = |units| Budget { units, window: length };
     let mut settings = ApiSettings::default();

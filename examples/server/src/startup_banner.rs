@@ -138,11 +138,10 @@ mod tests {
             "data      sqlite:forum.db",
             "stop      Ctrl-C",
         ] {
-            assert!(text.lines().any(|one| one == line), "{line}: {text}");
+            assert!(text.lines().any(|shown| shown == line), "{line}: {text}");
         }
         let last = text.lines().last().unwrap();
-        let sets_password = "`forum-server member password admin`";
-        assert!(last.starts_with("sign-in   admin, with the password"));
-        assert!(last.contains(sets_password), "{text}");
+        assert!(last.starts_with("sign-in   admin, with the password"), "{text}");
+        assert!(last.contains("`forum-server member password admin`"), "{text}");
     }
 }

@@ -19,9 +19,7 @@ pub async fn read_hidden(prompt: String) -> io::Result<String> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let modes = tcgetattr(&terminal)?;
     for kind in END_SIGNALS {
-        let signal = signal(kind)?;
-        let terminal = terminal.try_clone()?;
-        tokio::spawn(exit_on(signal, kind, terminal, modes.clone()));
+        tokio::spawn(exit_on(signal(kind)?, kind, terminal.try_clone()?, modes.clone()));
     }
     spawn_blocking(move || {
         let mut hidden = HiddenInput::begin(&terminal, modes)?;

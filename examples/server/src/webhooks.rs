@@ -46,7 +46,7 @@ pub fn start(
     let mut transport_settings = HttpTransportSettings::default();
     transport_settings.allowed_addresses = allowed;
     transport_settings.attempt_timeout = timeout;
-    let transport = HttpTransport::new(transport_settings);
+    let transport = HttpTransport::new(transport_settings).or_internal()?;
     let mut settings = WorkerSettings::default();
     settings.backoff =
         Backoff { initial: retries.webhook_initial_backoff, max: retries.webhook_max_backoff };
@@ -56,15 +56,11 @@ pub fn start(
     settings.retention = keep;
     settings.dead_retention = retries.webhook_dead_retention;
     settings.sweep_interval = settings.sweep_interval.min(keep.max(Duration::from_secs(1)));
-    let worker = Worker::builder(
-        board.database.webhooks(),
-        Arc::new(board.clone()),
-        transport.or_internal()?,
-        environment,
-    )
-    .settings(settings)
-    .build()
-    .or_internal()?;
+    let worker =
+        Worker::builder(board.database.webhooks(), Arc::new(board.clone()), transport, environment)
+            .settings(settings)
+            .build()
+            .or_internal()?;
     Ok(worker.start())
 }
 

@@ -38,15 +38,16 @@ struct ConfiguredOption {
 
 /// Returns the options that can be configured: the options of `serve`, which include those of `worker`, the options of
 /// every command, and the target of `copy`.
-pub fn options() -> clap::Command {
-    let options = Common::augment_args(clap::Command::new("options"));
-    CopyTarget::augment_args(ServeArgs::augment_args(options))
+pub fn configurable_options() -> clap::Command {
+    let common = Common::augment_args(clap::Command::new("options"));
+    CopyTarget::augment_args(ServeArgs::augment_args(common))
 }
 
 /// Returns the path of the configuration file: `named` from the command line, otherwise the value of `FORUM_CONFIG`.
 pub fn file(named: Option<PathBuf>) -> Option<PathBuf> {
-    let variable = || env::var_os(variable(CONFIG)).filter(|path| !path.is_empty());
-    named.or_else(|| variable().map(Into::into))
+    named.or_else(|| {
+        env::var_os(variable_name(CONFIG)).filter(|path| !path.is_empty()).map(Into::into)
+    })
 }
 
 impl Configuration {
@@ -55,7 +56,7 @@ impl Configuration {
     /// # Errors
     /// If the file cannot be read, the file names an unknown option, or a value is invalid.
     pub fn load(file: Option<&Path>) -> BoardResult<Self> {
-        let options = options();
+        let options = configurable_options();
         let mut all = Self::default();
         if let Some(path) = file {
             all.add_file(&options, path)?;
@@ -76,8 +77,11 @@ impl Configuration {
         })?;
         for (key, value) in &table {
             let option = find_option(options, key).ok_or_else(|| {
-                let names = options.get_arguments().filter_map(Arg::get_long);
-                let names: Vec<_> = names.filter(|name| *name != CONFIG).collect();
+                let names: Vec<_> = options
+                    .get_arguments()
+                    .filter_map(Arg::get_long)
+                    .filter(|name| *name != CONFIG)
+                    .collect();
                 let hint = match nearest(key, names.iter().copied()) {
                     Some(name) => format!("did you mean \"{name}\"?"),
                     None => format!("expected one of {}", names.join(", ")),
@@ -107,7 +111,7 @@ impl Configuration {
             let Some(name) = option.get_long().filter(|name| *name != CONFIG) else {
                 continue;
             };
-            let variable = variable(name);
+            let variable = variable_name(name);
             let value = match env::var(&variable) {
                 Ok(value) if !value.is_empty() => value,
                 Err(env::VarError::NotUnicode(_)) => {
@@ -134,8 +138,8 @@ impl Configuration {
         place: &str,
     ) -> BoardResult<()> {
         let name = option.get_long().unwrap_or_default().to_owned();
-        let checked = check(option, values);
-        let values = checked.map_err(|reason| invalid(format!("{place}: {reason}")))?;
+        let values =
+            check(option, values).map_err(|reason| invalid(format!("{place}: {reason}")))?;
         let source = source.to_owned();
         self.0.insert(name, ConfiguredOption { values, source });
         Ok(())
@@ -144,21 +148,18 @@ impl Configuration {
     /// Makes the values the defaults of all options with these names.
     pub fn apply(&self, command: clap::Command) -> clap::Command {
         let default = |option: Arg| {
-            let configured = option.get_long().and_then(|name| self.0.get(name));
-            let Some(configured) = configured else {
+            let Some(configured) = option.get_long().and_then(|name| self.0.get(name)) else {
                 return option;
             };
-            let values = configured.values.clone();
-            option.required(false).default_values(values)
+            option.required(false).default_values(configured.values.clone())
         };
-        let command = command.mut_args(default);
-        command.mut_subcommands(|command| self.apply(command))
+        command.mut_args(default).mut_subcommands(|command| self.apply(command))
     }
 
     /// Returns the values in effect, without passwords, in the order of the help.
     pub fn effective(&self, matches: &ArgMatches) -> Vec<EffectiveOption> {
         let matches = innermost_matches(matches);
-        let options = options();
+        let options = configurable_options();
         let named = options.get_arguments().filter(|option| {
             let name = option.get_long();
             name.is_some_and(|name| ![CONFIG, "json", "to"].contains(&name))
@@ -169,8 +170,7 @@ impl Configuration {
     fn effective_option(&self, option: &Arg, matches: &ArgMatches) -> EffectiveOption {
         let name = option.get_long().unwrap_or_default();
         let id = option.get_id().as_str();
-        let raw = matches.try_get_raw(id).ok().flatten();
-        let raw = raw.into_iter().flatten();
+        let raw = matches.try_get_raw(id).ok().flatten().into_iter().flatten();
         let shown = raw.map(|value| without_password(&value.to_string_lossy()));
         let is_given = matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
         let source = match self.0.get(name) {
@@ -187,7 +187,7 @@ fn invalid(reason: String) -> BoardError {
 }
 
 /// Returns the name of an option's environment variable.
-fn variable(name: &str) -> String {
+fn variable_name(name: &str) -> String {
     format!("{PREFIX}{}", name.to_uppercase().replace('-', "_"))
 }
 
@@ -196,12 +196,16 @@ fn variable(name: &str) -> String {
 fn unknown_variable(options: &clap::Command, name: &str) -> Option<String> {
     let text = name.strip_prefix(PREFIX)?;
     let known = || options.get_arguments().filter_map(Arg::get_long);
-    if text == "TOKEN" || text.starts_with("API_") || known().any(|known| variable(known) == name) {
+    if text == "TOKEN"
+        || text.starts_with("API_")
+        || known().any(|known| variable_name(known) == name)
+    {
         return None;
     }
-    let nearest = nearest(&text.to_lowercase().replace('_', "-"), known());
-    let hint = nearest.map(|known| format!("; did you mean {}?", variable(known)));
-    let hint = hint.unwrap_or_default();
+    let hint = match nearest(&text.to_lowercase().replace('_', "-"), known()) {
+        Some(known) => format!("; did you mean {}?", variable_name(known)),
+        None => String::new(),
+    };
     Some(format!("{name}: unknown variable{hint}"))
 }
 
@@ -241,9 +245,11 @@ fn check(option: &Arg, values: Vec<String>) -> Result<Vec<String>, String> {
     }
     let name = option.get_long().unwrap_or_default();
     let arguments = values.iter().map(|value| format!("--{name}={value}"));
-    let command = clap::Command::new("option").no_binary_name(true);
-    let parsed = command.arg(option.clone()).try_get_matches_from(arguments);
-    parsed.map_err(|error| reason(&error))?;
+    clap::Command::new("option")
+        .no_binary_name(true)
+        .arg(option.clone())
+        .try_get_matches_from(arguments)
+        .map_err(|error| reason(&error))?;
     Ok(values)
 }
 

@@ -104,7 +104,7 @@ impl Cli {
         let file = config::file(cli.common.config);
         let configuration = Configuration::load(file.as_deref())
             .map_err(|error| InvalidConfiguration { error, json: is_json(&arguments) })?;
-        let matches = parse(configuration.apply(parser()), &arguments);
+        let matches = parse(configuration.apply(new_parser()), &arguments);
         let mut cli = Self::from(&matches);
         if matches!(cli.command, Some(Command::Config(_))) {
             cli.effective = configuration.effective(&matches);
@@ -132,7 +132,7 @@ impl Cli {
             Some(Command::Config(command)) => command.run(&common, self.effective).await?,
             Some(Command::Completions { shell }) => {
                 let mut script = Vec::new();
-                let mut parser = parser();
+                let mut parser = new_parser();
                 clap_complete::generate(shell, &mut parser, "forum-server", &mut script);
                 let script = String::from_utf8_lossy(&script);
                 Output::new(&script, json!({ "ok": true }))?
@@ -186,20 +186,19 @@ fn with_known_names(
         error.get(ContextKind::InvalidArg),
         Some(ContextValue::String(name)) if name.starts_with('-')
     );
-    let known: Vec<_> = match error.kind() {
+    let names: Vec<_> = match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            let commands = command.get_subcommands();
-            commands.map(|command| command.get_name().to_owned()).collect()
+            command.get_subcommands().map(|command| command.get_name().to_owned()).collect()
         }
-        ErrorKind::UnknownArgument if is_option => {
-            let names = command.get_arguments().filter_map(Arg::get_long);
-            names.map(|name| format!("--{name}")).collect()
-        }
+        ErrorKind::UnknownArgument if is_option => command
+            .get_arguments()
+            .filter_map(Arg::get_long)
+            .map(|name| format!("--{name}"))
+            .collect(),
         _ => return error,
     };
-    let known = format!("expected one of {}", known.join(", "));
-    let known = ContextValue::StyledStrs(vec![known.into()]);
-    error.insert(ContextKind::Suggested, known);
+    let expected = format!("expected one of {}", names.join(", "));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![expected.into()]));
     error
 }
 
@@ -217,36 +216,35 @@ fn reason(error: &clap::Error) -> String {
 }
 
 /// Returns the parser. The help of the program does not contain the options of `serve`.
-fn parser() -> clap::Command {
+fn new_parser() -> clap::Command {
     let server = ServeArgs::augment_args(clap::Command::new("options"));
     let server_options: Vec<_> = server.get_arguments().map(Arg::get_id).cloned().collect();
-    let parser = Cli::command().mut_args(|option| {
-        let is_hidden = server_options.contains(option.get_id());
-        option.hide(is_hidden)
-    });
-    // Clap's derive has no attribute that makes flattened options global.
-    let parser = parser.mut_subcommand("webhook", |webhook| {
-        webhook.mut_args(|option| option.global(true).help_heading(COMMON_OPTIONS))
-    });
+    let parser = Cli::command()
+        .mut_args(|option| {
+            let is_hidden = server_options.contains(option.get_id());
+            option.hide(is_hidden)
+        })
+        // Clap's derive has no attribute that makes flattened options global.
+        .mut_subcommand("webhook", |webhook| {
+            webhook.mut_args(|option| option.global(true).help_heading(COMMON_OPTIONS))
+        });
     with_negative_numbers(parser)
 }
 
 /// Accepts a negative number as a value of each option, so that the parser of the value reports its range.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
-    let command = command.mut_args(|option| {
-        let takes_values = option.get_action().takes_values();
-        option.allow_negative_numbers(takes_values)
-    });
-    command.mut_subcommands(with_negative_numbers)
+    command
+        .mut_args(|option| {
+            let takes_values = option.get_action().takes_values();
+            option.allow_negative_numbers(takes_values)
+        })
+        .mut_subcommands(with_negative_numbers)
 }
 
 /// Returns a parser that does not require the target of `copy`, because it can be configured.
 fn unconfigured_parser() -> clap::Command {
-    let optional = |to: clap::Arg| {
-        let to = to.required(false);
-        to.default_value("").hide_default_value(true)
-    };
-    parser().mut_subcommand("copy", |copy| copy.mut_arg("to", optional))
+    let optional = |to: clap::Arg| to.required(false).default_value("").hide_default_value(true);
+    new_parser().mut_subcommand("copy", |copy| copy.mut_arg("to", optional))
 }
 
 /// Moves options of `serve` that precede another command to the place after that command. The command then accepts or
@@ -295,14 +293,14 @@ mod tests {
 
     /// The arguments of the shell lines of a document that run the server.
     fn shell_lines(document: &str) -> impl Iterator<Item = &str> {
-        let lines = document.lines().filter_map(|line| {
+        document.lines().filter_map(|line| {
             let line = line.trim_start().split(" #").next()?;
-            let cargo = line.strip_prefix("cargo run -p forum-server");
-            let arguments = cargo.map(|rest| rest.trim_start().trim_start_matches("-- "));
-            let command = arguments.or_else(|| line.strip_prefix("forum-server "))?;
-            command.split(" || ").next()
-        });
-        lines.map(str::trim)
+            let arguments = match line.strip_prefix("cargo run -p forum-server") {
+                Some(rest) => rest.trim_start().trim_start_matches("-- "),
+                None => line.strip_prefix("forum-server ")?,
+            };
+            arguments.split(" || ").next().map(str::trim)
+        })
     }
 
     /// The texts between backticks of a document, without its code blocks.
@@ -353,16 +351,16 @@ mod tests {
         ] {
             let words = ["forum-server"].into_iter().chain(line.split(' '));
             let arguments: Vec<_> = words.map(OsString::from).collect();
-            let mut parser = parser();
+            let mut parser = new_parser();
             let error = parser.try_get_matches_from_mut(&arguments).unwrap_err();
-            let reason = reason(&with_known_names(error, &parser, &arguments));
-            assert!(reason.contains(expected), "{line}: {reason}");
+            let shown = reason(&with_known_names(error, &parser, &arguments));
+            assert!(shown.contains(expected), "{line}: {shown}");
         }
     }
 
     #[test]
     fn every_command_has_a_help() {
-        let mut parser = parser();
+        let mut parser = new_parser();
         parser.build();
         parser.clone().debug_assert();
         let mut commands = vec![&parser];
@@ -376,16 +374,17 @@ mod tests {
     #[test]
     fn the_help_fits_a_screen() {
         const COLUMNS: usize = 80;
-        let help = parser().render_help().to_string();
+        let help = new_parser().render_help().to_string();
         let lengths = help.lines().map(|line| line.chars().count());
         let lines: usize = lengths.map(|length| length.div_ceil(COLUMNS).max(1)).sum();
         assert!(lines <= 40, "{lines} lines:\n{help}");
         assert!(!help.contains("--listen"), "{help}");
-        let serve = parser().try_get_matches_from(["forum-server", "serve", "-h"]).unwrap_err();
-        let serve = serve.to_string();
+        let serve = new_parser()
+            .try_get_matches_from(["forum-server", "serve", "-h"])
+            .unwrap_err()
+            .to_string();
         assert!(serve.contains("--listen"), "{serve}");
-        let groups = "Listening Database Limits Webhooks Security Log Board".split(' ');
-        for group in groups {
+        for group in ["Listening", "Database", "Limits", "Webhooks", "Security", "Log", "Board"] {
             assert!(serve.contains(&format!("\n{group}:\n")), "{group}: {serve}");
         }
     }
@@ -394,8 +393,8 @@ mod tests {
     fn options_of_a_command_precede_common_options() {
         for command in ["token issue", "webhook add", "delivery list", "backup"] {
             let arguments = ["forum-server"].into_iter().chain(command.split(' '));
-            let shown = parser().try_get_matches_from(arguments.chain(["-h"]));
-            let help = shown.unwrap_err().to_string();
+            let error = new_parser().try_get_matches_from(arguments.chain(["-h"])).unwrap_err();
+            let help = error.to_string();
             let (own, common) = help.split_once(COMMON_OPTIONS).unwrap();
             assert!(own.contains("--help"), "{help}");
             assert!(common.contains("--database"), "{help}");
@@ -405,7 +404,7 @@ mod tests {
     #[test]
     fn reseal_is_another_name_of_reencrypt() {
         let arguments = ["forum-server", "webhook", "reseal", "--help"];
-        let help = parser().try_get_matches_from(arguments).unwrap_err();
+        let help = new_parser().try_get_matches_from(arguments).unwrap_err();
         assert_eq!(help.kind(), DisplayHelp);
         assert!(help.to_string().contains("webhook reencrypt"), "{help}");
     }
@@ -413,7 +412,7 @@ mod tests {
     /// The keys of the TOML blocks, and the words in backticks that have the form of an option of two words.
     #[test]
     fn options_in_the_operations_guide_exist() {
-        let parser = config::options();
+        let parser = config::configurable_options();
         let options: BTreeSet<_> = parser.get_arguments().filter_map(Arg::get_long).collect();
         let blocks = OPERATING.split("```toml\n").skip(1);
         let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
@@ -436,8 +435,8 @@ mod tests {
             "--password-stdin",
             "--yes",
         ];
-        let named = code(OPERATING).filter(is_option);
-        let named: Vec<_> = named.filter(|text| !not_options.contains(text)).collect();
+        let named: Vec<_> =
+            code(OPERATING).filter(is_option).filter(|text| !not_options.contains(text)).collect();
         assert!(named.len() > 10, "{named:?}");
         for name in named {
             let name = name.trim_start_matches("--");
@@ -450,10 +449,10 @@ mod tests {
         let is_part = |character: char| !(character.is_ascii_lowercase() || character == '_');
         let names = |text: &'static str| -> BTreeSet<_> {
             let prefixes = ["forum_api_", "forum_server_", "process_"];
-            let names = text
-                .split(is_part)
-                .filter(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)));
-            names.map(|name| name.trim_end_matches("_bucket")).collect()
+            text.split(is_part)
+                .filter(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)))
+                .map(|name| name.trim_end_matches("_bucket"))
+                .collect()
         };
         let library = forum_api::metrics::ALL.iter().map(|metric| metric.name);
         let own = metrics::GAUGES.map(|(name, _)| name);

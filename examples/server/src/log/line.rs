@@ -70,8 +70,8 @@ mod tests {
         for letter in ["x", "ü", "茶", "\u{1f375}", "\n", "\u{1b}[0m"] {
             for start in 0..4 {
                 let line = "x".repeat(start) + &letter.repeat(MAX_LENGTH) + "\n";
-                let cut = limit(line.as_bytes());
-                let cut = from_utf8(&cut).unwrap();
+                let limited = limit(line.as_bytes());
+                let cut = from_utf8(&limited).unwrap();
                 let lengths = MAX_LENGTH - 12..=MAX_LENGTH;
                 assert!(lengths.contains(&cut.len()), "{letter}");
                 let text = cut.trim_end_matches('\n').trim_end_matches(RESET);
@@ -90,9 +90,9 @@ mod tests {
                     "fields": { "error": text, "count": 7 },
                     "span": { "owner": text },
                 });
-                let cut = limit(format!("{line}\n").as_bytes()).into_owned();
-                assert!(cut.len() <= MAX_LENGTH && cut.ends_with(b"\n"));
-                let cut: Value = serde_json::from_slice(&cut).unwrap();
+                let limited = limit(format!("{line}\n").as_bytes()).into_owned();
+                assert!(limited.len() <= MAX_LENGTH && limited.ends_with(b"\n"));
+                let cut: Value = serde_json::from_slice(&limited).unwrap();
                 let kept = json!([cut["level"], cut["fields"]["count"]]);
                 assert_eq!(kept, json!(["ERROR", 7]));
                 for text in [&cut["fields"]["error"], &cut["span"]["owner"]] {

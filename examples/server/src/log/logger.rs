@@ -60,10 +60,9 @@ impl Drop for Log {
 /// Parses directives of the form `level`, `target` or `target=level`, separated by commas. Without a valid directive the
 /// level is `info`. Returns the invalid directives as well.
 fn parse_filter(directives: &str) -> (Targets, Vec<&str>) {
-    let directives = directives.split(',').map(str::trim);
-    let directives = directives.filter(|directive| !directive.is_empty());
+    let given = directives.split(',').map(str::trim).filter(|directive| !directive.is_empty());
     let (valid, invalid): (Vec<_>, Vec<_>) =
-        directives.partition(|directive| directive.parse::<Targets>().is_ok());
+        given.partition(|directive| directive.parse::<Targets>().is_ok());
     let filter = if valid.is_empty() { None } else { valid.join(",").parse().ok() };
     let default = || Targets::new().with_default(LevelFilter::INFO);
     (filter.unwrap_or_else(default), invalid)

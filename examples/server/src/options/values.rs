@@ -21,8 +21,9 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
 
 /// Parses a whole number.
 pub fn whole<const MIN: u64, const MAX: u64, N: TryFrom<u64>>(text: &str) -> Result<N, String> {
-    let number = within(text, MIN..=MAX).and_then(|number| N::try_from(number).ok());
-    number.ok_or_else(|| format!("expected a whole number from {MIN} to {MAX}"))
+    within(text, MIN..=MAX)
+        .and_then(|number| N::try_from(number).ok())
+        .ok_or_else(|| format!("expected a whole number from {MIN} to {MAX}"))
 }
 
 /// Parses a number of connections, whose upper bound is below that of the semaphore that counts them, or of items.
@@ -37,16 +38,18 @@ pub fn number(text: &str) -> Result<u32, String> {
 
 /// Parses a number of days.
 pub fn days(text: &str) -> Result<Duration, &'static str> {
-    let days = within(text, 0..=36_500_u64);
-    days.map(|days| Duration::from_secs(days * 24 * 60 * 60))
+    within(text, 0..=36_500_u64)
+        .map(|days| Duration::from_secs(days * 24 * 60 * 60))
         .ok_or("expected a whole number of days from 0 to 36500")
 }
 
 /// Parses a time: a date, or a date and a time of day, in UTC unless the text has an offset.
 pub fn time(text: &str) -> Result<Timestamp, &'static str> {
     let forms = ["", "Z", ":00Z", "T00:00:00Z"].map(|rest| format!("{text}{rest}"));
-    let mut times = forms.iter().map(|form| Timestamp::parse(form));
-    times.find_map(Result::ok).ok_or("expected a time, for example 2026-01-31 or 2026-01-31T12:00")
+    forms
+        .iter()
+        .find_map(|form| Timestamp::parse(form).ok())
+        .ok_or("expected a time, for example 2026-01-31 or 2026-01-31T12:00")
 }
 
 /// Parses the URL of a database. A path without a scheme is that of a SQLite database.
@@ -61,16 +64,16 @@ fn within<N: FromStr + PartialOrd>(text: &str, range: RangeInclusive<N>) -> Opti
 
 /// Parses seconds, with or without a fraction, from a millisecond to a year.
 pub fn seconds(text: &str) -> Result<Duration, &'static str> {
-    let seconds = within(text, 0.001..=31_536_000.0);
-    seconds
+    within(text, 0.001..=31_536_000.0)
         .map(Duration::from_secs_f64)
         .ok_or("expected a number of seconds from 0.001 to 31536000")
 }
 
 /// Parses seconds, with or without a fraction, or 0.
 pub fn delay(text: &str) -> Result<Duration, &'static str> {
-    let seconds = within(text, 0.0..=3600.0);
-    seconds.map(Duration::from_secs_f64).ok_or("expected a number of seconds from 0 to 3600")
+    within(text, 0.0..=3600.0)
+        .map(Duration::from_secs_f64)
+        .ok_or("expected a number of seconds from 0 to 3600")
 }
 
 /// Parses an HTTP URL without credentials, path, query and fragment. Removes trailing slashes.
@@ -83,16 +86,22 @@ pub fn base_url(text: &str) -> Result<String, &'static str> {
         let has_valid_port = authority.port().is_some() || authority.as_str() == authority.host();
         has_valid_port && !authority.host().is_empty()
     };
-    let is_web = is_web && parsed.authority().is_some_and(is_valid);
-    let fits = is_web && parsed.path() == "/" && !url.contains(['?', '#', '@']);
-    fits.then(|| url.into()).ok_or(expected)
+    let has_valid_authority = parsed.authority().is_some_and(is_valid);
+    let is_origin = parsed.path() == "/" && !url.contains(['?', '#', '@']);
+    if !is_web || !has_valid_authority || !is_origin {
+        return Err(expected);
+    }
+    Ok(url.into())
 }
 
 /// Parses a colour.
 pub fn color(text: &str) -> Result<String, &'static str> {
     let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6);
     let is_hex = digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-    is_hex.then(|| text.into()).ok_or("expected a colour such as #1f55b5")
+    if !is_hex {
+        return Err("expected a colour such as #1f55b5");
+    }
+    Ok(text.into())
 }
 
 /// Parses an origin in the form in which a browser sends it, or `*`. A browser compares the whole text: an origin in
@@ -108,13 +117,14 @@ pub fn origin(text: &str) -> Result<HeaderValue, &'static str> {
         _ => None,
     };
     let scheme = parsed.scheme_str().unwrap_or_default();
-    let port = parsed.port_u16().filter(|port| Some(*port) != default_port);
-    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+    let port = match parsed.port_u16() {
+        Some(port) if Some(port) != default_port => format!(":{port}"),
+        _ => String::new(),
+    };
     let written =
         parsed.host().map(|host| format!("{scheme}://{}{port}", host.to_ascii_lowercase()));
     let is_origin = text == "*" || written.as_deref() == Some(text);
-    let value = HeaderValue::from_str(text).ok().filter(|_| is_origin);
-    value.ok_or(
+    HeaderValue::from_str(text).ok().filter(|_| is_origin).ok_or(
         "expected an origin as a browser sends it, for example https://board.example:8443, or *",
     )
 }
