@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::board::access::visibility::between_commas;
 use crate::board::db::{Connection, Transaction, bind, json};
 use crate::board::markdown;
-use crate::board::search::fold_words;
+use crate::board::search::{body_words, title_words};
 
 /// Content to write.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl Batch {
         self.threads.push(GeneratedThread {
             id,
             forum,
-            words: fold_words(&title),
+            words: title_words(&title),
             title,
             author,
             at: at.as_millis(),
@@ -91,7 +91,7 @@ impl Batch {
             author,
             at: at.as_millis(),
             html: markdown::render_blocking(&body),
-            words: fold_words(&body),
+            words: body_words(&body),
             body,
         });
     }

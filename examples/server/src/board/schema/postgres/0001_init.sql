@@ -263,10 +263,11 @@ CREATE INDEX message_copy_by_reading ON message_copy (owner_id, folder, (read_at
 CREATE INDEX message_copy_by_message ON message_copy (message_id);
 
 -- Search index: a row for each visible post, also of a hidden thread: a search reads the state of the thread of each
--- match, so that hiding a thread changes no row of its replies. The words of a title are in the row of the thread's first
--- post, before those of the body: once with = before each word, and once without. A new title is indexed with the post,
--- which the same command writes after the title. Words of titles have the weight A, and words of bodies the weight C. A
--- word of # and the author's id identifies the author. `length` is the length of `body_words` in bytes.
+-- match, so that hiding a thread changes no row of its replies. The index has the words of a post without their places. The
+-- words of a title are in the row of the thread's first post: once with = before each word, and once without. A new title
+-- is indexed with the post, which the same command writes after the title. A word of # and the author's id identifies the
+-- author, and a word of ^ and the thread's id the thread. `length` is the length of the words of the title and the body in
+-- bytes.
 CREATE TABLE post_text (
     post_id BIGINT PRIMARY KEY REFERENCES post ON DELETE CASCADE,
     thread_id BIGINT NOT NULL,
@@ -280,38 +281,6 @@ ALTER TABLE post_text ALTER words SET STATISTICS 1000;
 
 -- Each search reads the pending list of the index: at most 256 kB.
 CREATE INDEX post_text_by_word ON post_text USING gin (words) WITH (gin_pending_list_limit = 256);
-CREATE INDEX post_text_by_thread ON post_text (thread_id, post_id);
-
--- Returns folded words as a TSVECTOR literal: each word has the prefix `mark`, the weight `weight`, and a place that is
--- counted from the place `before`. A TSVECTOR holds words of at most 2,046 bytes and less than a megabyte in all, so
--- words are cut, and texts end at the last word within `max_length` characters; a longer word is only cut. A character
--- needs at most 4 bytes, or 5 with a mark, including the place of its word. A TSVECTOR holds up to 256 places of each
--- word: in a text of more words, each place counts the occurrences of its word, as the score requires, and a word * without
--- place requires that phrases are searched for in the text. A function in plpgsql keeps its plan; one in SQL is planned for
--- each post.
-CREATE FUNCTION placed (words TEXT, max_length INTEGER, mark TEXT, weight TEXT, before INTEGER) RETURNS TEXT
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-DECLARE
-    head CONSTANT TEXT := left(words || ' ', max_length + 1);
-    whole_words CONSTANT TEXT := left(head, char_length(head) - strpos(reverse(head), ' '));
-    list CONSTANT TEXT [] := string_to_array(whole_words, ' ');
-BEGIN
-    IF cardinality(list) <= 256 THEN
-        RETURN coalesce((
-            SELECT string_agg('''' || mark || left(word, 500) || ''':' || before + place || weight, ' ')
-            FROM unnest(list) WITH ORDINALITY AS said (word, place)
-        ), '');
-    END IF;
-    RETURN (
-        SELECT '''*'' ' || string_agg('''' || mark || word || ''':' || before + place || weight, ' ')
-        FROM (
-            SELECT left(word, 500) AS word, least(count(*), 256) AS places
-            FROM unnest(list) AS said (word)
-            GROUP BY left(said.word, 500)
-        ) AS said, generate_series(1, places) AS place
-    );
-END
-$$;
 
 -- The index also holds words for the position of a post: its forum, and its spans of ids. Spans have 2 to the power of 7,
 -- 10, 13 or 16 ids: each is eight times as long as the one before. Forum 0 means all forums.
@@ -328,20 +297,23 @@ END
 $$;
 
 -- A new post is indexed from the values of its row. A statement that reads the post again is planned by the first writes of
--- a connection. On a new board it reads many posts for each new one, until Postgres has statistics of the table.
+-- a connection. On a new board it reads many posts for each new one, until Postgres has statistics of the table. `title` is
+-- null unless the post is the first of its thread. The server limits the words of a title and a body to those that a
+-- TSVECTOR holds. A function in plpgsql keeps its plan; one in SQL is planned for each post.
 CREATE FUNCTION index_words (
-    number BIGINT, title_words TEXT, body_words TEXT, author_id BIGINT, forum_id BIGINT, post_id BIGINT
+    title TEXT, body TEXT, author BIGINT, forum BIGINT, thread BIGINT, post BIGINT
 ) RETURNS TSVECTOR
-LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    RETURN concat_ws(
+    RETURN array_to_tsvector(string_to_array(concat_ws(
         ' ',
-        CASE number WHEN 1 THEN placed(title_words, 50000, '=', 'A', 0) END,
-        CASE number WHEN 1 THEN placed(title_words, 50000, '', 'A', 0) END,
-        placed(body_words, 100000, '', 'C', 257),
-        '#' || author_id,
-        spans(forum_id, post_id)
-    )::TSVECTOR;
+        nullif(title, ''),
+        '=' || replace(nullif(title, ''), ' ', ' ='),
+        nullif(body, ''),
+        '#' || author,
+        '^' || thread,
+        spans(forum, post)
+    ), ' '));
 END
 $$;
 
@@ -350,11 +322,13 @@ SELECT
     post.id AS post_id,
     post.thread_id,
     thread.forum_id,
-    octet_length(post.body_words) AS length,
+    octet_length(concat(title.words, post.body_words)) AS length,
     index_words(
-        post.number, thread.title_words, post.body_words, post.author_id, thread.forum_id, post.id
+        title.words, post.body_words, post.author_id, thread.forum_id, thread.id, post.id
     ) AS words
-FROM post JOIN thread ON thread.id = post.thread_id
+FROM post
+JOIN thread ON thread.id = post.thread_id
+CROSS JOIN LATERAL (SELECT CASE post.number WHEN 1 THEN thread.title_words END AS words) AS title
 WHERE post.state = 'visible';
 
 CREATE FUNCTION index_post () RETURNS TRIGGER LANGUAGE plpgsql AS $$
@@ -367,9 +341,11 @@ BEGIN
         new.id,
         new.thread_id,
         thread.forum_id,
-        octet_length(new.body_words),
-        index_words(new.number, thread.title_words, new.body_words, new.author_id, thread.forum_id, new.id)
-    FROM thread WHERE thread.id = new.thread_id AND new.state = 'visible';
+        octet_length(concat(title.words, new.body_words)),
+        index_words(title.words, new.body_words, new.author_id, thread.forum_id, thread.id, new.id)
+    FROM thread
+    CROSS JOIN LATERAL (SELECT CASE new.number WHEN 1 THEN thread.title_words END AS words) AS title
+    WHERE thread.id = new.thread_id AND new.state = 'visible';
     RETURN NULL;
 END
 $$;
@@ -381,7 +357,7 @@ EXECUTE FUNCTION index_post();
 
 CREATE FUNCTION index_thread () RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM post_text WHERE thread_id = new.id;
+    DELETE FROM post_text USING post WHERE post.thread_id = new.id AND post_text.post_id = post.id;
     INSERT INTO post_text SELECT * FROM indexed_post WHERE thread_id = new.id;
     RETURN NULL;
 END
@@ -391,93 +367,43 @@ $$;
 CREATE TRIGGER post_text_of_moved_thread AFTER UPDATE OF forum_id ON thread
 FOR EACH ROW WHEN (old.forum_id <> new.forum_id) EXECUTE FUNCTION index_thread();
 
--- Returns whether a post that the index finds has all required phrases and no excluded one. `phrases` is JSON: the searched
--- texts, and phrases between spaces, each with whether it is required.
-CREATE FUNCTION has_phrases (searched_post BIGINT, words TSVECTOR, phrases TEXT) RETURNS BOOLEAN
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    wanted CONSTANT JSONB := phrases;
-    texts TEXT;
-BEGIN
-    IF NOT words @@ '''*'''::TSQUERY THEN
-        RETURN TRUE;
-    END IF;
-    SELECT concat_ws(
-        ' ',
-        '',
-        CASE WHEN post.number = 1 AND wanted ->> 'in' <> 'posts' THEN thread.title_words || ' =' END,
-        CASE WHEN wanted ->> 'in' <> 'titles' THEN post.body_words END,
-        ''
-    )
-    INTO texts FROM post JOIN thread ON thread.id = post.thread_id WHERE post.id = searched_post;
-    RETURN (
-        SELECT bool_and((strpos(texts, phrase ->> 0) > 0) = (phrase ->> 1)::BOOLEAN)
-        FROM jsonb_array_elements(wanted -> 'phrases') AS phrase
-    );
-END
-$$;
-
--- Returns the threads of a JSON list that have a match with an id from `first` to `last`. The second line of a query has
--- phrases.
-CREATE FUNCTION threads_with_match (threads TEXT, query TEXT, first BIGINT, last BIGINT)
-RETURNS TABLE (thread_id BIGINT) LANGUAGE plpgsql STABLE
-SET seq_page_cost = 0.1 SET random_page_cost = 0.1 SET jit = off AS $$
-DECLARE
-    has_match BOOLEAN;
-BEGIN
-    FOREACH thread_id IN ARRAY translate(threads, '[]', '{}')::BIGINT [] LOOP
-        EXECUTE
-            'SELECT EXISTS (
-                SELECT FROM post_text
-                WHERE thread_id = $1 AND words @@ $2 AND post_id BETWEEN $4 AND $5
-                    AND ($3 = '''' OR has_phrases(post_id, words, $3))
-            )'
-        INTO has_match
-        USING thread_id, split_part(query, E'\n', 1)::TSQUERY, split_part(query, E'\n', 2), first, last;
-        IF has_match THEN
-            RETURN NEXT;
-        END IF;
-    END LOOP;
-END
-$$;
-
--- Returns the score of a post in millionths. The n-th occurrence of a word adds 1/n², and five times as much in the
--- title, whose words precede those of the body. Longer bodies have lower scores.
-CREATE FUNCTION score (post TSVECTOR, length INTEGER, words TSQUERY) RETURNS BIGINT
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT floor(ts_rank(post, words) * 1e6::FLOAT8 / sqrt(1 + length / 400::FLOAT8))::BIGINT
-$$;
-
--- Returns the first `rows` matches in the forums of the JSON list `place`, and possibly further ones: from the newest
--- backwards if `way` is -1, and from the oldest forwards if it is 1. Each returned row has the matches of one span, in no
--- particular order. The second line of a query has phrases.
+-- Returns candidates of a search in the forums of the JSON list `place`, with their texts: at most `candidates`, from the
+-- newest backwards if `way` is -1, and from the oldest forwards if it is 1. The last row has no post: `rest` is the next post
+-- if not all were searched, and `work` is what is left of the work for the page. The costs are those of the same search on
+-- SQLite, where `board/search/work.rs` has them.
 --
--- Searches one span of ids after the other: longer ones while they have few matches, and shorter ones after a span with
--- many more matches than `rows`. Searches the spans of single forums if most posts are in other forums, and those of
--- all forums otherwise. One generic plan serves all searches, on the index of words: the arithmetic in the conditions
--- keeps the planner from other indexes. The conditions on words and spans are separate: the index skips the matches
--- before a span. Prefetching of pages costs more than it saves.
+-- Searches one span of ids after the other: longer ones while they have few candidates, and shorter ones after a span with
+-- many more candidates than requested. Searches the spans of single forums if most posts are in other forums, and those of
+-- all forums otherwise. If few posts have the words (`is_rare`), searches all ids at once. One generic plan serves all
+-- searches, on the index of words: the arithmetic in the conditions keeps the planner from other indexes. The conditions on
+-- words and spans are separate: the index skips the posts before a span. Prefetching of pages costs more than it saves.
 CREATE FUNCTION matches (
-    query TEXT, scored TEXT, place TEXT, first BIGINT, last BIGINT, rows BIGINT, way BIGINT
-) RETURNS TABLE (posts BIGINT [], threads BIGINT [], scores BIGINT []) LANGUAGE plpgsql STABLE
+    query TEXT, place TEXT, first BIGINT, last BIGINT, candidates BIGINT, way BIGINT, is_rare BOOLEAN,
+    lookups BIGINT, phrases BIGINT, max_work BIGINT
+) RETURNS TABLE (post BIGINT, thread BIGINT, title TEXT, body TEXT, rest BIGINT, work BIGINT) LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET random_page_cost = 0.1 SET enable_seqscan = off SET jit = off
 SET effective_io_concurrency = 0 AS $$
+#variable_conflict use_column
 DECLARE
-    wanted CONSTANT TSQUERY := split_part(query, E'\n', 1);
-    phrases CONSTANT TEXT := split_part(query, E'\n', 2);
-    scored_words CONSTANT TSQUERY := scored;
+    wanted CONSTANT TSQUERY := query;
     forums CONSTANT BIGINT [] := translate(place, '[]', '{}');
+    max_examined CONSTANT BIGINT := least(8192, greatest(1024, 8 * candidates)) + 1;
     -- The spans of the searched forums, with % for the power and the number of a span.
     spans TEXT;
-    power INTEGER := CASE WHEN rows > 100 THEN 10 ELSE 7 END;
+    power INTEGER := CASE WHEN candidates > 100 THEN 10 ELSE 7 END;
     max_power INTEGER := 16;
-    max_matches CONSTANT BIGINT := greatest(1024, 8 * rows) + 1;
     span BIGINT;
-    in_span TSQUERY;
-    found BIGINT;
+    span_first BIGINT;
+    span_last BIGINT;
+    in_span TSQUERY := wanted;
+    examined BIGINT;
+    found BIGINT [];
+    lengths INTEGER [];
+    kept BIGINT;
 BEGIN
-    SELECT greatest(first, coalesce(min(post.post_id), 1)), least(last, coalesce(max(post.post_id), 0))
-    INTO first, last FROM post_text AS post;
+    work := max_work;
+    SELECT greatest(first, coalesce(min(indexed.post_id), 1)), least(last, coalesce(max(indexed.post_id), 0))
+    INTO first, last FROM post_text AS indexed;
     SELECT
         CASE
             WHEN sum(post_count) > 2 * coalesce(sum(post_count) FILTER (WHERE is_named), 0)
@@ -485,46 +411,85 @@ BEGIN
         END
     INTO spans
     FROM (SELECT id, post_count, id = ANY (forums) AS is_named FROM forum WHERE post_count > 0) AS forum;
-    WHILE rows > 0 AND first <= last LOOP
-        span := CASE way WHEN 1 THEN first ELSE last END >> power;
-        in_span := replace(spans, '%', power || '.' || span);
-        SELECT array_agg(post_id), array_agg(thread_id), array_agg(score(words, length, scored_words))
-        INTO posts, threads, scores
+    WHILE candidates > 0 AND work > 0 AND first <= last LOOP
+        span_first := first;
+        span_last := last;
+        IF NOT is_rare THEN
+            span := CASE way WHEN 1 THEN first ELSE last END >> power;
+            in_span := replace(spans, '%', power || '.' || span);
+            span_first := greatest(first, span << power);
+            span_last := least(last, ((span + 1) << power) - 1);
+        END IF;
+        SELECT
+            count(*),
+            array_agg(post_id ORDER BY way * post_id) FILTER (WHERE is_visible),
+            array_agg(length ORDER BY way * post_id) FILTER (WHERE is_visible)
+        INTO examined, found, lengths
         FROM (
-            SELECT * FROM post_text AS post
-            WHERE post.words @@ wanted AND post.words @@ in_span
-                AND post.forum_id = ANY (forums) AND post.post_id + 0 BETWEEN first AND last
-                AND (SELECT thread.state FROM thread WHERE thread.id = post.thread_id) = 'visible'
-                AND (phrases = '' OR has_phrases(post.post_id, post.words, phrases))
-            LIMIT max_matches
-        ) AS post;
-        found := coalesce(cardinality(posts), 0);
-        IF found = max_matches THEN
+            SELECT
+                indexed.post_id,
+                indexed.length,
+                indexed.forum_id = ANY (forums)
+                AND (SELECT state FROM thread AS own WHERE own.id = indexed.thread_id) = 'visible' AS is_visible
+            FROM post_text AS indexed
+            WHERE indexed.words @@ wanted AND indexed.words @@ in_span
+                AND indexed.post_id + 0 BETWEEN span_first AND span_last
+            LIMIT max_examined
+        ) AS examined_post;
+        work := work - 10000 - 200 * examined;
+        IF examined = max_examined AND power > 7 AND NOT is_rare THEN
             power := power - 3;
             max_power := power;
             CONTINUE;
         END IF;
-        IF found > 0 THEN
-            RETURN NEXT;
+        work := work - 2 * lookups * CASE WHEN is_rare THEN examined ELSE span_last - span_first + 1 END;
+        kept := 0;
+        WHILE kept < least(candidates, coalesce(cardinality(found), 0)) LOOP
+            EXIT WHEN kept > 0 AND work <= 0;
+            kept := kept + 1;
+            work := work - 300 - lengths[kept] * (4 + phrases) / 4;
+        END LOOP;
+        IF kept > 0 THEN
+            RETURN QUERY
+            SELECT
+                kept_post.id,
+                kept_post.thread_id,
+                CASE kept_post.number
+                    WHEN 1 THEN (SELECT title_words FROM thread AS own WHERE own.id = kept_post.thread_id)
+                END,
+                kept_post.body_words,
+                NULL::BIGINT,
+                NULL::BIGINT
+            FROM unnest(found[1:kept]) AS kept_id JOIN post AS kept_post ON kept_post.id = kept_id;
         END IF;
-        rows := rows - found;
-        IF way = 1 THEN
-            first := (span + 1) << power;
+        candidates := candidates - kept;
+        IF kept < cardinality(found) THEN
+            span_first := found[kept] + 1;
+            span_last := found[kept] - 1;
         ELSE
-            last := (span << power) - 1;
+            span_first := span_last + 1;
+            span_last := greatest(first, CASE WHEN is_rare THEN first ELSE span << power END) - 1;
         END IF;
-        IF found = 0 AND power = max_power THEN
+        IF way = 1 THEN
+            first := span_first;
+        ELSE
+            last := span_last;
+        END IF;
+        IF examined = 0 AND power = max_power THEN
             -- Skips spans without posts: ids can have large gaps.
             IF way = 1 THEN
-                first := (SELECT min(post.post_id) FROM post_text AS post WHERE post.post_id >= first);
+                first := (SELECT min(indexed.post_id) FROM post_text AS indexed WHERE indexed.post_id >= first);
             ELSE
-                last := (SELECT max(post.post_id) FROM post_text AS post WHERE post.post_id <= last);
+                last := (SELECT max(indexed.post_id) FROM post_text AS indexed WHERE indexed.post_id <= last);
             END IF;
         END IF;
-        IF 8 * found < rows THEN
+        IF 8 * examined < candidates THEN
             power := least(power + 3, max_power);
         END IF;
     END LOOP;
+    post := NULL;
+    rest := CASE WHEN first <= last THEN CASE way WHEN 1 THEN first ELSE last END END;
+    RETURN NEXT;
 END
 $$;
 

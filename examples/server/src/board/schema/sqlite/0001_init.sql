@@ -268,7 +268,7 @@ CREATE INDEX message_copy_by_message ON message_copy (message_id);
 -- f, t and m with the ids of the post's forum, thread and author. The words are folded already, so the tokenizer only
 -- splits them at blanks.
 CREATE VIRTUAL TABLE post_text USING fts5 (
-    title, body, place, content = '', contentless_delete = 1, tokenize = 'ascii'
+    title, body, place, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii'
 );
 
 CREATE VIEW indexed_post AS
