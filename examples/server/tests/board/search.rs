@@ -160,7 +160,8 @@ async fn a_search_ends_early_and_goes_on_with_the_next_page() {
             FROM new"
         );
         demo.sql(&insert).await;
-        let last = "UPDATE thread SET last_number = 31000, last_post_id = (SELECT max(id) FROM post)";
+        let last =
+            "UPDATE thread SET last_number = 31000, last_post_id = (SELECT max(id) FROM post)";
         demo.sql(last).await;
         for (query, hits) in [
             ("sort=newest", 3),
