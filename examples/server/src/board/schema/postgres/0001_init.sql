@@ -369,14 +369,16 @@ FOR EACH ROW WHEN (old.forum_id <> new.forum_id) EXECUTE FUNCTION index_thread()
 
 -- Returns candidates of a search in the forums of the JSON list `place`, with their texts: at most `candidates`, from the
 -- newest backwards if `way` is -1, and from the oldest forwards if it is 1. The last row has no post: `rest` is the next post
--- if not all were searched, and `work` is what is left of the work for the page. The costs are those of the same search on
--- SQLite, where `board/search/work.rs` has them.
+-- if not all were searched, and `work` is what is left of the work for the page. The costs of candidates are those on SQLite,
+-- which `board/search/work.rs` has. A query of the index costs its time in units of six nanoseconds, but not more than it
+-- takes if most posts have each of its words: the same pages follow on a busy server, unless the board is large.
 --
 -- Searches one span of ids after the other: longer ones while they have few candidates, and shorter ones after a span with
 -- many more candidates than requested. Searches the spans of single forums if most posts are in other forums, and those of
 -- all forums otherwise. If few posts have the words (`is_rare`), searches all ids at once. One generic plan serves all
--- searches, on the index of words: the arithmetic in the conditions keeps the planner from other indexes. The conditions on
--- words and spans are separate: the index skips the posts before a span. Prefetching of pages costs more than it saves.
+-- searches, on the index of words: the arithmetic in the conditions keeps the planner from other indexes. The first condition
+-- on words lets the index skip the posts before a span, and the second one those after it, where no post has all words.
+-- Prefetching of pages costs more than it saves.
 CREATE FUNCTION matches (
     query TEXT, place TEXT, first BIGINT, last BIGINT, candidates BIGINT, way BIGINT, is_rare BOOLEAN,
     lookups BIGINT, phrases BIGINT, max_work BIGINT
@@ -391,7 +393,8 @@ DECLARE
     -- The spans of the searched forums, with % for the power and the number of a span.
     spans TEXT;
     power INTEGER := CASE WHEN candidates > 100 THEN 10 ELSE 7 END;
-    max_power INTEGER := 16;
+    -- A query with many words can take long in one span.
+    max_power INTEGER := CASE WHEN lookups > 10 THEN 13 ELSE 16 END;
     span BIGINT;
     span_first BIGINT;
     span_last BIGINT;
@@ -400,6 +403,8 @@ DECLARE
     found BIGINT [];
     lengths INTEGER [];
     kept BIGINT;
+    started TIMESTAMPTZ;
+    spent BIGINT;
 BEGIN
     work := max_work;
     SELECT greatest(first, coalesce(min(indexed.post_id), 1)), least(last, coalesce(max(indexed.post_id), 0))
@@ -420,6 +425,7 @@ BEGIN
             span_first := greatest(first, span << power);
             span_last := least(last, ((span + 1) << power) - 1);
         END IF;
+        started := clock_timestamp();
         SELECT
             count(*),
             array_agg(post_id ORDER BY way * post_id) FILTER (WHERE is_visible),
@@ -432,17 +438,18 @@ BEGIN
                 indexed.forum_id = ANY (forums)
                 AND (SELECT state FROM thread AS own WHERE own.id = indexed.thread_id) = 'visible' AS is_visible
             FROM post_text AS indexed
-            WHERE indexed.words @@ wanted AND indexed.words @@ in_span
+            WHERE indexed.words @@ in_span AND indexed.words @@ (wanted && in_span)
                 AND indexed.post_id + 0 BETWEEN span_first AND span_last
             LIMIT max_examined
         ) AS examined_post;
+        spent := 1e6 / 6 * 1000 * extract(EPOCH FROM clock_timestamp() - started);
         work := work - 10000 - 200 * examined;
         IF examined = max_examined AND power > 7 AND NOT is_rare THEN
             power := power - 3;
             max_power := power;
             CONTINUE;
         END IF;
-        work := work - 2 * lookups * CASE WHEN is_rare THEN examined ELSE span_last - span_first + 1 END;
+        work := work - least(spent, (10 + 4 * lookups) * (span_last - span_first + 1));
         kept := 0;
         WHILE kept < least(candidates, coalesce(cardinality(found), 0)) LOOP
             EXIT WHEN kept > 0 AND work <= 0;
