@@ -47,9 +47,7 @@ impl NameRules {
         let name = signature.ident.to_string();
         if PREDICATES.iter().any(|begin| name.starts_with(begin)) {
             let is_boolean = match &signature.output {
-                ReturnType::Type(_, result) => {
-                    [Some(&**result), parameter(result)].into_iter().flatten().any(is_bool)
-                }
+                ReturnType::Type(_, result) => holds(result, "bool"),
                 ReturnType::Default => false,
             };
             self.require(is_boolean, &name, "a predicate that returns `bool`");
@@ -123,7 +121,8 @@ impl Visit<'_> for NameRules {
             self.check_error(name.clone(), &item.attrs);
         }
         let is_settings = name.ends_with("Settings");
-        for field in item.fields.iter().filter(|field| is_settings && holds_duration(&field.ty)) {
+        for field in item.fields.iter().filter(|field| is_settings && holds(&field.ty, "Duration"))
+        {
             let field = field.ident.as_ref().unwrap().to_string();
             let has_end = DURATIONS.iter().any(|end| field.ends_with(end));
             self.require(has_end, &field, "a duration that ends in one of the listed words");
@@ -196,11 +195,7 @@ fn parameter(kind: &Type) -> Option<&Type> {
     }
 }
 
-fn is_bool(kind: &Type) -> bool {
-    last_name(kind) == "bool"
-}
-
-/// Returns `true` for a duration and for an optional one.
-fn holds_duration(kind: &Type) -> bool {
-    last_name(kind) == "Duration" || parameter(kind).is_some_and(holds_duration)
+/// Returns `true` for a type, and for another one that has it as its first parameter, such as an `Option`.
+fn holds(kind: &Type, name: &str) -> bool {
+    last_name(kind) == name || parameter(kind).is_some_and(|inner| holds(inner, name))
 }
