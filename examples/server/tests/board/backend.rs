@@ -81,15 +81,17 @@ impl Storage {
         let endpoint =
             Endpoint { topics: "*,message.sent".parse().unwrap(), ..test_util::endpoint() };
         let endpoints = self.webhooks().endpoints;
-        let entry = test_util::audit_entry();
-        assert!(endpoints.add(&endpoint, &entry).await.unwrap());
+        assert!(endpoints.add(&endpoint, &test_util::audit_entry()).await.unwrap());
     }
 
     /// Creates the demo board.
     pub async fn demo(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
         let board = self.board(clock, language);
-        let begun = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
-        let example = begun.await.unwrap().unwrap();
+        let example = board
+            .write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)))
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(example.name, "alice");
         board
     }

@@ -58,10 +58,8 @@ impl Demo {
 
     /// Creates the API of another node on the same database, with a clock of its own.
     pub fn another_node(&self, clock: &Arc<ManualClock>) -> TestApi {
-        let board = self.storage.board(clock.clone(), Language::English);
-        let stores = Stores::in_memory();
-        let settings = ApiSettings::default();
-        api_of(Arc::new(board), stores, settings, clock)
+        let board = Arc::new(self.storage.board(clock.clone(), Language::English));
+        api_of(board, Stores::in_memory(), ApiSettings::default(), clock)
     }
 
     /// Returns the connections to Postgres. Panics if the board is in SQLite.
@@ -202,8 +200,7 @@ impl Demo {
 
     /// Sets the clock back.
     pub fn set_back(&self, seconds: u64) {
-        let earlier = Duration::from_secs(seconds);
-        self.clock.set(self.clock.now().saturating_sub(earlier));
+        self.clock.set(self.clock.now().saturating_sub(Duration::from_secs(seconds)));
     }
 
     /// Returns the forum with this title, as an administrator sees it.
@@ -227,8 +224,7 @@ impl Demo {
 
     /// Returns the path of the posts of the thread about tea in General.
     pub async fn tea_posts_path(&self) -> String {
-        let title = "Which tea for a rainy afternoon?";
-        posts_path(&self.thread("General", title).await)
+        posts_path(&self.thread("General", "Which tea for a rainy afternoon?").await)
     }
 }
 
@@ -240,15 +236,17 @@ pub fn posts_path(thread: &Value) -> String {
 /// Returns the item of a list that has this value in this field.
 pub fn find_item(list: &Value, field: &str, value: &str) -> Value {
     let items = list["items"].as_array().unwrap();
-    let found = items.iter().find(|item| item[field] == value);
-    found.unwrap_or_else(|| panic!("no {value} in {list}")).clone()
+    items
+        .iter()
+        .find(|item| item[field] == value)
+        .unwrap_or_else(|| panic!("no {value} in {list}"))
+        .clone()
 }
 
 /// Returns this field of every item of a list.
 pub fn field_values<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     let items = list["items"].as_array().unwrap();
-    let values = items.iter().map(|item| item[field].as_str().unwrap());
-    values.collect()
+    items.iter().map(|item| item[field].as_str().unwrap()).collect()
 }
 
 /// Returns the status and the error code of a response; the code is empty for a success.

@@ -82,10 +82,13 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
 
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
         let name = name.to_owned();
-        let add = self.board.write(move |tx, events| {
-            Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
-        });
-        Ok(add.await?.into())
+        let member = self
+            .board
+            .write(move |tx, events| {
+                Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
+            })
+            .await?;
+        Ok(member.into())
     }
 
     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
@@ -97,9 +100,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
             lists: AccessLists { read: readers, start: writers, reply: writers },
             ..forums::ForumInsert::default()
         };
-        let board = &self.board;
-        let add = board.write(move |tx, _| Box::pin(forums::add(tx, forum)));
-        Ok(add.await?.into())
+        Ok(self.board.write(move |tx, _| Box::pin(forums::add(tx, forum))).await?.into())
     }
 
     async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {

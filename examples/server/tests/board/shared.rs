@@ -16,10 +16,12 @@ fn readers_do_not_wait_for_writers() {
         let write = |_| hold_write(storage.database.clone(), ended.clone());
         let writes: JoinSet<_> = (0..20).map(write).collect();
         for _ in 0..100 {
-            let read = storage
+            let found = storage
                 .database
-                .read(ReadKind::One, |connection| Box::pin(connection.any("SELECT 1", &[])));
-            assert!(read.await.unwrap());
+                .read(ReadKind::One, |connection| Box::pin(connection.any("SELECT 1", &[])))
+                .await
+                .unwrap();
+            assert!(found);
         }
         end.send_replace(true);
         let written = writes.join_all().await;
@@ -32,8 +34,7 @@ async fn hold_write(database: BoardDatabase, mut ended: watch::Receiver<bool>) -
     database
         .write(move |_| {
             Box::pin(async move {
-                let ended_at = ended.wait_for(|is_over| *is_over).await;
-                ended_at.map(drop).map_err(BoardError::internal)
+                ended.wait_for(|is_over| *is_over).await.map(drop).map_err(BoardError::internal)
             })
         })
         .await
@@ -80,8 +81,7 @@ fn connections_that_refuse_writes_are_closed() {
         for is_background in [false, true] {
             let clients = [pool.get().await.unwrap(), pool.get().await.unwrap()];
             for client in clients {
-                let refuse = "SET default_transaction_read_only = on";
-                client.batch_execute(refuse).await.unwrap();
+                client.batch_execute("SET default_transaction_read_only = on").await.unwrap();
             }
             let database = storage.database.clone();
             let written = if is_background {

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use forum_test_support::free_port;
 
-use crate::log::lines;
+use crate::log::parse_lines;
 
 use crate::prelude::*;
 
@@ -27,11 +27,11 @@ fn a_backup_of_a_running_server_can_be_served() {
     let reason = "the log \"other.db-wal\" of another database exists; move it to another path";
     assert_eq!(server.run("backup other.db").error_message(), reason);
 
-    let restored = ServerDirectory::in_sqlite();
+    let copied = ServerDirectory::in_sqlite();
     for (from, to) in [("copy.db", "forum.db"), ("forum.db.key", "forum.db.key")] {
-        fs::copy(file(from), restored.path().join(to)).unwrap();
+        fs::copy(file(from), copied.path().join(to)).unwrap();
     }
-    let restored = Server::start(restored, &[]);
+    let restored = Server::start(copied, &[]);
     let posts = restored.get(&token, "/threads/1/posts?limit=100");
     assert!(posts.body.contains("Keep me."), "{posts:?}");
 }
@@ -40,8 +40,7 @@ fn a_backup_of_a_running_server_can_be_served() {
 fn a_killed_backup_leaves_no_file_of_its_name() {
     let directory = Server::start(ServerDirectory::in_sqlite(), &["--empty"]).stop();
     let lock = Connection::open(directory.path().join("forum.db")).unwrap();
-    let exclusive = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT";
-    lock.execute_batch(exclusive).unwrap();
+    lock.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT").unwrap();
     // The backup waits for the lock after it has created its file.
     let mut backup = start(directory.path(), &["backup", "copy.db"], &[]);
     let new = |name: &String| name.starts_with("copy.db");
@@ -80,8 +79,9 @@ fn metrics_are_on_the_address_of_the_operator_only() {
         server.run_ok(&format!("health --admin-listen {address}"));
         server.run_ok(&format!("health --listen {address}"));
     }
-    let taken = server.run(&format!("--listen 127.0.0.1:0 --admin-listen {operator}"));
-    taken.assert_error(&format!("cannot listen on {operator}"));
+    server
+        .run(&format!("--listen 127.0.0.1:0 --admin-listen {operator}"))
+        .assert_error(&format!("cannot listen on {operator}"));
 }
 
 /// Reads a response from a connection that stays open.
@@ -146,8 +146,7 @@ fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
     assert_eq!(waiting, json!([]), "no process fans events out");
     let directory = &server.directory;
     let operator = format!("127.0.0.1:{}", free_port());
-    let listen = "--admin-listen";
-    let options = [ALLOW_PRIVATE, "--json", "worker", listen, &operator];
+    let options = [ALLOW_PRIVATE, "--json", "worker", "--admin-listen", &operator];
     let mut child = start(directory.path(), &directory.arguments(&options), &[]);
     let log = wait_for_line(child.stderr.take().unwrap(), "webhook worker started");
     assert_eq!(receiver.next().header("x-forum-event"), "post.created");
@@ -163,8 +162,7 @@ fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
     let ended = wait(child);
     health().assert_error("is not ready: Connection refused");
     let log = log.join().unwrap();
-    let answer = (ended.status, ended.json());
-    assert_eq!(answer, (0, json!({ "ok": true })), "{log}");
+    assert_eq!((ended.status, ended.json()), (0, json!({ "ok": true })), "{log}");
     for line in ["stopping signal=\"SIGTERM\"", "webhook worker stopped"] {
         assert!(log.contains(line), "{line}: {log}");
     }
@@ -174,10 +172,9 @@ fn a_worker_sends_the_deliveries_of_a_server_and_has_health_and_metrics() {
 fn the_log_has_a_line_of_the_start_and_of_the_stop() {
     let server = Server::new(&["--log", "json", "--base-url", "https://board.example"]);
     let (directory, log) = server.stop_with_log();
-    let lines = lines(&log);
+    let lines = parse_lines(&log);
     let fields = |message: &str| {
-        let mut lines = lines.iter().map(|line| &line["fields"]);
-        lines.find(|fields| fields["message"] == message).cloned()
+        lines.iter().map(|line| &line["fields"]).find(|fields| fields["message"] == message)
     };
     let started = fields("server started").unwrap();
     assert_eq!(started["version"], env!("CARGO_PKG_VERSION"));

@@ -15,7 +15,7 @@ const RESTORE: [&str; 3] = ["restore", "copy.db", "--yes"];
 
 /// A board with the forum `Before`, its backup `copy.db`, and the forum `After`, which the log of a killed server
 /// contains.
-fn board(content: &str) -> ServerDirectory {
+fn create_board(content: &str) -> ServerDirectory {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--empty", "--no-worker"]);
     if !content.is_empty() {
         server.run_ok(content);
@@ -34,10 +34,10 @@ fn restore(directory: &ServerDirectory) -> ExitedProcess {
 }
 
 /// The files of a directory, without those of locks.
-fn files(directory: &ServerDirectory) -> Vec<String> {
-    let mut files = directory.files();
-    files.retain(|file| !file.ends_with(".lock") && !file.ends_with(".server"));
-    files
+fn list_files(directory: &ServerDirectory) -> Vec<String> {
+    let mut found = directory.files();
+    found.retain(|file| !file.ends_with(".lock") && !file.ends_with(".server"));
+    found
 }
 
 /// The last forum of an undamaged database.
@@ -50,10 +50,9 @@ fn last_forum(directory: &ServerDirectory, file: &str) -> String {
 }
 
 fn assert_refused(directory: &ServerDirectory, arguments: &[&str], reason: &str) {
-    let before = files(directory);
-    let refused = directory.run(arguments, "");
-    refused.assert_error(reason);
-    let after = files(directory);
+    let before = list_files(directory);
+    directory.run(arguments, "").assert_error(reason);
+    let after = list_files(directory);
     // The log can be merged into the database.
     let is_new = |file: &&String| !before.contains(file);
     assert_eq!(after.iter().find(is_new), None);
@@ -62,12 +61,11 @@ fn assert_refused(directory: &ServerDirectory, arguments: &[&str], reason: &str)
 
 #[test]
 fn a_link_in_the_place_of_a_file_of_the_server_is_not_followed() {
-    let directory = board("");
+    let directory = create_board("");
     let at = |name: &str| directory.path().join(name);
     fs::write(at("other"), "content").unwrap();
     let refuse = |arguments: &[&str]| {
-        let refused = directory.run(arguments, "");
-        refused.assert_error("it is a symbolic link");
+        directory.run(arguments, "").assert_error("it is a symbolic link");
         assert_eq!(fs::read_to_string(at("other")).unwrap(), "content");
     };
     for name in ["forum.db.lock", "forum.db.server", "forum.db.before-restore"] {
@@ -81,19 +79,18 @@ fn a_link_in_the_place_of_a_file_of_the_server_is_not_followed() {
         fs::remove_file(at(name)).unwrap();
     }
     symlink("copy.db", at("link.db")).unwrap();
-    let (link, to) = ("sqlite:link.db", "--database");
-    let listed = directory.run(&["member", "list", "--json", to, link], "");
+    let listed = directory.run(&["member", "list", "--json", "--database", "sqlite:link.db"], "");
     assert_eq!(listed.status, 0, "{listed:?}");
     fs::remove_file(at("link.db")).unwrap();
     symlink("other", at("link.db")).unwrap();
-    refuse(&["restore", "copy.db", "--yes", to, link]);
+    refuse(&["restore", "copy.db", "--yes", "--database", "sqlite:link.db"]);
     symlink("/dev/null", at("null.db")).unwrap();
     refuse(&["restore", "null.db", "--yes"]);
 }
 
 #[test]
 fn ids_that_a_backup_lacks_are_not_assigned_again() {
-    let directory = board("");
+    let directory = create_board("");
     let add = |title| -> i64 {
         let added = directory.run(&["forum", "add", title, "--json"], "");
         added.json()["forumId"].as_str().unwrap().parse().unwrap()
@@ -107,8 +104,7 @@ fn ids_that_a_backup_lacks_are_not_assigned_again() {
     let issue = "token issue --password-stdin --owner admin --scopes all";
     let token = server.run_ok_with_input(issue, password).stdout;
     let new = json!({ "title": "x", "body": "x" });
-    let path = "/forums/1/threads";
-    let thread = server.post(token.trim_end(), path, &new).json();
+    let thread = server.post(token.trim_end(), "/forums/1/threads", &new).json();
     for key in ["threadId", "firstPostId"] {
         let id: i64 = thread[key].as_str().unwrap().parse().unwrap();
         assert_eq!(id, 1_000_001, "{key}");
@@ -130,21 +126,19 @@ fn ids_that_a_backup_lacks_are_not_assigned_again() {
 
 #[test]
 fn a_backup_replaces_the_database_and_its_log() {
-    let directory = board("");
+    let directory = create_board("");
     let server = Server::start(directory, &["--no-worker"]);
     assert_refused(&server.directory, &RESTORE, "a process uses the database");
     wait_for_status(&server.url("/ready"), 200);
     let directory = server.kill();
-    let unconfirmed = ["restore", "copy.db"];
-    assert_refused(&directory, &unconfirmed, "Pass --yes to confirm.");
+    assert_refused(&directory, &["restore", "copy.db"], "Pass --yes to confirm.");
     let restored = restore(&directory).stdout;
     let text = "Restored the database \"forum.db\" from \"copy.db\". The database before the restore is \"";
     assert!(restored.starts_with(text), "{restored}");
     let end = "/forum.db.before-restore\".\n";
     assert!(restored.ends_with(end), "{restored}");
-    let expected = "copy.db forum.db forum.db.before-restore forum.db.key";
-    let expected: Vec<_> = expected.split(' ').collect();
-    assert_eq!(files(&directory), expected);
+    let expected = ["copy.db", "forum.db", "forum.db.before-restore", "forum.db.key"];
+    assert_eq!(list_files(&directory), expected);
     for file in expected {
         let metadata = directory.path().join(file).metadata().unwrap();
         assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{file}");
@@ -152,8 +146,7 @@ fn a_backup_replaces_the_database_and_its_log() {
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
     assert_eq!(last_forum(&directory, "forum.db.before-restore"), "After");
     let list = directory.run(&["audit", "list", "--json"], "").json();
-    let entry = [&list[0]["action"], &list[0]["target"]];
-    assert_eq!(entry, ["database.restored", "copy.db"]);
+    assert_eq!([&list[0]["action"], &list[0]["target"]], ["database.restored", "copy.db"]);
     let server = Server::start(directory, &["--no-worker"]);
     wait_for_status(&server.url("/ready"), 200);
     let directory = server.stop();
@@ -163,8 +156,7 @@ fn a_backup_replaces_the_database_and_its_log() {
     let path = |name: &str| directory.path().join(name);
     fs::rename(path("forum.db.before-restore"), path("after.db")).unwrap();
     let other = Connection::open(path("forum.db")).unwrap();
-    let read = other.query_row("SELECT title FROM forum", [], |_| Ok(()));
-    read.unwrap();
+    other.query_row("SELECT title FROM forum", [], |_| Ok(())).unwrap();
     assert_refused(&directory, &RESTORE, "another program uses the database");
     drop(other);
     let undo = directory.run(&["restore", "after.db", "--yes", "--json"], "");
@@ -174,17 +166,20 @@ fn a_backup_replaces_the_database_and_its_log() {
 
 #[test]
 fn the_copy_of_a_killed_restore_is_not_a_backup() {
-    let directory = board("");
+    let directory = create_board("");
     let copy = directory.path().join("forum.db.restoring");
     fs::rename(directory.path().join("copy.db"), &copy).unwrap();
-    let arguments = ["restore", "forum.db.restoring", "--yes"];
-    assert_refused(&directory, &arguments, "move it to another path first");
+    assert_refused(
+        &directory,
+        &["restore", "forum.db.restoring", "--yes"],
+        "move it to another path first",
+    );
     assert!(copy.exists());
 }
 
 #[test]
 fn a_file_that_is_not_a_complete_backup_is_refused() {
-    let directory = board("");
+    let directory = create_board("");
     let path = |name: &str| directory.path().join(name);
     let backup = fs::read(path("copy.db")).unwrap();
     fs::write(path("torn.db"), &backup[..backup.len() / 2]).unwrap();
@@ -197,8 +192,7 @@ fn a_file_that_is_not_a_complete_backup_is_refused() {
     change("other.db", "CREATE TABLE member (x)");
     for (name, table) in [("library.db", "forum_api"), ("newer.db", "board")] {
         fs::write(path(name), &backup).unwrap();
-        let insert = format!("INSERT INTO {table}_migrations VALUES (99, 'later', '')");
-        change(name, &insert);
+        change(name, &format!("INSERT INTO {table}_migrations VALUES (99, 'later', '')"));
     }
     for name in ["logged.db", "logged.db-journal"] {
         fs::write(path(name), &backup).unwrap();
@@ -222,12 +216,11 @@ fn a_file_that_is_not_a_complete_backup_is_refused() {
 
 #[test]
 fn the_key_of_a_backup_is_checked() {
-    let directory = board("");
+    let directory = create_board("");
     let path = |name: &str| directory.path().join(name);
     fs::rename(path("forum.db.key"), path("key")).unwrap();
     fs::write(path("forum.db.key"), "0123456789abcdef").unwrap();
-    let reason = "pass the file of the key of the backup";
-    assert_refused(&directory, &RESTORE, reason);
+    assert_refused(&directory, &RESTORE, "pass the file of the key of the backup");
     fs::remove_file(path("forum.db.key")).unwrap();
     let with_key = directory.run(&[&RESTORE[..], &["--secret-key-file", "key"]].concat(), "");
     assert!(!with_key.stdout.contains("the key"), "{with_key:?}");
@@ -238,7 +231,7 @@ fn the_key_of_a_backup_is_checked() {
 
 #[test]
 fn a_lost_or_unreadable_database_is_replaced() {
-    let directory = board("");
+    let directory = create_board("");
     let path = |name: &str| directory.path().join(name);
     for name in ["forum.db", "forum.db-wal"] {
         fs::write(path(name), name.repeat(999)).unwrap();
@@ -255,18 +248,17 @@ fn a_lost_or_unreadable_database_is_replaced() {
     fs::remove_file(path("forum.db")).unwrap();
     assert_eq!(restore(&directory).status, 0);
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
-    assert_eq!(files(&directory), ["copy.db", "forum.db", "forum.db.key"]);
+    assert_eq!(list_files(&directory), ["copy.db", "forum.db", "forum.db.key"]);
 }
 
 #[test]
 fn a_restore_survives_kill_9() {
     let kills = std::env::var("FORUM_API_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    let original = board("generate --posts 500 --yes");
+    let original = create_board("generate --posts 500 --yes");
     let copy = || {
         let directory = ServerDirectory::in_sqlite();
         for name in original.files() {
-            let from = original.path().join(&name);
-            fs::copy(from, directory.path().join(name)).unwrap();
+            fs::copy(original.path().join(&name), directory.path().join(name)).unwrap();
         }
         directory
     };
