@@ -36,7 +36,7 @@ pub struct Storage {
 impl Backend {
     /// Returns Postgres if `FORUM_API_BACKEND` is set, and otherwise this backend.
     pub fn or_from_environment(self) -> Self {
-        env::var_os("FORUM_API_BACKEND").map_or(self, |_| Self::Postgres)
+        if env::var_os("FORUM_API_BACKEND").is_some() { Self::Postgres } else { self }
     }
 
     /// Creates storage for a board without content.

@@ -24,14 +24,19 @@ fn read_stored(directory: &ServerDirectory) -> String {
         let tables =
             directory.query("SELECT tablename::TEXT FROM pg_tables WHERE schemaname = 'public'");
         assert!(tables.len() > 25, "{tables:?}");
-        let select = |table: &String| format!("SELECT CAST(item AS TEXT) FROM \"{table}\" AS item");
-        let rows = |table: &String| directory.query(&select(table));
+        let rows = |table: &String| {
+            directory.query(&format!("SELECT CAST(item AS TEXT) FROM \"{table}\" AS item"))
+        };
         tables.iter().flat_map(rows).collect::<String>()
     } else {
-        let read = |name: &String| fs::read(directory.path().join(name)).unwrap();
-        let names = directory.files();
-        let text = |name: &String| String::from_utf8_lossy(&read(name)).into_owned();
-        names.iter().map(text).collect()
+        directory
+            .files()
+            .iter()
+            .map(|name| {
+                let bytes = fs::read(directory.path().join(name)).unwrap();
+                String::from_utf8_lossy(&bytes).into_owned()
+            })
+            .collect()
     };
     text.to_lowercase()
 }

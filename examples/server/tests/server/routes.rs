@@ -220,12 +220,14 @@ fn pages_of_named_origins_may_call_the_api_and_the_tools() {
     }
     let other = request_from("GET", server.api_url("/forums"), "https://c.example");
     assert_eq!(other.header("access-control-allow-origin"), None);
-    let headers = "accept,authorization,content-type,idempotency-key,last-event-id,mcp-method,mcp-name,\
-        mcp-protocol-version,mcp-session-id";
     let preflight = [
         ("origin", origins[1]),
         ("access-control-request-method", "POST"),
-        ("access-control-request-headers", headers),
+        (
+            "access-control-request-headers",
+            "accept,authorization,content-type,idempotency-key,last-event-id,mcp-method,mcp-name,\
+             mcp-protocol-version,mcp-session-id",
+        ),
     ];
     let answer = send("OPTIONS", &server.url("/mcp"), &preflight, "");
     let allowed = answer.header("access-control-allow-headers").unwrap();

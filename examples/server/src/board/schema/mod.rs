@@ -48,8 +48,8 @@ pub async fn pending(connection: &Connection<'_>) -> BoardResult<Vec<String>> {
         } else {
             0
         };
-        let pending = migrations.all.iter().skip(applied);
-        names.extend(pending.map(|migration| format!("{owner} {}", migration.name)));
+        let missing = migrations.all.iter().skip(applied);
+        names.extend(missing.map(|migration| format!("{owner} {}", migration.name)));
     }
     Ok(names)
 }
