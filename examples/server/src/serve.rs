@@ -183,7 +183,7 @@ impl Server {
     async fn run(self) -> BoardResult<()> {
         let shutdown = &self.shutdown;
         let monitoring = Listener::serve(self.operator, self.router.monitor.clone(), shutdown);
-        let router = self.router.build();
+        let router = self.router.into_router();
         let requests = connections::serve(self.listener, router, self.limits, shutdown);
         let deliveries = async {
             shutdown.clone().wait_for_stop().await;

@@ -391,9 +391,13 @@ mod tests {
 
     #[test]
     fn options_of_a_command_precede_common_options() {
-        for command in ["token issue", "webhook add", "delivery list", "backup"] {
-            let arguments = ["forum-server"].into_iter().chain(command.split(' '));
-            let error = new_parser().try_get_matches_from(arguments.chain(["-h"])).unwrap_err();
+        for arguments in [
+            &["forum-server", "token", "issue", "-h"][..],
+            &["forum-server", "webhook", "add", "-h"],
+            &["forum-server", "delivery", "list", "-h"],
+            &["forum-server", "backup", "-h"],
+        ] {
+            let error = new_parser().try_get_matches_from(arguments).unwrap_err();
             let help = error.to_string();
             let (own, common) = help.split_once(COMMON_OPTIONS).unwrap();
             assert!(own.contains("--help"), "{help}");

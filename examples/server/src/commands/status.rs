@@ -41,15 +41,13 @@ impl StatusCommand {
         let shown_url = without_password(url);
         let library = database.library_schema_status().await?;
         let schemas = [library, board.schema_status().await?];
-        let migrations = match schemas {
-            _ if schemas.contains(&SchemaStatus::Newer) => {
-                "the schema is newer than this program".into()
-            }
-            _ if schemas.contains(&SchemaStatus::Pending) => {
-                let pending = board.pending_migrations().await?;
-                format!("pending: {}; run `migrate`", pending.join(", "))
-            }
-            _ => "up to date".to_owned(),
+        let migrations = if schemas.contains(&SchemaStatus::Newer) {
+            "the schema is newer than this program".to_owned()
+        } else if schemas.contains(&SchemaStatus::Pending) {
+            let pending = board.pending_migrations().await?;
+            format!("pending: {}; run `migrate`", pending.join(", "))
+        } else {
+            "up to date".to_owned()
         };
         let mut pairs = vec![
             ("program", NODE.to_owned()),

@@ -96,9 +96,14 @@ fn plain_score(
     }
     let weight = |word: &&str| {
         let count = |text: &[&str]| text.iter().filter(|found| *found == word).count();
-        let weights = std::iter::repeat_n(1.0, count(&texts[0]));
-        let weights = weights.chain(std::iter::repeat_n(0.2, count(&texts[1])));
-        weights.take(256).zip(1..).map(|(weight, n)| weight / f64::from(n * n)).sum::<f64>()
+        let in_title = std::iter::repeat_n(1.0, count(&texts[0]));
+        let in_body = std::iter::repeat_n(0.2, count(&texts[1]));
+        in_title
+            .chain(in_body)
+            .take(256)
+            .zip(1..)
+            .map(|(weight, n)| weight / f64::from(n * n))
+            .sum::<f64>()
             / 1.644_934
     };
     let words = BTreeSet::from_iter(required);
@@ -110,13 +115,12 @@ fn plain_score(
 async fn the_newest_matches_are_ordered_by_score() {
     for backend in [Backend::Memory, Backend::Postgres] {
         let demo = Demo::in_storage(backend.create_storage().await, Language::English).await;
-        let amount = ContentSize { members: 5, threads: 300, posts: 2500 };
-        demo.generate(amount).await;
-        let texts = "
+        demo.generate(ContentSize { members: 5, threads: 300, posts: 2500 }).await;
+        let find = "
             SELECT post.id || '|' || CASE post.number WHEN 1 THEN thread.title_words ELSE '' END || '|' || post.body_words AS value
             FROM post JOIN thread ON thread.id = post.thread_id
             WHERE post.state = 'visible' AND thread.state = 'visible' ORDER BY post.id DESC";
-        let texts: Vec<String> = demo.query_values(texts).await;
+        let texts: Vec<String> = demo.query_values(find).await;
         for (q, query) in [
             ("da", (&["da"][..], false, None)),
             ("fa+da", (&["da", "fa"], false, None)),
@@ -125,11 +129,11 @@ async fn the_newest_matches_are_ordered_by_score() {
             ("%22da+fa+da%22+-ga", (&["da", "fa", "da"], true, Some("ga"))),
             ("da+fa+ga+ka", (&["da", "fa", "ga", "ka"], false, None)),
         ] {
-            let plain = texts.iter().filter_map(|text| {
+            let scores = texts.iter().filter_map(|text| {
                 let [id, title, body] = text.split('|').collect::<Vec<_>>().try_into().unwrap();
                 Some((id.to_owned(), plain_score(query, title, body)?))
             });
-            let plain: HashMap<String, f64> = plain.take(1000).collect();
+            let plain: HashMap<String, f64> = scores.take(1000).collect();
             let pages = demo.pages("admin", &format!("/search?limit=100&q={q}")).await;
             let hits: Vec<(f64, i64)> = pages
                 .iter()

@@ -196,12 +196,14 @@ impl QueryDialect {
         let words = |words: BTreeSet<String>| -> Vec<_> {
             words.iter().map(|word| (self.word)(filter.field, word)).collect()
         };
-        let terms = || filter.q.iter().flat_map(SearchQuery::terms);
         let mut required = words(required_words(filter.q.as_ref()));
         required.extend(author.map(self.author));
-        let excluded = terms().filter(|term| term.excluded && (self.is_exact)(filter.field));
-        let excluded = excluded.map(|term| index::phrase(&term.text));
-        let excluded = words(excluded.filter(|words| !words.contains(' ')).collect());
+        let terms = filter.q.iter().flat_map(SearchQuery::terms);
+        let excluded_words = terms
+            .filter(|term| term.excluded && (self.is_exact)(filter.field))
+            .map(|term| index::phrase(&term.text))
+            .filter(|phrase| !phrase.contains(' '));
+        let excluded = words(excluded_words.collect());
         let lookups = (required.len() + excluded.len()) as i64;
         let required = group(&required, self.and);
         let query = match &*excluded {

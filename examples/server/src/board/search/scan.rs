@@ -387,7 +387,7 @@ mod tests {
 
     /// Creates a board with this number of posts, which all contain "tea". Of each `every` posts, one is in thread 2 of
     /// forum 2, and contains "green tea". The others are in thread 1 of forum 1, and contain "tea green".
-    fn board(posts: i64, every: i64) -> rusqlite::Connection {
+    fn new_board(posts: i64, every: i64) -> rusqlite::Connection {
         let board = schema::in_memory();
         for id in [1, 2] {
             board
@@ -409,14 +409,14 @@ mod tests {
     }
 
     /// Creates a search in forums. `place` is the condition that restricts FTS5 to them.
-    fn filter(query: &str, place: &str, forums: &[i64]) -> MatchCondition {
+    fn new_filter(query: &str, place: &str, forums: &[i64]) -> MatchCondition {
         let filter = SearchFilter::new(SearchQuery::parse(query).unwrap());
         let forums = BTreeSet::from_iter(forums.iter().copied());
         let all = i64::MIN..=i64::MAX;
         MatchCondition::new(&FTS5, &filter, None, place.into(), forums, all)
     }
 
-    fn scan<'a>(
+    fn new_scan<'a>(
         connection: &'a Connection<'a>,
         filter: &'a MatchCondition,
         direction: ScanDirection,
@@ -432,11 +432,11 @@ mod tests {
             (2000, 8, 200, false),
             (2000, 500, 21, true),
         ] {
-            let board = board(posts, every);
+            let board = new_board(posts, every);
             let connection = Connection::sqlite(&board);
             // FTS5 rejects this condition, so the search fails if it passes the condition to FTS5.
-            let filter = filter("tea", " AND (", &[2]);
-            let mut scan = scan(&connection, &filter, ScanDirection::Descending);
+            let filter = new_filter("tea", " AND (", &[2]);
+            let mut scan = new_scan(&connection, &filter, ScanDirection::Descending);
             let found = scan.matches(filter.posts.clone(), rows).await;
             assert_eq!(found.is_err(), named, "{posts} posts, 1 of {every}");
         }
@@ -445,16 +445,16 @@ mod tests {
     #[tokio::test]
     async fn matches_in_some_forums_are_ordered_and_complete() {
         for every in [1, 2, 7, 60, 700] {
-            let board = board(1500, every);
+            let board = new_board(1500, every);
             let connection = Connection::sqlite(&board);
-            let filter = filter("tea", " AND place : f2", &[2]);
+            let filter = new_filter("tea", " AND place : f2", &[2]);
             for (first, last) in [(1, 1500), (300, 1400)] {
                 for rows in [1, 21, 150, 2000] {
                     let mut there: Vec<i64> = (first..=last).filter(|id| id % every == 0).collect();
                     for direction in [ScanDirection::Ascending, ScanDirection::Descending] {
-                        let mut scan = scan(&connection, &filter, direction);
-                        let found = scan.matches(first..=last, rows).await.unwrap().matches;
-                        let found = found.into_iter().map(|found| (found.post, found.thread));
+                        let mut scan = new_scan(&connection, &filter, direction);
+                        let matches = scan.matches(first..=last, rows).await.unwrap().matches;
+                        let found = matches.iter().map(|found| (found.post, found.thread));
                         let expected = there.iter().take(rows).map(|id| (*id, 2));
                         assert!(found.eq(expected), "{rows} of 1 in {every}, {direction:?}");
                         there.reverse();
@@ -467,16 +467,16 @@ mod tests {
     /// All posts have the words of the phrase, and few have the phrase.
     #[tokio::test]
     async fn a_scan_ends_when_its_work_is_done_and_goes_on_after_the_last_candidate() {
-        let board = board(40_000, 20_000);
+        let board = new_board(40_000, 20_000);
         let connection = Connection::sqlite(&board);
-        let filter = filter("\"green tea\"", "", &[1, 2]);
+        let filter = new_filter("\"green tea\"", "", &[1, 2]);
         for direction in [ScanDirection::Ascending, ScanDirection::Descending] {
             let mut rest: Option<RangeInclusive<i64>> = Some(filter.posts.clone());
             let mut pages = 0;
             let mut found = Vec::new();
             while let Some(posts) = rest {
-                let scanned = scan(&connection, &filter, direction).matches(posts, 21).await;
-                let scanned = scanned.unwrap();
+                let mut scan = new_scan(&connection, &filter, direction);
+                let scanned = scan.matches(posts, 21).await.unwrap();
                 found.extend(scanned.matches.iter().map(|found| found.post));
                 rest = scanned.rest;
                 pages += 1;
@@ -488,12 +488,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_scan_reads_a_candidate_however_long_it_is() {
-        let board = board(3, 1);
+        let board = new_board(3, 1);
         let long = "UPDATE post SET body_words = body_words || replace(hex(zeroblob(10000000)), '00', ' a')";
         board.execute(long, []).unwrap();
         let connection = Connection::sqlite(&board);
-        let filter = filter("tea", "", &[2]);
-        let mut scan = scan(&connection, &filter, ScanDirection::Descending);
+        let filter = new_filter("tea", "", &[2]);
+        let mut scan = new_scan(&connection, &filter, ScanDirection::Descending);
         let scanned = scan.matches(1..=3, 21).await.unwrap();
         assert_eq!((scanned.matches.len(), scanned.rest), (1, Some(1..=2)));
         let scanned = scan.matches(1..=2, 21).await.unwrap();
