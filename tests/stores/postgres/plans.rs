@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use forum_api::model::{DeliveryId, UserId};
-use forum_api::store::postgres::deadpool_postgres::Client;
-use forum_api::store::postgres::migrate;
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Client;
+use forum_api::store::postgres::tokio_postgres_0_7::migrate;
 use forum_api::store::{
     ClaimedDelivery, DeliveryFilter, Settlement, Stores, TokenFilter, TokenSearch,
     TokenStateFilter, WebhookStores,

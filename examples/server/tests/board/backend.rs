@@ -5,8 +5,9 @@ use std::env;
 use std::sync::OnceLock;
 
 use forum_api::store::WebhookStores;
-use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::store::postgres::{LeaseClock, migrate};
+use forum_api::store::postgres::LeaseClock;
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Pool;
+use forum_api::store::postgres::tokio_postgres_0_7::migrate;
 use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::test_util;
 use forum_api::webhook::Endpoint;

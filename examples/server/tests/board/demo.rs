@@ -1,7 +1,7 @@
 //! The demo board, with a manual clock.
 
 use forum_api::Environment;
-use forum_api::store::postgres::deadpool_postgres::Pool;
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Pool;
 use forum_api::test_util::{TestClient, audit_entry};
 use rusqlite::types::FromSql;
 use tokio_postgres::types::FromSqlOwned;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::atomic::AtomicBool;
 
-use forum_api::store::postgres::deadpool_postgres::Client;
+use forum_api::store::postgres::tokio_postgres_0_7::deadpool_postgres::Client;
 use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::interval;

@@ -5,6 +5,7 @@ use std::task::{Context, Poll, Waker};
 
 use deadpool_postgres::Pool;
 use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
+use forum_api::store::postgres::tokio_postgres_0_7;
 use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 
@@ -127,7 +128,9 @@ impl BoardDatabase {
                 database.check_writable().await?;
                 Ok(database.read(check_free_space).await?)
             }
-            Self::Postgres(database) => Ok(postgres::check_writable(&database.pool).await?),
+            Self::Postgres(database) => {
+                Ok(tokio_postgres_0_7::check_writable(&database.pool).await?)
+            }
         }
     }
 
@@ -146,7 +149,7 @@ impl BoardDatabase {
         }
         match self {
             Self::Sqlite(database) => Ok(database.migrate().await?),
-            Self::Postgres(database) => Ok(postgres::migrate(&database.pool).await?),
+            Self::Postgres(database) => Ok(tokio_postgres_0_7::migrate(&database.pool).await?),
         }
     }
 

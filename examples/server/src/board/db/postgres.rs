@@ -60,7 +60,7 @@ use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
 use forum_api::host::{BackendError, BoardResult, OverloadedError};
-use forum_api::store::postgres;
+use forum_api::store::postgres::tokio_postgres_0_7;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
@@ -193,6 +193,6 @@ impl PostgresDatabase {
 /// Returns the connection of a transaction to the pool, or closes it if its server is lost.
 fn release(client: Client, failure: &Failure) {
     if let Some(code) = failure.get() {
-        postgres::close_if_lost(client, code);
+        tokio_postgres_0_7::close_if_lost(client, code);
     }
 }

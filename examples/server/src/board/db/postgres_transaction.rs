@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use deadpool_postgres::Client;
 use forum_api::host::{BackendError, BackendResult};
+use forum_api::store::postgres::tokio_postgres_0_7;
 use forum_api::store::postgres::{self, PostgresError};
 use futures_util::{FutureExt as _, TryStreamExt as _};
 use tokio_postgres::Row;
@@ -113,7 +114,7 @@ impl Drop for PostgresTransaction<'_> {
 /// Converts the error of a read, or of a statement before the commit. The statement is prepared again if it was outdated.
 fn without_effect(client: &Client, error: tokio_postgres::Error) -> PostgresError {
     if let Some(code) = error.code() {
-        postgres::forget_if_outdated(client, code);
+        tokio_postgres_0_7::forget_if_outdated(client, code);
     }
     PostgresError::from(error).without_effect()
 }

@@ -1,7 +1,8 @@
 //! The board's tables: migrations for each backend.
 
 use forum_api::host::BoardResult;
-use forum_api::store::postgres::{self, apply_migrations, migration_status};
+use forum_api::store::postgres;
+use forum_api::store::postgres::tokio_postgres_0_7::{apply_migrations, migration_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus, sqlite, sqlite_schema};
 
 use crate::board::db::{Connection, Driver, Transaction, bind};

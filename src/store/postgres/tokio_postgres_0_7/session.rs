@@ -6,7 +6,8 @@ use deadpool_postgres::{ClientWrapper, HookError};
 use tokio::time::timeout;
 use tokio_postgres::SimpleQueryMessage;
 
-use super::error::{NO_SESSION, PostgresError};
+use super::error::NO_SESSION;
+use crate::store::postgres::check::check_encoding;
 
 /// Timeout of the wait for a free connection, for a new one to the only host, and for its first response.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -34,25 +35,4 @@ pub(super) async fn begin_session(
     });
     check_encoding(encoding.unwrap_or_default())
         .map_err(|error| HookError::message(error.to_string()))
-}
-
-/// Fails if the encoding of a database is not UTF8.
-pub(super) fn check_encoding(encoding: &str) -> Result<(), PostgresError> {
-    if encoding == "UTF8" {
-        return Ok(());
-    }
-    Err(PostgresError::unusable(format_args!(
-        "the encoding of the database is {encoding}; create the database with the encoding UTF8"
-    )))
-}
-
-/// Fails if the default isolation level of a connection is not `READ COMMITTED`.
-pub(super) fn check_isolation(isolation: &str) -> Result<(), PostgresError> {
-    if isolation == "read committed" {
-        return Ok(());
-    }
-    Err(PostgresError::unusable(format_args!(
-        "the default isolation level of the connection is {isolation}; set default_transaction_isolation to \
-         'read committed'"
-    )))
 }

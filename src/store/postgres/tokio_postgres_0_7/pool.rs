@@ -9,14 +9,14 @@ use deadpool_postgres::{
 };
 use tokio::time::timeout;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
-use tokio_postgres::error::{DbError, Severity, SqlState};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, Error};
 
-use super::error::PostgresError;
 use super::hosts::{Hosts, urls_of_hosts};
 use super::session::{CONNECT_TIMEOUT, begin_session};
 use super::tls::TlsMode;
 use crate::lock::lock;
+use crate::store::postgres::PostgresError;
 
 /// Timeout of a new connection to one of several hosts.
 const HOST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -39,9 +39,6 @@ const CHECK_INTERVAL: usize = 64;
 
 /// Timeout of the check of a connection.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Limit of the wait for the result of a read. It is longer than the timeout of a statement.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Creates a pool of up to `size` connections to the database at `address`, such as
 /// `postgres://user:password@host/database`.
@@ -223,20 +220,6 @@ pub fn forget_if_outdated(client: &Client, code: &SqlState) {
     }
 }
 
-/// Waits up to 15 s for an operation that has no effect if it fails ([`PostgresError::without_effect`]), and then drops
-/// it. A connection can stop responding without an error.
-///
-/// # Errors
-/// The errors of `operation`. After the timeout, a [`PostgresError`] with an
-/// [`OverloadedError`](crate::host::OverloadedError) as its source.
-pub async fn limit_wait<T, E: From<PostgresError>>(
-    operation: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
-    let no_response = |_| Err(PostgresError::not_run("no response from Postgres").into());
-    let result = timeout(RESPONSE_TIMEOUT, operation).await;
-    result.unwrap_or_else(no_response)
-}
-
 /// Checks that the database accepts writes: changes the library's table of migrations, writes 4 MiB to a temporary file
 /// on the disk of the database, and rolls back. A small write can succeed on a full disk.
 ///
@@ -257,18 +240,12 @@ pub async fn check_writable(pool: &Pool) -> Result<(), PostgresError> {
     finish(client, changed)
 }
 
-/// Releases the connection of a statement, and returns the result. A statement has no effect if Postgres reports an error
-/// and keeps the connection.
+/// Releases the connection of a statement, and returns the result.
 pub(super) fn finish<T>(client: Client, result: Result<T, Error>) -> Result<T, PostgresError> {
     result.map_err(|error| {
-        let severity = error.as_db_error().and_then(DbError::parsed_severity);
         if let Some(code) = error.code() {
             close_if_lost(client, code);
         }
-        let error = PostgresError::from(error);
-        match severity {
-            Some(Severity::Error) => error.without_effect(),
-            _ => error,
-        }
+        PostgresError::from(error).of_statement()
     })
 }
