@@ -400,7 +400,8 @@ pub trait DeliveryStore: LibraryStore + Send + Sync + 'static {
     ) -> BackendResult<bool>;
 
     /// Queues up to `limit` dead deliveries of an endpoint again, as [`retry`](Self::retry) does, in one transaction. Returns
-    /// their number.
+    /// their number. They are due in the order of their events, one millisecond apart, and after those that were queued
+    /// like this before.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the backend fails.

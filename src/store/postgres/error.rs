@@ -63,10 +63,18 @@ impl PostgresError {
     }
 }
 
-/// SQLSTATE codes and classes of failures after which the same statement can succeed: connection, timeout of a statement or
-/// a lock, shutdown, too many connections, a server that accepts no writes, and a statement that was prepared before the
-/// type of a column changed.
-const TEMPORARY: [&str; 6] = ["08", "57", "55P03", "53300", "25006", "0A000"];
+/// SQLSTATE codes and classes of failures after which the same statement can succeed.
+const TEMPORARY: [&str; 9] = [
+    "08",    // connection
+    "57",    // timeout of a statement, shutdown
+    "0A000", // a statement that was prepared before the type of a column changed
+    "25006", // a server that accepts no writes
+    "25P03", // timeout of the wait for the next statement of a transaction
+    "53100", // full disk
+    "53200", // memory
+    "53300", // too many connections
+    "55P03", // timeout of a lock
+];
 
 /// Returns `true` if the connection broke, or the server reported one of the [`TEMPORARY`] failures.
 fn is_temporary(error: &tokio_postgres::Error) -> bool {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use deadpool_postgres::{ClientWrapper, HookError};
 use tokio::time::timeout;
-use tokio_postgres::SimpleQueryMessage;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Error, SimpleQueryMessage};
 
 use super::error::{NO_SESSION, PostgresError};
 
@@ -25,7 +26,7 @@ pub(super) async fn begin_session(
 ) -> Result<(), HookError> {
     let limit = if has_limit { "" } else { LIMIT };
     let sql = format!("{limit}{BEGIN_SESSION}");
-    let begun = timeout(CONNECT_TIMEOUT, client.simple_query(&sql)).await;
+    let begun = timeout(CONNECT_TIMEOUT, run_unless_canceled(client, &sql)).await;
     let messages =
         begun.map_err(|_| HookError::message(NO_SESSION))?.map_err(HookError::Backend)?;
     let encoding = messages.iter().find_map(|message| match message {
@@ -34,6 +35,20 @@ pub(super) async fn begin_session(
     });
     check_encoding(encoding.unwrap_or_default())
         .map_err(|error| HookError::message(error.to_string()))
+}
+
+/// Runs statements, and again if Postgres cancels one of them: [`LIMIT`] itself has the default limit of the database or
+/// the role, which can be a millisecond.
+async fn run_unless_canceled(
+    client: &ClientWrapper,
+    sql: &str,
+) -> Result<Vec<SimpleQueryMessage>, Error> {
+    loop {
+        match client.simple_query(sql).await {
+            Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => {}
+            run => return run,
+        }
+    }
 }
 
 /// Fails if the encoding of a database is not UTF8.

@@ -56,7 +56,7 @@ store_rules! {
         fixture.expect_retry(&absent, 1, false).await
     }
 
-    /// Only the dead deliveries of one endpoint are queued again, in batches.
+    /// Only the dead deliveries of one endpoint are queued again, in batches, and in the order of their events.
     async fn dead_deliveries_of_one_endpoint_are_queued_again_in_batches(fixture: &StoreFixture) -> TestResult {
         let [endpoint, other] = fixture.add_endpoints().await?;
         let dead = fixture.finish_all::<5>(&endpoint, DeliveryState::Dead).await?;
@@ -68,8 +68,8 @@ store_rules! {
         for expected in [2, 2, 1, 0] {
             check_eq!(deliveries.retry_dead(&endpoint.id, instant(9), 2, &audit_entry()).await?, expected)?;
         }
-        for id in &dead {
-            fixture.expect_progress(id, DeliveryProgress::queued(instant(9))).await?;
+        for (id, due_at) in dead.iter().zip(9..) {
+            fixture.expect_progress(id, DeliveryProgress::queued(instant(due_at))).await?;
         }
         fixture.expect_progress(&elsewhere, progress(DeliveryState::Dead, 1, None)).await?;
         fixture.expect_progress(&gone, progress(DeliveryState::Gone, 1, None)).await?;
