@@ -81,8 +81,11 @@ impl Server {
         let is_public = options.base_url.is_none() && listener.address.ip().is_unspecified();
         let local_url = if is_public { "" } else { &base_url };
         let allowed = options.webhooks.allowed_addresses(local_url);
-        let environment =
-            cipher.environment().surface(options.surface.into()).public_origin(&base_url);
+        let environment = cipher
+            .environment()
+            .surface(options.surface.into())
+            .public_origin(&base_url)
+            .thread_since_overlap(board.database.since_overlap());
         let webhook_admin = webhooks::admin(&board.database, &environment, allowed);
         webhook_admin.check_key().await.map_err(refusal)?;
         let new = bootstrap::create(&board, options, password).await?;

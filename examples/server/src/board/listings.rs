@@ -1,10 +1,13 @@
 //! Lists of members, forums, threads, posts and nodes for the operator, without visibility checks.
 
+use std::sync::LazyLock;
+
 use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserId};
 use serde::Serialize;
 
 use super::db::{Connection, Row, bind, stored};
+use super::forum_count;
 use crate::database_lock::Node;
 
 #[derive(Debug, Serialize)]
@@ -55,11 +58,16 @@ pub struct ForumListing {
 
 /// Lists all forums by id.
 pub async fn forums(connection: &Connection<'_>) -> BoardResult<Vec<ForumListing>> {
-    let list = "
-        SELECT id, parent_id, title, read_groups, start_groups, reply_groups, thread_count, post_count
-        FROM forum ORDER BY id";
+    static LIST: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT id, parent_id, title, read_groups, start_groups, reply_groups, {}
+            FROM forum {} ORDER BY id",
+            forum_count::COLUMNS,
+            forum_count::JOIN,
+        )
+    });
     connection
-        .all(list, &[], |row| {
+        .all(&LIST, &[], |row| {
             Ok(ForumListing {
                 forum_id: row.id("id")?,
                 parent_id: row.maybe_id("parent_id")?,

@@ -13,6 +13,7 @@ pub mod demo;
 mod edit_rules;
 mod erasure;
 mod events;
+mod forum_count;
 pub mod forums;
 pub mod generate;
 pub mod listings;

@@ -17,8 +17,20 @@ pub fn api_of(
     settings: ApiSettings,
     clock: &Arc<ManualClock>,
 ) -> TestApi {
+    api_with_overlap(host, stores, settings, clock, Duration::ZERO)
+}
+
+/// Creates the API of a board whose lists of threads need an overlap of `since`.
+fn api_with_overlap(
+    host: impl Into<Host>,
+    stores: Stores,
+    settings: ApiSettings,
+    clock: &Arc<ManualClock>,
+    overlap: Duration,
+) -> TestApi {
     let clock = Arc::<ManualClock>::clone(clock);
-    let environment = |environment: Environment| environment.clock(clock);
+    let environment =
+        |environment: Environment| environment.clock(clock).thread_since_overlap(overlap);
     TestApi::with(host, stores, environment, |api| api.settings(settings))
 }
 
@@ -52,7 +64,9 @@ impl Demo {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let board = storage.demo(clock.clone(), language).await;
         let shared: Arc<ReferenceBoard> = Arc::new(board.clone());
-        let api = api_of(shared, Stores::in_memory(), ApiSettings::default(), &clock);
+        let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
+        let overlap = board.database.since_overlap();
+        let api = api_with_overlap(shared, stores, settings, &clock, overlap);
         Self { api, board, clock, storage }
     }
 
@@ -61,7 +75,8 @@ impl Demo {
         let board = self.storage.board(clock.clone(), Language::English);
         let stores = Stores::in_memory();
         let settings = ApiSettings::default();
-        api_of(Arc::new(board), stores, settings, clock)
+        let overlap = board.database.since_overlap();
+        api_with_overlap(Arc::new(board), stores, settings, clock, overlap)
     }
 
     /// Returns the connections to Postgres. Panics if the board is in SQLite.

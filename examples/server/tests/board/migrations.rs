@@ -4,7 +4,7 @@ use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 use tokio::sync::Notify;
 
-use crate::board::db;
+use crate::board::db::{self, ReadKind};
 use crate::postgres;
 use crate::prelude::*;
 
@@ -25,6 +25,30 @@ async fn a_new_database_lacks_all_migrations() {
         assert_eq!(status, SchemaStatus::UpToDate);
         assert!(board.pending_migrations().await.unwrap().is_empty());
     }
+}
+
+/// A logical replication needs a primary key to change rows.
+#[test]
+fn each_table_has_a_primary_key() {
+    run_with_postgres(async {
+        let on_sqlite = "SELECT name FROM pragma_table_list AS listed
+            WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
+                AND NOT EXISTS (SELECT 1 FROM pragma_table_info(listed.name) WHERE pk > 0)";
+        let on_postgres = "SELECT relname AS name FROM pg_class
+            WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::REGNAMESPACE
+                AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = pg_class.oid AND indisprimary)";
+        for backend in [Backend::Memory, Backend::Postgres] {
+            let storage = backend.create_storage().await;
+            let without_key =
+                storage.database.read::<Vec<String>>(ReadKind::One, move |connection| {
+                    Box::pin(async move {
+                        let find = connection.dialect(on_sqlite, on_postgres);
+                        connection.all(find, &[], |row| row.value("name")).await
+                    })
+                });
+            assert_eq!(without_key.await.unwrap(), [] as [&str; 0], "{backend:?}");
+        }
+    });
 }
 
 #[test]

@@ -33,11 +33,18 @@ UNION ALL
 SELECT 'forum ' || forum.id
 FROM forum
 CROSS JOIN LATERAL (
-    SELECT count(*) AS threads, coalesce(sum(1 + reply_count), 0) AS posts, max(last_activity_at) AS newest
+    SELECT
+        count(*) AS threads, coalesce(sum(1 + reply_count), 0) AS posts,
+        coalesce(max(last_activity_at), 0) AS newest
     FROM thread WHERE thread.forum_id = forum.id AND thread.state = 'visible'
 ) AS counted
-WHERE (forum.thread_count, forum.post_count, coalesce(forum.last_activity_at, 0))
-    <> (counted.threads, counted.posts, coalesce(counted.newest, 0))
+CROSS JOIN LATERAL (
+    SELECT
+        coalesce(sum(thread_count), 0) AS threads, coalesce(sum(post_count), 0) AS posts,
+        coalesce(max(newest_at), 0) AS newest
+    FROM forum_count WHERE forum_count.forum_id = forum.id
+) AS stored
+WHERE (stored.threads, stored.posts) <> (counted.threads, counted.posts) OR stored.newest < counted.newest
 
 UNION ALL
 

@@ -51,6 +51,15 @@ pub enum Driver<'a> {
 #[derive(Debug)]
 pub struct Transaction<'a>(Connection<'a>);
 
+/// A change that is written with the commit of its transaction.
+#[derive(Debug)]
+pub enum LastChange<'a> {
+    /// Statements that [`Transaction::execute_all`] runs, and their parameters.
+    Statements(&'a [&'static str], &'a [Bound<'a>]),
+    /// A statement that [`Transaction::execute_texts`] runs, and its parameters.
+    Texts(&'static str, Vec<String>),
+}
+
 impl<'a> Connection<'a> {
     pub fn sqlite(connection: &'a rusqlite::Connection) -> Self {
         Self::of(Driver::Sqlite(SendWrapper::new(connection)))
@@ -226,6 +235,23 @@ impl<'a> Transaction<'a> {
             }
             Driver::Postgres(connection) => Ok(connection.execute_texts(sql, parameters).await?),
         }
+    }
+
+    /// Runs `changes` and commits. On Postgres this takes one round trip, so that the locks of the transaction end soon.
+    /// No other statement can follow. On SQLite, the transaction is committed when the change returns.
+    pub async fn commit_with(&self, changes: &[LastChange<'_>]) -> BoardResult<()> {
+        if let Driver::Postgres(connection) = &self.0.driver {
+            return Ok(connection.commit_with(changes).await?);
+        }
+        for change in changes {
+            match change {
+                LastChange::Statements(statements, parameters) => {
+                    self.execute_all(statements, parameters).await?;
+                }
+                LastChange::Texts(sql, parameters) => self.execute_texts(sql, parameters).await?,
+            }
+        }
+        Ok(())
     }
 
     /// Runs a statement that inserts a row, and returns the `id` that the statement returns.

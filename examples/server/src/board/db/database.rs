@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use deadpool_postgres::Pool;
 use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
@@ -9,13 +10,22 @@ use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 use tokio::time::Instant;
 
-use super::postgres::{BACKGROUND, PostgresDatabase, WITHOUT_TIMEOUT};
+use super::postgres::{BACKGROUND, PostgresDatabase, SINCE_OVERLAP, WITHOUT_TIMEOUT};
 use super::postgres_read::until;
 use super::postgres_transaction::Failure;
 use super::{Change, Connection, LogPosition, Query, ReadKind, Transaction, TransactionFuture};
 
 /// Free space in bytes below which a disk counts as full.
 const MIN_FREE_SPACE: u64 = 4 * 1024 * 1024;
+
+/// Originator of a write.
+#[derive(Clone, Copy, Debug)]
+pub enum Writer {
+    /// A member. `thread` is the thread that the command locks, if it is known before.
+    Member { thread: Option<i64> },
+    /// An operator, whose commands can change many rows, or the server itself.
+    Operator,
+}
 
 /// A database. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -71,13 +81,16 @@ impl BoardDatabase {
 
     /// Runs `change` in one transaction. On SQLite, no other transaction writes at the same time. On Postgres, other
     /// transactions write at the same time, and `change` runs again if a deadlock ends its transaction.
+    ///
+    /// The writes of one process that name the same thread run one after another.
     pub async fn write<T: Send + 'static>(
         &self,
+        by: Writer,
         change: impl Change<T> + Clone + 'static,
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
-            Self::Postgres(database) => database.write(change).await,
+            Self::Postgres(database) => database.write(by, change).await,
         }
     }
 
@@ -88,7 +101,7 @@ impl BoardDatabase {
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
-            Self::Postgres(database) => database.repeat(WITHOUT_TIMEOUT, change).await,
+            Self::Postgres(database) => database.repeat(WITHOUT_TIMEOUT, None, change).await,
         }
     }
 
@@ -103,8 +116,17 @@ impl BoardDatabase {
                 database.write_background(|tx| change_sqlite(tx, change)).await
             }
             Self::Postgres(database) => {
-                database.transaction(BACKGROUND, change, &Failure::new()).await
+                database.transaction(BACKGROUND, "", change, &Failure::new()).await
             }
+        }
+    }
+
+    /// Returns the overlap that the filter `since` of lists of threads needs. On SQLite, threads become visible in the
+    /// order of their times.
+    pub const fn since_overlap(&self) -> Duration {
+        match self {
+            Self::Sqlite(_) => Duration::ZERO,
+            Self::Postgres(_) => SINCE_OVERLAP,
         }
     }
 

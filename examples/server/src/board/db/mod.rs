@@ -12,9 +12,12 @@ mod postgres_read;
 mod postgres_transaction;
 mod replicas;
 mod row;
+mod thread_turns;
 
-pub use connection::{Change, Connection, Driver, Query, Transaction, TransactionFuture};
-pub use database::{BoardDatabase, holds_board};
+pub use connection::{
+    Change, Connection, Driver, LastChange, Query, Transaction, TransactionFuture,
+};
+pub use database::{BoardDatabase, Writer, holds_board};
 pub use named_params::{Bound, Param, bind, json, named_params};
 pub use postgres_read::ReadKind;
 pub use postgres_transaction::Postgres;

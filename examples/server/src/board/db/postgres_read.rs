@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
 use forum_api::host::{BoardError, BoardResult, OverloadedError};
+use futures_util::future::join;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -14,17 +15,21 @@ use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, Transa
 
 /// Limits a transaction also behind a pooler in transaction mode, whose sessions may not have the limits of the connection.
 macro_rules! limits {
-    () => {
-        "SET LOCAL statement_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '20s'"
+    (idle: $idle:literal) => {
+        concat!(
+            "SET LOCAL statement_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '",
+            $idle,
+            "'"
+        )
     };
 }
 
 pub(super) use limits;
 
 const SNAPSHOT: TransactionKind = TransactionKind {
-    begin: concat!("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ", limits!()),
+    begin: concat!("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ", limits!(idle: "20s")),
     has_limit: true,
-    is_repeated: false,
+    max_duration: None,
 };
 
 /// The snapshot of a search, whose statements have its time limit. A connection can still run one of them when a search is
@@ -101,8 +106,11 @@ impl ReadKind {
             Self::Snapshot | Self::Search => {
                 let failure = Failure::new();
                 let kind = if matches!(self, Self::Search) { SEARCH } else { SNAPSHOT };
-                let tx = PostgresTransaction::begin(client, kind, &failure).await?;
-                query(&Connection::postgres(Postgres::Transaction(&tx))).await
+                let tx = PostgresTransaction::new(client, kind, &failure);
+                let connection = Connection::postgres(Postgres::Transaction(&tx));
+                let (begun, found) = join(tx.begin(""), query(&connection)).await;
+                begun?;
+                found
             }
         }
     }

@@ -25,7 +25,7 @@ use crate::board::events::Command;
 use crate::board::markdown::BodyHtml;
 use crate::board::settings::{BODY_MAX, EDIT_WINDOW, EDITS_PER_HOUR, POSTS_PER_HOUR, TITLE_MAX};
 use crate::board::texts::Texts;
-use crate::board::{edit_rules, locks, rules, search, thread_row};
+use crate::board::{edit_rules, rules, search, thread_row};
 use edit_limit::OLDEST;
 use post_events::{EDITED, EventScope, REPLIED};
 use post_insert::{PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
@@ -200,47 +200,66 @@ impl PostView {
 /// An id that no post has, because ids begin at 1.
 const NO_POST: i64 = 0;
 
-/// Loads the thread, the place of the reply and the times under the locks.
-async fn load_for_reply(
+/// The rows that a reply depends on.
+#[derive(Debug)]
+pub struct ReplyContext {
+    scope: EventScope,
+    slot: PostSlot,
+    times: PostTimes,
+    /// The post of the thread that the reply answers, in any state.
+    answered: Option<AnsweredPost>,
+}
+
+/// Loads what a reply in `thread` to the post `answered` depends on. Returns `None` if the thread does not exist.
+pub async fn load_for_reply(
     tx: &Transaction<'_>,
     actor: &Actor,
     thread: i64,
+    answered: Option<&PostId>,
     now: Timestamp,
-) -> BoardResult<(EventScope, PostSlot, PostTimes)> {
+) -> BoardResult<Option<ReplyContext>> {
     static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
         PostSlot::POST_ID.map(|post_id| {
             format!(
-                "SELECT {}, {}, {post_id}, {}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
+                "SELECT
+                    {}, {}, {post_id}, {}, times.*,
+                    answered.id AS answered_id, answered.state AS answered_state,
+                    answered.author_id AS answered_author_id
+                FROM thread {} {} CROSS JOIN ({TIMES}) AS times
+                LEFT JOIN post AS answered ON answered.id = :answered AND answered.thread_id + 0 = thread.id
                 WHERE thread.id = :thread",
                 thread_row::COLUMNS,
                 EventScope::COLUMNS,
-                PostSlot::COLUMNS,
+                PostSlot::columns(),
                 thread_row::JOINS,
                 EventScope::JOINS,
             )
         })
     });
     let times = TimesParams::new(actor, &POSTS_PER_HOUR, now);
-    let parameters = times.with(bind! { ":thread": thread, ":actor": actor.member });
-    locks::forum_of_conflict(tx, None, Some(thread)).await?;
-    tx.first(tx.on(&QUERIES), &parameters, |row| {
-        let scope = EventScope::read(row)?;
-        let slot = PostSlot::read(row)?;
-        Ok((scope, slot, PostTimes::read(row)?))
+    let answered = answered.map(|post| post.to_i64().unwrap_or(NO_POST));
+    let parameters = bind! { ":thread": thread, ":actor": actor.member, ":answered": answered };
+    tx.first(tx.on(&QUERIES), &times.with(parameters), |row| {
+        Ok(ReplyContext {
+            scope: EventScope::read(row)?,
+            slot: PostSlot::read(row)?,
+            times: PostTimes::read(row)?,
+            answered: AnsweredPost::read(row)?,
+        })
     })
-    .await?
-    .ok_or(BoardError::PathNotFound)
+    .await
 }
 
 /// Writes a reply. It is later than all posts of its thread, even if a clock was ahead.
 pub async fn reply(
     (tx, events, actor, texts): Command<'_>,
-    thread: i64,
+    context: Option<ReplyContext>,
     reply: NewPost,
     html: BodyHtml,
 ) -> BoardResult<InForum<Post>> {
     let now = events.now;
-    let (mut scope, slot, times) = load_for_reply(tx, actor, thread, now).await?;
+    let ReplyContext { mut scope, slot, times, answered } =
+        context.ok_or(BoardError::PathNotFound)?;
     let thread = &scope.thread;
     let view = PostView::of(thread, actor, now)?;
     let author = thread.author.as_ref().map(|author| &author.user_id);
@@ -252,10 +271,10 @@ pub async fn reply(
         return Err(BoardError::forbidden(denial(texts)));
     }
     rules::check_body(&reply.body, actor.settings.of(&BODY_MAX), texts)?;
-    let answered = match &reply.in_reply_to {
-        Some(answered) => Some(answered_post(tx, &view, &slot, answered, texts).await?),
-        None => None,
-    };
+    let answered = answered.filter(|answered| view.sees(answered));
+    if reply.in_reply_to.is_some() && answered.is_none() {
+        return Err(BoardError::NotFound(texts.unknown_post.into()));
+    }
     times.check(actor, now, texts)?;
     let in_reply_to = answered.as_ref().map(|answered| answered.post_id.to_i64());
     let new = PostInsert {
@@ -268,7 +287,6 @@ pub async fn reply(
         in_reply_to: in_reply_to.transpose()?,
         subscribe: reply.subscribe,
     };
-    post_insert::insert_reply(tx, view.forum, &slot, new).await?;
     let post = PublicPost::new(new_post(&slot, scope.actor.clone(), new)?, answered);
     let seen = view.show(post.clone());
     if new.state == ContentState::Visible {
@@ -276,6 +294,7 @@ pub async fn reply(
         scope.add_reply(post);
         scope.record(events, REPLIED)?;
     }
+    post_insert::insert_reply(tx, view.forum, &slot, new, Some(events)).await?;
     Ok(InForum::new(ForumId::from(view.forum), seen))
 }
 
@@ -292,24 +311,6 @@ pub fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) ->
     post.body = Some(new.body.into());
     post.body_html = Some(new.html.into());
     Ok(post)
-}
-
-/// Finds the visible post of the thread that a reply answers.
-async fn answered_post(
-    tx: &Transaction<'_>,
-    view: &PostView,
-    slot: &PostSlot,
-    answered: &PostId,
-    texts: &Texts,
-) -> BoardResult<AnsweredPost> {
-    let absent = || BoardError::NotFound(texts.unknown_post.into());
-    let post = answered.to_i64().map_err(|_| absent())?;
-    let find = "
-        SELECT id AS answered_id, state AS answered_state, author_id AS answered_author_id
-        FROM post WHERE id = ?1 AND thread_id = ?2";
-    let parameters = bind![post, slot.thread];
-    let found = tx.first(find, parameters, AnsweredPost::read).await?.flatten();
-    found.filter(|answered| view.sees(answered)).ok_or_else(absent)
 }
 
 /// A post that a member changes, with the rows that the change depends on.

@@ -8,7 +8,7 @@ use super::post_row::PostRow;
 use crate::board::access::board_rules::BoardRules;
 use crate::board::db::{Transaction, bind};
 use crate::board::events::EventRecorder;
-use crate::board::locks::{self, LockTarget};
+use crate::board::locks::{self, LockTarget, PostTarget};
 
 /// Makes a post that awaits approval visible. For a first post, also makes its thread visible.
 pub async fn approve(
@@ -117,7 +117,7 @@ async fn delete_locked(
 
 /// Locks and loads a post.
 async fn lock_and_load(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
-    LockTarget::Post(post).lock(tx, None).await?;
+    LockTarget::Post(PostTarget { thread: None, post }).lock(tx, None).await?;
     let absent = || BoardError::not_found(format!("unknown post \"{post}\""));
     PostRow::load(tx, post).await?.ok_or_else(absent)
 }

