@@ -11,7 +11,9 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::connection::{Connection, Query};
-use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, TransactionKind};
+use super::postgres_transaction::{
+    Failure, Postgres, PostgresTransaction, RETRY_AFTER, TransactionKind,
+};
 
 /// Limits a transaction also behind a pooler in transaction mode, whose sessions may not have the limits of the connection.
 macro_rules! limits {
@@ -44,9 +46,6 @@ const SEARCH: TransactionKind = TransactionKind {
 
 /// Time limit of a search, including the wait for a reader or a connection.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Time after which a client may repeat a search that took too long.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A search reached its time limit: the response is 503.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use tokio_postgres::types::ToSql;
 use super::connection::LastChange;
 use super::named_params::{Bound, NamedParams, mismatch, named_params};
 
-/// Time after which a client may retry a write that did not run.
+/// Time after which a client may repeat an operation that did not run.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A connection to Postgres, inside or outside of a transaction.
