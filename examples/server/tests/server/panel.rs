@@ -10,7 +10,12 @@ pub fn sign_in(server: &Server, name: &str, password: &str) -> Response {
     sign_in_with(server, &[], name, password)
 }
 
-fn sign_in_with(server: &Server, headers: &[(&str, &str)], name: &str, password: &str) -> Response {
+pub fn sign_in_with(
+    server: &Server,
+    headers: &[(&str, &str)],
+    name: &str,
+    password: &str,
+) -> Response {
     let form = format!("name={name}&password={password}&back=%2Fpanel%2Fusage");
     let headers = [&[FORM], headers].concat();
     send("POST", &server.url("/sign-in"), &headers, &form)

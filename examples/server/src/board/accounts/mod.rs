@@ -1,5 +1,6 @@
 //! Accounts and profiles.
 
+pub mod devices;
 pub mod last_seen;
 pub mod passwords;
 pub mod sessions;

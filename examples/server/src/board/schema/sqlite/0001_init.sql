@@ -313,13 +313,11 @@ CREATE TABLE session (
     used_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Hashes of the address prefixes from which a member has signed in, at most 16 for a member.
-CREATE TABLE sign_in_prefix (
-    member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
-    hash BLOB NOT NULL,
-    used_at INTEGER NOT NULL,
-    PRIMARY KEY (member_id, hash)
-) STRICT, WITHOUT ROWID;
+-- Key that signs the cookies of browsers that have signed in.
+CREATE TABLE sign_in_key (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    key BLOB NOT NULL
+) STRICT;
 
 CREATE INDEX session_by_member ON session (member_id);
 CREATE INDEX session_by_use ON session (used_at);
