@@ -6,6 +6,7 @@
 pub mod access;
 pub mod accounts;
 mod authorizer;
+pub mod carried_changes;
 mod commands;
 pub mod copy;
 pub mod db;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+use crate::panel::{cookie, page};
 use crate::prelude::*;
 
 /// Number of kills, unless `FORUM_API_KILLS` is set.
@@ -140,7 +141,7 @@ fn a_backup_replaces_the_database_and_its_log() {
     let restored = restore(&directory).stdout;
     let text = "Restored the database \"forum.db\" from \"copy.db\". The database before the restore is \"";
     assert!(restored.starts_with(text), "{restored}");
-    let end = "/forum.db.before-restore\".\n";
+    let end = "/forum.db.before-restore\".\nAll members are signed out.\n";
     assert!(restored.ends_with(end), "{restored}");
     let expected = "copy.db forum.db forum.db.before-restore forum.db.key";
     let expected: Vec<_> = expected.split(' ').collect();
@@ -170,6 +171,103 @@ fn a_backup_replaces_the_database_and_its_log() {
     let undo = directory.run(&["restore", "after.db", "--yes", "--json"], "");
     assert_eq!(undo.json(), json!({ "ok": true }));
     assert_eq!(last_forum(&directory, "forum.db"), "After");
+}
+
+/// Changes after the backup that a restore must not undo.
+#[test]
+fn revocations_bans_passwords_and_groups_survive_a_restore_and_sessions_do_not() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
+    let former = server.password().to_owned();
+    for name in ["dave", "eve"] {
+        server.run_ok(&format!("member add {name} --groups members"));
+    }
+    let tokens = ["bob", "alice", "dave"].map(|owner| server.issue_token(owner, "all"));
+    let post = server.post(&tokens[2], "/threads/1/posts", &json!({ "body": "Of dave." }));
+    assert_eq!(post.status, 201);
+    let lookup = |token: &str| token.split('_').nth(2).unwrap().to_owned();
+    let session = cookie(&sign_in(&server, "admin", &former));
+    server.run_ok(&format!("token revoke {}", lookup(&tokens[1])));
+    server.run_ok("backup copy.db");
+    let revoked = lookup(&tokens[0]);
+    server.run_ok(&format!("token revoke {revoked}"));
+    server.run_ok("member ban carol");
+    server.run_ok("member groups mod members");
+    server.run_ok("member groups newbie members,newcomers,staff");
+    server.run_ok_with_input("member password admin --password-stdin", "a new password");
+    server.run_ok("member erase eve --yes");
+    server.run_ok("member erase dave --posts --yes");
+    let directory = server.stop();
+    let restored = restore(&directory);
+    assert_eq!(restored.status, 0, "{restored:?}");
+    let lines: Vec<_> = restored.stdout.lines().skip(1).collect();
+    let token_line = format!("Carried over: the token {revoked} is revoked.");
+    assert_eq!(
+        lines,
+        [
+            "All members are signed out.",
+            &token_line,
+            "Carried over: \"admin\" has the last password.",
+            "Carried over: \"carol\" is banned.",
+            "Carried over: the groups of \"mod\" are members.",
+            "The member \"dave\" was erased since the backup: run `forum-server member erase dave --posts`.",
+            "The member \"eve\" was erased since the backup: run `forum-server member erase eve`.",
+        ]
+    );
+    let log = directory.run(&["audit", "list", "--json"], "").json();
+    let carried: Vec<_> = log
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entry| entry["details"].as_str().unwrap().contains("carried over by restore"))
+        .map(|entry| [entry["action"].as_str().unwrap(), entry["target"].as_str().unwrap()])
+        .collect();
+    let expected = [
+        ["member.groups_changed", "mod"],
+        ["member.banned", "carol"],
+        ["member.password_changed", "admin"],
+        ["token.revoked", &revoked],
+    ];
+    assert_eq!(carried, expected);
+    let server = Server::start(directory, &["--no-worker"]);
+    for (token, status) in tokens.iter().zip([401, 401, 200]) {
+        assert_eq!(server.get(token, "/me").status, status);
+    }
+    assert_eq!(sign_in(&server, "admin", &former).status, 401);
+    assert_eq!(page(&server, &session, "/panel/tokens").status, 303);
+    assert_eq!(sign_in(&server, "admin", "a new password").status, 303);
+    // The database before the restore is older than this backup: it has no changes of its own to carry over.
+    let directory = server.stop();
+    let kept = directory.path().join("forum.db.before-restore");
+    fs::rename(kept, directory.path().join("after.db")).unwrap();
+    let undone = directory.run(&["restore", "after.db", "--yes"], "");
+    let lines: Vec<_> = undone.stdout.lines().skip(1).collect();
+    assert_eq!(lines, ["All members are signed out."], "{undone:?}");
+}
+
+#[test]
+fn a_restore_says_that_the_database_before_it_cannot_be_compared() {
+    let directory = board("");
+    let database = directory.path().join("forum.db");
+    let others = [
+        ("is another board", None),
+        ("is missing or cannot be read", Some("not a database")),
+        ("is missing or cannot be read", Some("")),
+    ];
+    for (reason, content) in others {
+        match content {
+            None => {
+                let other = Server::start(ServerDirectory::in_sqlite(), &["--empty"]).stop();
+                fs::copy(other.path().join("forum.db"), &database).unwrap();
+                fs::remove_file(directory.path().join("forum.db-wal")).unwrap();
+            }
+            Some("") => fs::remove_file(&database).unwrap(),
+            Some(content) => fs::write(&database, content).unwrap(),
+        }
+        let restored = restore(&directory).stdout;
+        let line = format!("The database before the restore {reason}: tokens that were revoked");
+        assert!(restored.contains(&line), "{restored}");
+        drop(fs::remove_file(directory.path().join("forum.db.before-restore")));
+    }
 }
 
 #[test]
