@@ -18,6 +18,7 @@ use crate::board::ReferenceBoard;
 use crate::board::access::board_rules::BoardRules;
 use crate::bootstrap;
 use crate::database_lock::{DatabaseLock, NodeLock};
+use crate::http::client_stream::Timeouts;
 use crate::http::connections::{self, Limits};
 use crate::http::listener::Listener;
 use crate::http::metrics::{self, Metrics};
@@ -143,7 +144,7 @@ impl Server {
                 per_address: options.max_connections_per_address,
                 trusted_proxies: options.trusted_proxies.clone(),
             },
-            client_timeout: options.client_timeout,
+            timeouts: Timeouts { client: options.client_timeout, idle: options.idle_timeout },
         };
         metrics::set(metrics::MAX_CONNECTIONS, limits.max.all);
         tracing::info!(

@@ -85,7 +85,7 @@ pub struct ServeArgs {
     pub admin: AdminOptions,
     #[command(flatten)]
     pub drain: DrainOptions,
-    /// Time after SIGTERM in which requests are still served, /ready is 503 and each response closes its connection; a
+    /// Time after SIGTERM or SIGHUP in which requests are still served, /ready is 503 and each response closes its connection; a
     /// second signal ends it early
     #[arg(help_heading = LISTENING, long, value_name = "SECONDS", default_value = "0", value_parser = delay)]
     pub drain_delay: Duration,
@@ -133,6 +133,10 @@ pub struct ServeArgs {
     /// response is this time plus its time at 16 KiB per second
     #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub client_timeout: Duration,
+    /// Time for which a connection stays open between two requests; a proxy must close its idle connections earlier, or
+    /// it loses requests
+    #[arg(help_heading = LIMITS, long, value_name = "SECONDS", default_value = "75", value_parser = seconds)]
+    pub idle_timeout: Duration,
     #[command(flatten)]
     pub webhooks: WebhookOptions,
     #[command(flatten)]

@@ -103,6 +103,27 @@ fn a_trusted_proxy_has_no_limit_of_its_own() {
     open.iter_mut().for_each(send_request);
 }
 
+/// Two keep-alive connections: one waits for its next request for longer than a head may take, the other one for longer
+/// than the idle time.
+#[test]
+fn an_idle_connection_stays_open_for_longer_than_a_head_may_take() {
+    let server = Server::new(&["--client-timeout", "0.2", "--idle-timeout", "3"]);
+    let mut used = connect(&server);
+    let mut idle = connect(&server);
+    for stream in [&mut used, &mut idle] {
+        send_request(stream);
+    }
+    thread::sleep(Duration::from_secs(1));
+    send_request(&mut used);
+    let mut slow = begin(&server, "HEAD /health HTTP/1.1\r\n");
+    for (stream, expected) in [(&mut slow, 0.2), (&mut idle, 3.0)] {
+        let begun = Instant::now();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0, "closed without a response");
+        assert!(begun.elapsed().as_secs_f64() < expected + 10.0);
+    }
+}
+
 /// Heads of requests whose body is not read, without their length and the empty line.
 fn refused_heads(server: &Server) -> Vec<String> {
     let banned = server.issue_token("mallory", "all");

@@ -1,8 +1,10 @@
 //! Backups, the listener for the operator, and the lines of start and stop.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
 
 use forum_test_support::free_port;
+use forum_test_support::program::Running;
 
 use crate::log::lines;
 
@@ -134,6 +136,59 @@ fn a_connection_without_a_request_is_served_when_the_server_stops() {
     assert_eq!(response.header("connection"), Some("close"));
     let (_, status, log) = server.wait();
     assert!(status.success(), "{log}");
+}
+
+#[test]
+fn sigterm_ctrl_c_and_sighup_end_a_server_and_a_worker_alike() {
+    for name in ["TERM", "INT", "HUP"] {
+        let server = Server::new(&["--no-worker"]);
+        let operator = format!("127.0.0.1:{}", free_port());
+        let options = ["worker", "--admin-listen", &operator];
+        let directory = &server.directory;
+        let mut worker = start(directory.path(), &directory.arguments(&options), &[]);
+        let log = wait_for_line(worker.stderr.take().unwrap(), "webhook worker started");
+        signal(&worker, name);
+        server.signal(name);
+        let ended = wait(worker);
+        assert_eq!(ended.status, 0, "{}", log.join().unwrap());
+        let (_, status, log) = server.wait();
+        assert!(status.success() && log.contains("server stopped"), "{name}: {log}");
+        assert!(log.contains(&format!("signal=\"SIG{name}\"")), "{log}");
+    }
+}
+
+#[test]
+fn a_sighup_that_was_ignored_at_start_stays_ignored() {
+    let directory = ServerDirectory::in_sqlite();
+    let program = server_path();
+    let script = r#"trap "" HUP; exec "$0" --listen 127.0.0.1:0 --empty"#;
+    let mut server = Running(
+        Command::new("sh")
+            .args(["-c", script])
+            .arg(program)
+            .current_dir(directory.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let log = wait_for_line(server.0.stderr.take().unwrap(), "server started");
+    signal(&server.0, "HUP");
+    signal(&server.0, "TERM");
+    assert!(server.0.wait().unwrap().success());
+    let log = log.join().unwrap();
+    assert!(!log.contains("SIGHUP") && log.contains("SIGTERM"), "{log}");
+}
+
+#[test]
+fn last_seen_times_are_written_when_the_server_stops() {
+    let server = Server::new(&[]);
+    let token = server.token("alice");
+    assert_eq!(server.get(&token, "/me").status, 200);
+    let directory = server.stop();
+    let members = directory.run(&["member", "list", "--json"], "").json();
+    let alice = members.as_array().unwrap().iter().find(|one| one["username"] == "alice").unwrap();
+    assert!(alice["lastSeenAt"].is_string(), "{alice}");
 }
 
 #[test]
