@@ -11,20 +11,22 @@ use async_trait::async_trait;
 use super::execute::{Parameters, PostgresExecutor, millis};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::model::{CLOCK_TOLERANCE, DeliveryId, EndpointId, Timestamp};
 use crate::store::sql::{
-    self, Statement, query_readable, read_delivery_count, read_endpoint_stats, read_queue_stats,
-    readable,
+    self, Columns, Statement, query_readable, read_delivery_count, read_endpoint_stats,
+    read_queue_stats, readable,
 };
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    EndpointStats, LibraryStore, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
+    DueTimeLimits, EndpointStats, LibraryStore, MAX_LEASE, MAX_STORED_ATTEMPTS, QueueStats,
+    Settlement, retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
 const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
 const SETTLE: &str = include_str!("sql/settle.sql");
 const RELEASE: &str = include_str!("sql/release.sql");
+const CORRECT_TIMES: &str = include_str!("sql/correct_times.sql");
 const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
 const DELIVERY_STATS: &str = include_str!("sql/delivery_stats.sql");
 const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
@@ -125,10 +127,30 @@ impl DeliveryStore for PostgresExecutor {
         Ok(())
     }
 
-    async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
+    async fn correct_times(&self, limits: DueTimeLimits, now: Timestamp) -> BackendResult<u64> {
+        let limits = limits.with_tolerance();
+        let parameters: Parameters<'_> = &[
+            &self.clock.time(now),
+            &millis(limits.lease),
+            &millis(limits.delay),
+            &millis(CLOCK_TOLERANCE),
+        ];
+        let read = |row: &dyn Columns| row.value::<i64>("corrected");
+        let corrected = self.first(CORRECT_TIMES, parameters, read).await?;
+        Ok(corrected.unwrap_or_default().unsigned_abs())
+    }
+
+    async fn queue_stats(
+        &self,
+        limits: DueTimeLimits,
+        now: Timestamp,
+    ) -> BackendResult<QueueStats> {
         let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
         let now = self.clock.time(now);
-        let stats = self.first(QUEUE_STATS, &[&now, &max_depth], read_queue_stats).await?;
+        let limits = limits.with_tolerance();
+        let parameters: Parameters<'_> =
+            &[&now, &max_depth, &millis(limits.lease), &millis(limits.delay)];
+        let stats = self.first(QUEUE_STATS, parameters, read_queue_stats).await?;
         Ok(stats.unwrap_or_default())
     }
 
@@ -178,7 +200,8 @@ impl DeliveryStore for PostgresExecutor {
     ) -> BackendResult<bool> {
         let mut finished = DeliveryState::ALL.to_vec();
         finished.retain(|state| !state.is_pending());
-        let parameters: Parameters<'_> = &[id, &self.clock.time(now), &finished];
+        let parameters: Parameters<'_> =
+            &[id, &self.clock.time(now), &finished, &millis(MAX_LEASE)];
         Ok(self.execute_audited(RETRY, parameters, audit).await? > 0)
     }
 

@@ -34,6 +34,8 @@ impl SqlExecutor for PostgresExecutor {
 
     const SWEEP_USAGE: &'static str = include_str!("sql/sweep_usage.sql");
 
+    const SWEEP_USAGE_AHEAD: &'static str = include_str!("sql/sweep_usage_ahead.sql");
+
     /// Hides the states from the planner, which otherwise scans an index of other deliveries in a rare state.
     fn merge_scans(states: &[&str], scan: impl Fn(&str) -> String) -> String {
         let states = states.join("', '");
@@ -66,7 +68,8 @@ impl SqlExecutor for PostgresExecutor {
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
-        self.execute(RECORD_USE, &[lookup, &now, &too_old]).await?;
+        let too_new = now.saturating_add(TokenRecord::LAST_USED_RESOLUTION);
+        self.execute(RECORD_USE, &[lookup, &now, &too_old, &too_new]).await?;
         Ok(())
     }
 

@@ -43,6 +43,19 @@ store_rules! {
         fixture.expect_nothing_due(6).await
     }
 
+    /// A retrying delivery becomes due although a clock that was ahead leased it.
+    async fn a_lease_of_a_clock_that_was_ahead_does_not_prevent_a_retry(fixture: &StoreFixture) -> TestResult {
+        const AHEAD: i64 = 7_200_000;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.enqueue(1, &endpoint, 0).await?;
+        let claimed = fixture.claim_one(0).await?;
+        fixture.settle(&claimed, progress(DeliveryState::Retrying, 3, Some(70)), 1).await?;
+        fixture.claim_one(AHEAD).await?;
+        fixture.expect_retry(&id, AHEAD, false).await?;
+        fixture.expect_retry(&id, 5, true).await?;
+        check_eq!(fixture.claim_one(5).await?.delivery.progress.attempts, 3)
+    }
+
     /// A queued or unknown delivery is not retried, without an error.
     async fn retrying_a_queued_delivery_changes_nothing(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
