@@ -394,7 +394,11 @@ impl Data {
         );
         hit.author = post.author.clone();
         hit.excerpt = body.chars().take(EXCERPT_LENGTH).collect();
-        hit.score = score(&list.filter.q, &text)?;
+        hit.score = match (&list.filter.q, list.filter.field) {
+            (Some(query), _) => score(query, &text)?,
+            (None, SearchField::Titles) if post.number != 1 => return None,
+            (None, _) => 0.0,
+        };
         Some(hit)
     }
 }

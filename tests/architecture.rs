@@ -33,7 +33,7 @@ const SERVER_MODULES: &[&str] = &[
     "board::texts", "board::db", "board::schema", "board::access::groups", "board::access::permissions", "board::rules", "board::edit_rules", "board::settings", "board::markdown",
     "board::access", "board::accounts", "board::messages::recipients", "board::locks", "board::events",
     "board::search", "board::subscriptions", "board::thread_row", "board::posts", "board::polls", "board::threads", "board::messages", "board::ratings", "board::forums", "board::listings",
-    "board::reference_board", "board::authorizer", "board::commands", "board::erasure", "board::copy", "board::demo", "board::generate", "board",
+    "board::reference_board", "board::authorizer", "board::commands", "board::batches", "board::removal", "board::erasure", "board::copy", "board::demo", "board::generate", "board",
     "webhooks", "connect", "server_parts", "http", "sign_in", "startup_banner", "bootstrap", "serve", "commands", "cli",
 ];
 
@@ -48,7 +48,7 @@ const SQL: &[&str] = &[
 #[rustfmt::skip]
 const RESTRICTED_CALLS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/runtime"]),
-    ("Instant::now", &["src/store/postgres/pool.rs", "src/store/sqlite/pool/checkpoint.rs", "src/store/sqlite/pool/write_scheduler.rs", "src/webhook/http/", "examples/server/src/board/db/replicas.rs", "examples/server/src/board/erasure.rs", "examples/server/src/commands/board.rs", "examples/server/src/http/"]),
+    ("Instant::now", &["src/store/postgres/pool.rs", "src/store/sqlite/pool/checkpoint.rs", "src/store/sqlite/pool/write_scheduler.rs", "src/webhook/http/", "examples/server/src/board/db/", "examples/server/src/board/erasure.rs", "examples/server/src/commands/board.rs", "examples/server/src/http/"]),
     ("getrandom::", &["src/runtime"]),
     ("tokio::spawn", &["src/runtime", "src/webhook/address/", "src/webhook/http/", "examples"]),
     ("select ", SQL),

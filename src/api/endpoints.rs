@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use http::Method;
 
-use super::inputs::{PostList, ThreadList};
+use super::inputs::{PostList, SearchList, ThreadList};
 use super::resources::{SubscriptionPath, with_complete_totals};
 use crate::environment::Environment;
 use crate::host::{Board, BoardError, BoardResult, Caller, MemberCaller, ResourceRef};
@@ -234,9 +234,10 @@ fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             .no_content(board, |b, m: &MemberCaller, path: SubscriptionPath, ()| b.unsubscribe(m, path.into())),
         Operation::get("/search", "search", Scope::SEARCH_READ).tag(SEARCH).cost(10).on_compact_surface()
             .summary("Searches the threads and posts that the caller can read.")
-            .notes("All words of `q` are required. `\"a phrase\"` matches adjacent words; `-word` excludes a word. A forum or \
-            member that does not exist or is hidden gives no hits.")
-            .ok(board, |b, c: &Caller, (), params| b.search(c, params), || CursorPage::example([SearchHit::example()])),
+            .notes("All words of `q` are required. `\"a phrase\"` matches adjacent words; `-word` excludes a word. Without `q`, \
+            the hits are the posts of the member `by`. A forum or member that does not exist or is hidden gives no hits. \
+            A page can have fewer hits than `limit`, or none, although more follow: `next` is null on the last page only.")
+            .ok(board, |b, c: &Caller, (), SearchList(params)| b.search(c, params), || CursorPage::example([SearchHit::example()])),
     ]
 }
 

@@ -2,10 +2,12 @@
 
 use http::Method;
 use schemars::SchemaGenerator;
+use serde::de::Error as _;
 
 use crate::model::{
     BodyExtra, CursorScope, Expected, List, MarkRead, NewMessage, NewPost, NewRating,
-    NewSubscription, NewThread, NewVote, PollUpdate, PostFilter, PostUpdate, ThreadFilter,
+    NewSubscription, NewThread, NewVote, PollUpdate, PostFilter, PostUpdate, SearchFilter,
+    ThreadFilter,
 };
 use crate::operation::{
     ApiResult, Body, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError, FieldScope,
@@ -71,6 +73,29 @@ impl Decode for PostList {
 
     fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
         List::<PostFilter>::describe(generator, extra_types)
+    }
+}
+
+/// Parameters of a search. Rejects a search without `q` and `by`.
+pub(super) struct SearchList(pub(super) List<SearchFilter>);
+
+impl Decode for SearchList {
+    const IS_LIST: bool = true;
+
+    fn decode(value: InputValue<'_>, context: &DecodeContext<'_>) -> ApiResult<Self> {
+        let list = List::<SearchFilter>::decode(value, context)?;
+        if list.filter.q.is_none() && list.filter.by.is_none() {
+            return Err(InputError::missing_field("q").into());
+        }
+        Ok(Self(list))
+    }
+
+    fn cursor_scope(&self) -> Option<CursorScope> {
+        self.0.cursor_scope()
+    }
+
+    fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
+        List::<SearchFilter>::describe(generator, extra_types)
     }
 }
 

@@ -467,7 +467,9 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /search`: lists the matches that the caller can see.
     ///
-    /// Each hit is a post that matches. With [`SearchShow::Threads`](crate::model::SearchShow::Threads) each thread has
+    /// Each hit is a post that matches. A search without a query has an author: each post of this member is a hit, with
+    /// score 0, newest first unless `sort` is [`SearchSort::Oldest`](crate::model::SearchSort::Oldest), and
+    /// [`SearchField::Titles`](crate::model::SearchField::Titles) selects the first posts of threads. With [`SearchShow::Threads`](crate::model::SearchShow::Threads) each thread has
     /// one hit: its newest matching post for [`SearchSort::Newest`](crate::model::SearchSort::Newest), its oldest for
     /// [`SearchSort::Oldest`](crate::model::SearchSort::Oldest), and its best for
     /// [`SearchSort::Relevance`](crate::model::SearchSort::Relevance). The hits are ordered by the same criterion. An

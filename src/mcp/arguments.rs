@@ -2,16 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fmt;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::uri::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::argument_list::{Argument, Arguments, Text};
 use super::contained_json;
 use super::tool::{IDEMPOTENCY_KEY, SOURCE_BODIES, Tool};
 use crate::model::Expected;
@@ -23,41 +22,6 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 
 const IDEMPOTENCY_KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-
-/// Arguments of a call, in the order in which the client sent them. A name can be repeated.
-#[derive(Default)]
-pub(super) struct Arguments<'a>(pub(super) Vec<Argument<'a>>);
-
-/// Name and value.
-pub(super) type Argument<'a> = (Cow<'a, str>, &'a RawValue);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ArgumentsVisitor)
-    }
-}
-
-struct ArgumentsVisitor;
-
-impl<'de> Visitor<'de> for ArgumentsVisitor {
-    type Value = Arguments<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Arguments<'de>, A::Error> {
-        let mut arguments = Vec::with_capacity(4);
-        while let Some((Text(name), value)) = map.next_entry()? {
-            arguments.push((name, value));
-        }
-        Ok(Arguments(arguments))
-    }
-}
-
-/// A JSON string, borrowed if it has no escapes.
-#[derive(serde::Deserialize)]
-pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 impl Tool {
     /// Converts the head of the client's request and the arguments to the request of the tool's operation.

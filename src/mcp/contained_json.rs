@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::arguments::{Argument, Arguments, Text};
+use super::argument_list::{Argument, Arguments, Text};
 use super::schema::DEFINITIONS;
 use crate::model::json_text;
 use crate::operation::extract::value::has_too_many_values;

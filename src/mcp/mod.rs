@@ -19,6 +19,7 @@
 //! [Model Context Protocol]: https://modelcontextprotocol.io
 //! [`ForumApi`]: crate::ForumApi
 
+mod argument_list;
 mod arguments;
 mod contained_json;
 mod message;

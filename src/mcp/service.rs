@@ -14,7 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::Instrument;
 
-use super::arguments::Arguments;
+use super::argument_list::Arguments;
 use super::message::{self, Message, Params, RpcError};
 use super::protocol::{self, Description, Era};
 use super::schema::Document;

@@ -77,6 +77,7 @@ pub(crate) fn escaped_size(text: &[u8]) -> usize {
 
 /// Returns the number of bytes that [`escape`] writes for a text that it has written before: the size of a text in a JSON
 /// document that is the content of a JSON string.
+#[cfg(feature = "mcp")]
 pub(crate) fn twice_escaped_size(text: &[u8]) -> usize {
     text.len()
         + sum(text, |byte| added_bytes(byte) + u8::from(is_escaped(byte)) + u8::from(is_mark(byte)))

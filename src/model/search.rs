@@ -42,10 +42,10 @@ pub struct SearchHit {
     pub created_at: Timestamp,
     /// Plain text around the match, or the beginning of the post.
     pub excerpt: String,
-    /// Relevance; higher is better.
+    /// Relevance; higher is better. 0 for a search without a query.
     ///
     /// The score must be finite: JSON cannot represent other numbers, and the response would be a 500.
-    #[schemars(description = "Relevance; higher is better.")]
+    #[schemars(description = "Relevance; higher is better. 0 for a search without `q`.")]
     #[serde(serialize_with = "serialize_finite")]
     pub score: f64,
 }
@@ -136,7 +136,8 @@ pub enum SearchSort {
     Oldest,
 }
 
-/// Filters and order of `GET /search`. Omitted filters do not restrict the hits.
+/// Filters and order of `GET /search`. Omitted filters do not restrict the hits. A search has a query, an author, or both:
+/// without a query its hits are the author's posts.
 ///
 /// ```
 /// use forum_api::model::{DateRange, ForumId, List, SearchFilter, SearchQuery, SearchSort};
@@ -154,7 +155,8 @@ pub enum SearchSort {
 pub struct SearchFilter {
     /// Words to search for: 1 to 200 characters, at most 32 words. All words are required. `"a phrase"` matches
     /// adjacent words, `-word` excludes a word. Letters of scripts without spaces, such as Chinese, are found inside a text.
-    pub q: SearchQuery,
+    /// Required unless `by` is given: without it, all posts of that member are hits.
+    pub q: Option<SearchQuery>,
     /// Only posts in this forum and its sub-forums: an id of 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, or
     /// several ids, separated by commas. A forum that does not exist or is hidden has no hits.
     #[serde(default, deserialize_with = "forum_ids")]
@@ -166,13 +168,14 @@ pub struct SearchFilter {
     /// Only posts from this period: `24h`, `7d`, `30d`, `1y`, or a range of dates in UTC, for example
     /// `2026-01-01..2026-02-01`. The end is exclusive. One of the two dates can be omitted.
     pub when: Option<DateRange>,
-    /// Texts to search: `all`, `titles` or `posts`. Default: `all`.
+    /// Texts to search: `all`, `titles` or `posts`. Default: `all`. Without `q`, `titles` selects the first posts of
+    /// threads.
     #[serde(default, rename = "in")]
     pub field: SearchField,
     /// Kind of the hits: `posts` or `threads`. Default: `posts`.
     #[serde(default)]
     pub show: SearchShow,
-    /// Order of the hits: `relevance`, `newest` or `oldest`. Default: `relevance`.
+    /// Order of the hits: `relevance`, `newest` or `oldest`. Default: `relevance`, which without `q` is `newest`.
     #[serde(default)]
     pub sort: SearchSort,
 }
@@ -180,8 +183,24 @@ pub struct SearchFilter {
 impl SearchFilter {
     /// Creates a search for `q` with default values of all other fields.
     pub fn new(q: SearchQuery) -> Self {
+        Self { q: Some(q), ..Self::empty() }
+    }
+
+    /// Creates a search for the posts of a member with default values of all other fields.
+    ///
+    /// ```
+    /// use forum_api::model::{SearchFilter, UserRef};
+    ///
+    /// let filter = SearchFilter::of_author(UserRef::parse("@alice").unwrap());
+    /// assert_eq!(filter.q, None);
+    /// ```
+    pub fn of_author(by: UserRef) -> Self {
+        Self { by: Some(by), ..Self::empty() }
+    }
+
+    fn empty() -> Self {
         Self {
-            q,
+            q: None,
             forum: Vec::new(),
             by: None,
             when: None,

@@ -153,10 +153,17 @@ pub mod tokens {
     /// Removes up to `?2` tokens that expired or were revoked before `?1`.
     pub const PURGE: &str = "
         DELETE FROM forum_api_tokens WHERE lookup IN (
-            SELECT lookup FROM forum_api_tokens WHERE expires_at < ?1
+            SELECT lookup FROM (
+                SELECT lookup FROM forum_api_tokens
+                WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2
+            ) few
             UNION ALL
-            SELECT lookup FROM forum_api_tokens
-            WHERE revoked_at < ?1 AND (expires_at IS NULL OR expires_at >= ?1) LIMIT ?2)";
+            SELECT lookup FROM (
+                SELECT lookup FROM forum_api_tokens
+                WHERE revoked_at < ?1 AND (expires_at IS NULL OR expires_at >= ?1)
+                ORDER BY revoked_at LIMIT ?2
+            ) few
+            LIMIT ?2)";
 }
 
 /// Statements of the table `forum_api_idempotency_keys`, for an [`IdempotencyStore`](crate::store::IdempotencyStore).

@@ -158,10 +158,40 @@ async fn close_waits_for_reads_and_leaves_only_the_file() {
     assert_eq!(files.count(), 1);
 }
 
+/// Returns the default number of threads for ordinary reads.
+fn readers() -> usize {
+    thread::available_parallelism().unwrap().get().max(2)
+}
+
+#[tokio::test]
+async fn long_reads_leave_a_thread_for_ordinary_reads() {
+    let (_directory, database) = temp_database();
+    let together = Arc::new(Barrier::new(readers()));
+    let mut busy = Vec::new();
+    for _ in 1..readers() {
+        let together = together.clone();
+        let mut read = Box::pin(database.read_long(move |_| {
+            together.wait();
+            Ok::<_, SqliteError>(())
+        }));
+        assert!(is_pending(&mut read).await);
+        busy.push(read);
+    }
+    let mut waiting = Box::pin(database.read_long(|_| Ok::<_, SqliteError>(())));
+    assert!(is_pending(&mut waiting).await);
+    database.read(|_| Ok::<_, SqliteError>(())).await.unwrap();
+    assert!(is_pending(&mut waiting).await);
+    together.wait();
+    for read in busy {
+        read.await.unwrap();
+    }
+    waiting.await.unwrap();
+}
+
 #[tokio::test]
 async fn an_abandoned_read_is_not_run() {
     let (_directory, database) = temp_database();
-    let readers = thread::available_parallelism().unwrap().get();
+    let readers = readers();
     let together = Arc::new(Barrier::new(readers + 1));
     let mut busy = Vec::new();
     for _ in 0..readers {

@@ -27,7 +27,7 @@ const ALLOWED_SCANS: [&str; 12] = [
 ];
 
 /// Searches with all columns of an index. Without these columns, a search would read rows that its result does not contain.
-const SEARCHES: [&str; 33] = [
+const SEARCHES: [&str; 32] = [
     "tokens_by_age ((created_at,lookup)<(?,?)",
     "tokens_not_revoked ((created_at,lookup)<(?,?)",
     "tokens_revoked ((created_at,lookup)<(?,?)",
@@ -37,7 +37,6 @@ const SEARCHES: [&str; 33] = [
     "idempotency_keys_1 (namespace=? AND key=?)",
     "idempotency_keys_by_age (began_at<?)",
     "usage USING PRIMARY KEY (hour<?)",
-    "usage USING PRIMARY KEY (hour=? AND token=? AND operation=?)",
     "usage_by_token (token=? AND hour>?)",
     "audit_log_by_actor (actor=? AND (occurred_at,id)<(?,?)",
     "audit_log_by_action (action=? AND (occurred_at,id)<(?,?)",

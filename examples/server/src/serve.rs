@@ -194,6 +194,7 @@ impl Server {
         tokio::select! {
             _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
             () = self.board.flush_last_seen_periodically() => {}
+            () = self.board.run_batches_periodically() => {}
             () = self.api.flush_usage_periodically() => {}
         }
         if let Err(error) = self.api.flush_usage().await {

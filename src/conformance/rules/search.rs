@@ -195,6 +195,39 @@ board_rules! {
         Ok(())
     }
 
+    /// A search without a query lists the posts of its author, newest first, within the other filters.
+    async fn a_search_without_a_query_lists_the_posts_of_its_author(suite: &Suite) -> TestResult {
+        let fixture = SearchFixture::new(suite).await?;
+        let other_forum = suite.forum(Audience::Guests).await?;
+        let bob = suite.member("bob").await?;
+        let tea = fixture.thread("x", "tea").await?;
+        let cup = &suite.write_thread(&bob, &fixture.forum, "Cup", "y").await?;
+        let other = &suite.write_thread(&bob, &other_forum, "Pot", "y").await?;
+        let reply = &suite.write_reply(&bob, &tea.thread_id, "tea").await?;
+        let last = &suite.write_reply(&bob, &cup.thread_id, "z").await?;
+        let search = SearchFilter::of_author(bob.name_ref());
+        let forum = fixture.forum.clone();
+        let oldest = with(search.clone(), |search| search.sort = SearchSort::Oldest);
+        let titles = with(search.clone(), |search| search.field = SearchField::Titles);
+        let threads = with(search.clone(), |search| search.show = SearchShow::Threads);
+        let in_forum = with(search.clone(), |search| search.forum.push(forum));
+        for (search, posts) in [
+            (&search, vec![last, reply, other, cup]),
+            (&oldest, vec![cup, other, reply, last]),
+            (&titles, vec![other, cup]),
+            (&threads, vec![last, reply, other]),
+            (&in_forum, vec![last, reply, cup]),
+        ] {
+            fixture.alice.expect_hits(search, &posts).await?;
+        }
+        for hit in fixture.alice.hits(&search).await? {
+            check_eq!(hit.score, 0.0)?;
+            check!(!hit.excerpt.is_empty(), "the excerpt is the beginning of the post")?;
+        }
+        let unknown = SearchFilter::of_author(UserRef::Name("unknown".into()));
+        fixture.alice.expect_hits(&unknown, &[]).await
+    }
+
     /// A date range limits the hits.
     async fn a_date_range_limits_the_hits(suite: &Suite) -> TestResult {
         suite.require(Capability::InjectedClock)?;

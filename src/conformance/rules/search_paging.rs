@@ -14,8 +14,10 @@ board_rules! {
         let fixture = SearchFixture::new(suite).await?;
         let mut posts = fixture.posts(["tea"; 6]).await?.map(|path| path.post_id);
         for sort in [Oldest, Newest] {
-            let search = posts_by(sort)?;
-            check_pages(&fixture.alice, &search, &[1, 2, 3, 5, 6, 7], &posts, post_id).await?;
+            let of_author = SearchFilter::of_author(fixture.alice.id_ref());
+            for search in [posts_by(sort)?, with(of_author, |search| search.sort = sort)] {
+                check_pages(&fixture.alice, &search, &[1, 2, 3, 5, 6, 7], &posts, post_id).await?;
+            }
             posts.reverse();
         }
         Ok(())

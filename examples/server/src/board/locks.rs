@@ -131,8 +131,7 @@ fn array(ids: &[i64]) -> String {
     format!("{{{}}}", texts.join(","))
 }
 
-/// Locks the threads of several posts, then the authors of these posts and of the visible posts in threads whose first
-/// posts are among them, and then the forums.
+/// Locks the threads of several posts, then the authors of these posts, and then the forums.
 pub async fn posts(tx: &Transaction<'_>, posts: &[i64]) -> BoardResult<()> {
     const STATEMENTS: [&str; 3] = [
         "SELECT id FROM thread WHERE id IN (
@@ -140,12 +139,6 @@ pub async fn posts(tx: &Transaction<'_>, posts: &[i64]) -> BoardResult<()> {
         ) ORDER BY id FOR NO KEY UPDATE",
         "SELECT id FROM member WHERE id IN (
             SELECT author_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
-            UNION ALL
-            SELECT post.author_id FROM post JOIN thread ON thread.id = post.thread_id
-            WHERE thread.first_post_id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) AND post.state = 'visible'
-                AND thread.id IN (
-                    SELECT thread_id FROM post WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT []))
-                )
         ) ORDER BY id FOR NO KEY UPDATE",
         "SELECT id FROM forum WHERE id IN (
             SELECT forum_id FROM thread WHERE id IN (
@@ -176,15 +169,6 @@ pub async fn forum_of_conflict(
         }
         _ => Ok(()),
     }
-}
-
-/// Locks the authors of the visible posts of a thread.
-pub async fn authors(tx: &Transaction<'_>, thread: i64) -> BoardResult<()> {
-    let sql = "
-        SELECT id FROM member
-        WHERE id = ANY (ARRAY(SELECT DISTINCT author_id FROM post WHERE thread_id = ?1 AND state = 'visible'))
-        ORDER BY id FOR NO KEY UPDATE";
-    lock(tx, sql, bind![thread]).await
 }
 
 /// Locks a member and all administrators, so that two commands do not remove the last two administrators at the same

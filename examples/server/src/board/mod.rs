@@ -6,6 +6,7 @@
 pub mod access;
 pub mod accounts;
 mod authorizer;
+mod batches;
 mod commands;
 pub mod copy;
 pub mod db;
@@ -23,6 +24,7 @@ mod polls;
 pub mod posts;
 mod ratings;
 mod reference_board;
+mod removal;
 mod rules;
 mod schema;
 mod search;

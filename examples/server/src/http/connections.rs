@@ -116,6 +116,9 @@ impl Connections {
         let Some(token) = self.slots.of_address(peer.ip()) else {
             return;
         };
+        // A body in parts otherwise waits up to 40 ms for the acknowledgement of its first part. A closed socket fails
+        // when it is read.
+        let _ = stream.set_nodelay(true);
         let connection = Connection {
             peer,
             router: self.router.clone(),

@@ -13,11 +13,17 @@ use crate::prelude::*;
 /// Recounts posts on profiles after the readers of a forum changed. No command of the reference board
 /// changes the readers.
 const RECOUNT: &str = "
+    DELETE FROM thread_recount;
+    UPDATE thread_author SET counted = CASE
+        WHEN EXISTS (
+            SELECT 1 FROM thread JOIN forum ON forum.id = thread.forum_id
+            WHERE thread.id = thread_author.thread_id AND thread.state = 'visible'
+                AND (instr(forum.read_groups, 'guests') > 0 OR instr(forum.read_groups, 'members') > 0)
+        )
+        THEN post_count ELSE 0
+    END;
     UPDATE member SET post_count = (
-        SELECT count(*) FROM post
-        JOIN thread ON thread.id = post.thread_id JOIN forum ON forum.id = thread.forum_id
-        WHERE post.author_id = member.id AND post.state = 'visible' AND thread.state = 'visible'
-            AND (instr(forum.read_groups, 'guests') > 0 OR instr(forum.read_groups, 'members') > 0)
+        SELECT coalesce(sum(counted), 0) FROM thread_author WHERE author_id = member.id
     )";
 
 /// A board without content, and its storage.

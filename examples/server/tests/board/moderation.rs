@@ -80,11 +80,12 @@ async fn an_operator_deletes_all_posts_of_a_member_as_a_moderator_does() {
     demo.post("spammer", &tea, body("Zobrowka")).await;
     topics(&demo).await;
 
-    assert_eq!(delete_posts(&demo, "spammer", later).await, [1, 0]);
+    assert_eq!(delete_posts(&demo, "spammer", later).await.iter().sum::<u64>(), 1);
     assert_eq!(topics(&demo).await, ["post.deleted"]);
     let everything = Timestamp::from_millis(i64::MIN);
     let deleted = delete_posts(&demo, "spammer", everything).await;
-    assert_eq!(deleted, [100, 1, 0, 1]);
+    assert_eq!(deleted.iter().sum::<u64>(), 102);
+    assert!(deleted.iter().all(|number| *number <= 20), "{deleted:?}");
     let mut expected = vec!["post.deleted"; 101];
     expected.push("thread.deleted");
     assert_eq!(topics(&demo).await, expected);

@@ -448,6 +448,29 @@ async fn searches_leave_connections_for_other_reads() {
     assert_eq!(searching.load(Ordering::Relaxed), 4);
 }
 
+/// A statement of SQLite is interrupted, and one of Postgres ends with its time limit.
+#[tokio::test]
+async fn a_search_that_takes_too_long_is_overloaded() {
+    let endless = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number) SELECT max(n) FROM number";
+    for (backend, statement) in [
+        (Backend::File, endless),
+        (Backend::Memory, endless),
+        (Backend::Postgres, "SELECT pg_sleep(60)"),
+    ] {
+        let storage = backend.create_storage().await;
+        let database = &storage.database;
+        let search = database.read(ReadKind::Search, move |connection| {
+            Box::pin(async move { connection.any(statement, &[]).await })
+        });
+        let error = search.await.unwrap_err();
+        assert_eq!(error.status(), 503, "{error:?}");
+        let next = database.read(ReadKind::Search, |connection| {
+            Box::pin(async move { connection.any("SELECT 1", &[]).await })
+        });
+        assert!(next.await.unwrap());
+    }
+}
+
 #[test]
 fn two_commands_do_not_remove_the_last_two_administrators() {
     with_two_nodes(async |nodes| {

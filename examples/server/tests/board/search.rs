@@ -2,8 +2,6 @@
 
 use forum_test_support::random::Random;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 
 use crate::demo::field_values;
 use crate::prelude::*;
@@ -76,6 +74,109 @@ async fn searches_of_each_script_have_the_same_hits_on_both_databases() {
         }
     }
     assert!(found > 200, "{found}");
+}
+
+/// Words that are required, and whether they are a phrase; the excluded word.
+type PlainQuery = (&'static [&'static str], bool, Option<&'static str>);
+
+/// Returns the score in millionths of a post with these words; `None` if it does not match.
+fn plain_score(
+    (required, is_phrase, excluded): PlainQuery,
+    title: &str,
+    body: &str,
+) -> Option<f64> {
+    let texts = [title, body].map(|text| text.split(' ').collect::<Vec<_>>());
+    let has = |words: &[&str]| {
+        texts.iter().any(|text| text.windows(words.len()).any(|part| part == words))
+    };
+    let has_required =
+        if is_phrase { has(required) } else { required.iter().all(|word| has(&[word])) };
+    if !has_required || excluded.is_some_and(|word| has(&[word])) {
+        return None;
+    }
+    let weight = |word: &&str| {
+        let count = |text: &[&str]| text.iter().filter(|found| *found == word).count();
+        let weights = std::iter::repeat_n(1.0, count(&texts[0]));
+        let weights = weights.chain(std::iter::repeat_n(0.2, count(&texts[1])));
+        weights.take(256).zip(1..).map(|(weight, n)| weight / f64::from(n * n)).sum::<f64>()
+            / 1.644_934
+    };
+    let words = BTreeSet::from_iter(required);
+    let mean = words.iter().map(|word| weight(word)).sum::<f64>() / words.len() as f64;
+    Some(mean * 1e6 / (1.0 + body.len() as f64 / 400.0).sqrt())
+}
+
+#[tokio::test]
+async fn the_newest_matches_are_ordered_by_score() {
+    for backend in [Backend::Memory, Backend::Postgres] {
+        let demo = Demo::in_storage(backend.create_storage().await, Language::English).await;
+        let amount = ContentSize { members: 5, threads: 300, posts: 2500 };
+        demo.generate(amount).await;
+        let texts = "
+            SELECT post.id || '|' || CASE post.number WHEN 1 THEN thread.title_words ELSE '' END || '|' || post.body_words AS value
+            FROM post JOIN thread ON thread.id = post.thread_id
+            WHERE post.state = 'visible' AND thread.state = 'visible' ORDER BY post.id DESC";
+        let texts: Vec<String> = demo.query_values(texts).await;
+        for (q, query) in [
+            ("da", (&["da"][..], false, None)),
+            ("fa+da", (&["da", "fa"], false, None)),
+            ("da+-fa", (&["da"], false, Some("fa"))),
+            ("%22da+fa%22", (&["da", "fa"], true, None)),
+            ("%22da+fa+da%22+-ga", (&["da", "fa", "da"], true, Some("ga"))),
+            ("da+fa+ga+ka", (&["da", "fa", "ga", "ka"], false, None)),
+        ] {
+            let plain = texts.iter().filter_map(|text| {
+                let [id, title, body] = text.split('|').collect::<Vec<_>>().try_into().unwrap();
+                Some((id.to_owned(), plain_score(query, title, body)?))
+            });
+            let plain: HashMap<String, f64> = plain.take(1000).collect();
+            let pages = demo.pages("admin", &format!("/search?limit=100&q={q}")).await;
+            let hits: Vec<(f64, i64)> = pages
+                .iter()
+                .flat_map(|page| page["items"].as_array().unwrap())
+                .map(|hit| (hit["score"].as_f64().unwrap(), number(&hit["postId"])))
+                .collect();
+            assert_eq!(hits.len(), plain.len(), "{q}");
+            assert!(hits.is_sorted_by(|better, worse| better > worse), "{q}");
+            for (score, post) in hits {
+                let expected = plain[&post.to_string()];
+                assert!((score * 1e6 - expected).abs() < 3.0, "{q} in {post}: {score}, {expected}");
+            }
+        }
+    }
+}
+
+/// The phrase is in none of the posts that have its words.
+#[tokio::test]
+async fn a_search_ends_early_and_goes_on_with_the_next_page() {
+    for backend in [Backend::Memory, Backend::Postgres] {
+        let demo = Demo::in_storage(backend.create_storage().await, Language::English).await;
+        let path = demo.tea_posts_path().await;
+        let thread = path.split('/').nth(2).unwrap();
+        let insert = format!(
+            "INSERT INTO post (thread_id, number, state, created_at, written_at, body, body_html, body_words)
+            WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 30000)
+            SELECT {thread}, 1000 + n, 'visible', n, n, '', '', CASE WHEN n % 10000 = 1 THEN 'green nettle' ELSE 'nettle green' END
+            FROM new"
+        );
+        demo.sql(&insert).await;
+        let last =
+            "UPDATE thread SET last_number = 31000, last_post_id = (SELECT max(id) FROM post)";
+        demo.sql(last).await;
+        for (query, hits) in [
+            ("sort=newest", 3),
+            ("sort=oldest", 3),
+            ("sort=relevance", 3),
+            ("sort=newest&show=threads", 1),
+            ("sort=oldest&show=threads", 1),
+            ("sort=relevance&show=threads", 1),
+        ] {
+            let pages = demo.pages("guest", &format!("/search?q=%22green+nettle%22&{query}")).await;
+            let found: usize = pages.iter().map(|page| field_values(page, "postId").len()).sum();
+            assert_eq!(found, hits, "{query}");
+            assert!((2..=4).contains(&pages.len()), "{} pages of {query}", pages.len());
+        }
+    }
 }
 
 /// On Postgres the index is read in spans of ids, whose lengths depend on the number of matches.
@@ -194,43 +295,6 @@ async fn a_search_passes_over_gaps_between_ids() {
         let found = hits(&demo, "guest", &format!("q=nettle&sort={sort}")).await;
         assert_eq!(field_values(&found, "postId").len(), 3, "{sort}");
     }
-}
-
-/// The index contains a text up to the last word that ends within the limit. A longer first word is cut.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_text_that_is_cut_for_the_index_ends_at_a_word() {
-    let demo = Demo::in_postgres().await;
-    let pool = demo.pool();
-    let text = prop::collection::vec("[a-c\u{e9}\u{8336}\u{20000}]{1,9}", 0..40);
-    let texts = (text, 1..150_i32);
-    let handle = tokio::runtime::Handle::current();
-    let indexed_words = move |text: String, max: i32| -> Vec<String> {
-        handle.block_on(async {
-            let sql = "SELECT tsvector_to_array(placed($1, $2, '', 'C', 0)::TSVECTOR)";
-            let client = pool.get().await.unwrap();
-            client.query_one(sql, &[&text, &max]).await.unwrap().get(0)
-        })
-    };
-    let check = move |(text, max): (Vec<String>, i32)| {
-        let mut length = 0;
-        let mut expected = BTreeSet::new();
-        for word in &text {
-            length += word.chars().count();
-            if length > max as usize {
-                break;
-            }
-            expected.insert(word.clone());
-            length += 1;
-        }
-        let indexed = BTreeSet::from_iter(indexed_words(text.join(" "), max));
-        if expected.is_empty() {
-            expected.extend(text.first().map(|word| word.chars().take(max as usize + 1).collect()));
-        }
-        prop_assert_eq!(indexed, expected);
-        Ok(())
-    };
-    let run = move || TestRunner::default().run(&texts, check);
-    tokio::task::spawn_blocking(run).await.unwrap().unwrap();
 }
 
 /// Title and body with the words that need the most bytes in the index of Postgres.

@@ -71,6 +71,20 @@ impl Database {
         self.read_in(Class::Short, run).await
     }
 
+    /// Runs a long read as [`read`](Self::read) does. The time of a long read depends on content, as that of a search. One
+    /// of the reader threads for ordinary reads runs no long reads, so that ordinary reads do not wait for them.
+    ///
+    /// Drop the future to limit the time of a read: see [`read`](Self::read).
+    ///
+    /// # Errors
+    /// The errors of [`read`](Self::read).
+    pub async fn read_long<T: Send + 'static, E: From<SqliteError> + Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        self.read_in(Class::Long, run).await
+    }
+
     async fn read_in<T: Send + 'static, E: From<SqliteError> + Send + 'static>(
         &self,
         class: Class,

@@ -12,6 +12,8 @@ pub(super) enum Class {
     Short,
     /// Runs on a limited number of threads at once.
     Ordinary,
+    /// An ordinary job that can take long. It runs on fewer threads, so that one is free for other ordinary jobs.
+    Long,
 }
 
 /// Bounds of a queue.
@@ -19,8 +21,10 @@ pub(super) enum Class {
 pub(super) struct Bounds {
     /// Maximum number of waiting jobs of each class.
     pub(super) waiting: usize,
-    /// Maximum number of running ordinary jobs.
+    /// Maximum number of running ordinary and long jobs.
     pub(super) running: usize,
+    /// Maximum number of running long jobs.
+    pub(super) running_long: usize,
 }
 
 /// Jobs that wait for a thread.
@@ -34,9 +38,12 @@ pub(super) struct JobQueue<T> {
 struct State<T> {
     short: VecDeque<(u64, T)>,
     ordinary: VecDeque<(u64, T)>,
+    long: VecDeque<(u64, T)>,
     pushed: u64,
-    /// Number of running ordinary jobs.
+    /// Number of running ordinary and long jobs.
     running: usize,
+    /// Number of running long jobs.
+    running_long: usize,
     /// Number of threads that wait for a job.
     idle: usize,
     /// `true` if a thread was woken and has not looked for a job yet.
@@ -51,8 +58,10 @@ pub(super) fn queue<T>(bounds: Bounds) -> (JobSender<T>, Arc<JobQueue<T>>) {
     let state = State {
         short: VecDeque::new(),
         ordinary: VecDeque::new(),
+        long: VecDeque::new(),
         pushed: 0,
         running: 0,
+        running_long: 0,
         idle: 0,
         waking: false,
         closed: false,
@@ -66,10 +75,7 @@ impl<T> JobSender<T> {
     pub(super) fn push(&self, class: Class, job: T) -> bool {
         let mut state = lock(&self.0.state);
         let position = state.pushed;
-        let waiting = match class {
-            Class::Short => &mut state.short,
-            Class::Ordinary => &mut state.ordinary,
-        };
+        let waiting = state.waiting(class);
         if waiting.len() >= self.0.bounds.waiting {
             return false;
         }
@@ -97,12 +103,12 @@ impl<T> JobQueue<T> {
     /// queue is closed and empty.
     pub(super) fn next(&self, finished: Option<Class>) -> Option<(Class, T)> {
         let mut state = lock(&self.state);
-        if finished == Some(Class::Ordinary) {
-            state.running = state.running.saturating_sub(1);
+        if let Some(class) = finished {
+            state.count(class, |running| running.saturating_sub(1));
         }
         loop {
-            if let Some(job) = state.take(self.bounds.running) {
-                if state.runnable(self.bounds.running).is_some() {
+            if let Some(job) = state.take(self.bounds) {
+                if state.runnable(self.bounds).is_some() {
                     self.wake_one(state);
                 }
                 return Some(job);
@@ -129,42 +135,60 @@ impl<T> JobQueue<T> {
 }
 
 impl<T> State<T> {
-    /// Returns the class of the oldest job that can run. The limit of ordinary jobs does not apply to a closed queue.
-    fn runnable(&self, bound: usize) -> Option<Class> {
-        let short = self.short.front().map(|(position, _)| (*position, Class::Short));
-        let ordinary = self
-            .ordinary
-            .front()
-            .map(|(position, _)| (*position, Class::Ordinary))
-            .filter(|_| self.closed || self.running < bound);
-        let oldest = short.into_iter().chain(ordinary).min_by_key(|(position, _)| *position);
+    fn waiting(&mut self, class: Class) -> &mut VecDeque<(u64, T)> {
+        match class {
+            Class::Short => &mut self.short,
+            Class::Ordinary => &mut self.ordinary,
+            Class::Long => &mut self.long,
+        }
+    }
+
+    /// Changes the numbers of running jobs to which a job of this class counts.
+    fn count(&mut self, class: Class, change: fn(usize) -> usize) {
+        if class != Class::Short {
+            self.running = change(self.running);
+        }
+        if class == Class::Long {
+            self.running_long = change(self.running_long);
+        }
+    }
+
+    /// Returns the class of the oldest job that can run. The limits of running jobs do not apply to a closed queue.
+    fn runnable(&self, bounds: Bounds) -> Option<Class> {
+        let can_run = self.closed || self.running < bounds.running;
+        let can_run_long = self.closed || can_run && self.running_long < bounds.running_long;
+        let candidates = [
+            (Class::Short, &self.short, true),
+            (Class::Ordinary, &self.ordinary, can_run),
+            (Class::Long, &self.long, can_run_long),
+        ];
+        let oldest = candidates
+            .into_iter()
+            .filter(|(_, _, can_run)| *can_run)
+            .filter_map(|(class, jobs, _)| Some((jobs.front()?.0, class)))
+            .min_by_key(|(position, _)| *position);
         oldest.map(|(_, class)| class)
     }
 
-    fn take(&mut self, bound: usize) -> Option<(Class, T)> {
-        let class = self.runnable(bound)?;
-        let job = match class {
-            Class::Short => self.short.pop_front(),
-            Class::Ordinary => {
-                self.running += 1;
-                self.ordinary.pop_front()
-            }
-        };
-        job.map(|(_, job)| (class, job))
+    fn take(&mut self, bounds: Bounds) -> Option<(Class, T)> {
+        let class = self.runnable(bounds)?;
+        let (_, job) = self.waiting(class).pop_front()?;
+        self.count(class, |running| running + 1);
+        Some((class, job))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Class::{Ordinary, Short};
+    use super::Class::{Long, Ordinary, Short};
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { waiting: 3, running: 1 };
+    const BOUNDS: Bounds = Bounds { waiting: 3, running: 1, running_long: 1 };
 
     #[test]
     fn a_full_queue_refuses_jobs_of_its_class_only() {
         let (jobs, queue) = queue(BOUNDS);
-        for class in [Ordinary, Short] {
+        for class in [Ordinary, Short, Long] {
             assert!([1, 2, 3].iter().all(|job| jobs.push(class, *job)));
             assert!(!jobs.push(class, 4));
         }
@@ -192,5 +216,18 @@ mod tests {
         assert_eq!(queue.next(None), Some((Ordinary, 5)));
         assert_eq!(queue.next(None), Some((Ordinary, 6)));
         assert_eq!(queue.next(Some(Ordinary)), None);
+    }
+    /// Long jobs leave one thread free for ordinary jobs.
+    #[test]
+    fn long_jobs_do_not_delay_ordinary_jobs() {
+        let (jobs, queue) = queue(Bounds { waiting: 3, running: 2, running_long: 1 });
+        for (class, job) in [(Long, 1), (Long, 2), (Ordinary, 3), (Ordinary, 4), (Short, 5)] {
+            jobs.push(class, job);
+        }
+        assert_eq!(queue.next(None), Some((Long, 1)));
+        assert_eq!(queue.next(None), Some((Ordinary, 3)));
+        assert_eq!(queue.next(None), Some((Short, 5)));
+        assert_eq!(queue.next(Some(Ordinary)), Some((Ordinary, 4)));
+        assert_eq!(queue.next(Some(Long)), Some((Long, 2)));
     }
 }

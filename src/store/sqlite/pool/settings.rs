@@ -18,12 +18,12 @@ use std::thread;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DatabaseSettings {
-    /// Number of threads for ordinary reads; 0 counts as 1. One more thread serves only short reads. A database in memory has
-    /// no reader threads. Default: the number of cores.
+    /// Number of threads for ordinary reads; 0 and 1 count as 2. All but one of them also run long reads. One more thread
+    /// serves only short reads. A database in memory has no reader threads. Default: the number of cores.
     pub readers: usize,
     /// Page cache of each connection, in KiB. Each reader thread and the writer have a connection. Default: 32,768 (32 MiB).
     pub cache_kib: u32,
-    /// Maximum number of waiting operations in each queue: short reads, ordinary reads, writes, and background writes.
+    /// Maximum number of waiting operations in each queue: short, ordinary and long reads, writes, and background writes.
     /// Further operations fail with [`OverloadedError`](crate::host::OverloadedError). Default: 1,024.
     pub queue_capacity: usize,
 }

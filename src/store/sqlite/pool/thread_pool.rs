@@ -59,9 +59,11 @@ impl ThreadPool {
     ) -> Result<Self> {
         let writer = connection::writer(path, settings)?;
         set_up(&writer)?;
-        let (reads, waiting) =
-            queue(Bounds { waiting: settings.queue_capacity, running: settings.readers.max(1) });
-        let readers = start_readers(path, settings, &waiting)?;
+        let running = settings.readers.max(MIN_READERS);
+        let bounds =
+            Bounds { waiting: settings.queue_capacity, running, running_long: running - 1 };
+        let (reads, waiting) = queue(bounds);
+        let readers = start_readers(path, settings, running + 1, &waiting)?;
         let reads = (!readers.is_empty()).then_some(reads);
         let (writes, waiting) = channel();
         let checkpoint = Checkpoint::start(path, settings, &writer)?;
@@ -131,15 +133,18 @@ fn acquire(capacity: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
     permit.map_err(|_| SqliteError::overloaded())
 }
 
-/// Starts one more thread than the maximum number of running ordinary reads, so that one thread is free for short
-/// reads. A database in memory has no reader threads, because a second connection would open another database.
+/// Minimum number of threads for ordinary reads: one of them runs no long reads.
+const MIN_READERS: usize = 2;
+
+/// Starts the threads for reads: one more than the maximum number of running ordinary reads, so that one thread is free
+/// for short reads. A database in memory has no reader threads, because a second connection would open another database.
 fn start_readers(
     path: &DatabasePath,
     settings: &DatabaseSettings,
+    readers: usize,
     queue: &Arc<JobQueue<Read>>,
 ) -> Result<Vec<JoinHandle<()>>> {
-    let readers =
-        if *path == DatabasePath::Memory { 0 } else { settings.readers.max(1).saturating_add(1) };
+    let readers = if *path == DatabasePath::Memory { 0 } else { readers };
     let start_one = |_| {
         let connection = connection::reader(path, settings)?;
         let queue = Arc::clone(queue);

@@ -7,8 +7,10 @@ use deadpool_postgres::Pool;
 use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
 use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
+use tokio::time::Instant;
 
 use super::postgres::{BACKGROUND, PostgresDatabase, WITHOUT_TIMEOUT};
+use super::postgres_read::until;
 use super::postgres_transaction::Failure;
 use super::{Change, Connection, LogPosition, Query, ReadKind, Transaction, TransactionFuture};
 
@@ -29,14 +31,24 @@ impl BoardDatabase {
         kind: ReadKind,
         query: impl Query<T> + 'static,
     ) -> BoardResult<T> {
+        self.read_until(kind.deadline(), kind, query).await
+    }
+
+    async fn read_until<T: Send + 'static>(
+        &self,
+        deadline: Option<Instant>,
+        kind: ReadKind,
+        query: impl Query<T> + 'static,
+    ) -> BoardResult<T> {
         let database = match self {
             Self::Sqlite(database) => database,
-            Self::Postgres(database) => return database.read(kind, query).await,
+            Self::Postgres(database) => return database.read(kind, deadline, query).await,
         };
         let read = move |connection: &rusqlite::Connection| read_sqlite(connection, kind, query);
         match kind {
             ReadKind::Short => database.read_short(read).await,
-            _ => database.read(read).await,
+            ReadKind::Search => until(deadline, database.read_long(read)).await,
+            ReadKind::One | ReadKind::Snapshot => database.read(read).await,
         }
     }
 
@@ -47,13 +59,14 @@ impl BoardDatabase {
         kind: ReadKind,
         query: impl Query<T> + Clone + 'static,
     ) -> BoardResult<T> {
+        let deadline = kind.deadline();
         // The future is large, and boards without replicas do not need it.
         if let (Self::Postgres(database), Some(position)) = (self, position)
             && let Some(read) = Box::pin(database.replicas.read(position, kind, &query)).await
         {
             return read;
         }
-        self.read(kind, query).await
+        self.read_until(deadline, kind, query).await
     }
 
     /// Runs `change` in one transaction. On SQLite, no other transaction writes at the same time. On Postgres, other

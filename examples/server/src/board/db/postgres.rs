@@ -24,9 +24,8 @@
 //! 3. forums. The lock covers the counters of the forum and the time of its newest post. Many commands change the same
 //!    forum. Each of them therefore locks the forum with one of its last two statements before the events.
 //!
-//! Two transactions that keep this order do not wait for each other in a cycle. Three rare commands do not keep it:
-//! hiding or showing a thread locks the authors of its replies after the member of the command, starting a thread locks
-//! a forum before the events, and `generate` locks whole tables. Postgres ends one transaction of a cycle after
+//! Two transactions that keep this order do not wait for each other in a cycle. Two rare commands do not keep it:
+//! starting a thread locks a forum before the events, and `generate` locks whole tables. Postgres ends one transaction of a cycle after
 //! `deadlock_timeout` (one second), and [`PostgresDatabase::repeat`] runs it again, up to [`ATTEMPTS`] times in total. A
 //! command therefore has no effect outside of its transaction, and its inputs are cloned for each attempt. A failed
 //! commit is not repeated, because its outcome is unknown.
@@ -52,7 +51,7 @@
 //! A write that waits for a lock holds a connection. At most half of the pool's connections write at a time; further
 //! writes of this process wait without a connection, for at most five seconds, and reads use the other half. Searches
 //! can take long. At most a quarter of the pool's connections search at a time; further searches of this process wait
-//! without a connection until the timeout of their request, and short reads use the rest.
+//! without a connection until the time limit of a search, and other reads use the rest.
 //! [`replicas`](super::replicas) describes the connections to replicas.
 
 use std::sync::Arc;
@@ -62,10 +61,10 @@ use deadpool_postgres::{Client, Pool};
 use forum_api::host::{BackendError, BoardResult, OverloadedError};
 use forum_api::store::postgres;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_postgres::error::SqlState;
 
-use super::postgres_read::{ReadKind, limits, share};
+use super::postgres_read::{ReadKind, limits, share, until};
 use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, TransactionKind};
 use super::replicas::Replicas;
 use super::{Change, Connection, Query, Transaction};
@@ -129,15 +128,28 @@ impl PostgresDatabase {
         }
     }
 
-    /// Runs a query. A search waits for one of the connections for searches.
-    pub(super) async fn read<T>(&self, kind: ReadKind, query: impl Query<T>) -> BoardResult<T> {
+    /// Runs a query. A search waits for one of the connections for searches, and ends at its deadline.
+    pub(super) async fn read<T>(
+        &self,
+        kind: ReadKind,
+        deadline: Option<Instant>,
+        query: impl Query<T>,
+    ) -> BoardResult<T> {
         let closed = |_| BackendError::new("searches are closed");
-        let _permit = match kind {
-            ReadKind::Search => Some(self.searches.acquire().await.map_err(closed)?),
-            _ => None,
+        let acquire = async {
+            let permit = match kind {
+                ReadKind::Search => Some(self.searches.acquire().await.map_err(closed)?),
+                _ => None,
+            };
+            Ok((permit, self.pool.get().await?))
         };
-        let client = self.pool.get().await?;
-        kind.run(&client, query).await
+        let (_permit, client) = until(deadline, acquire).await?;
+        let read = until(deadline, kind.run(&client, query)).await;
+        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            // The connection can be busy with a statement of the search.
+            drop(Client::take(client));
+        }
+        read
     }
 
     /// Runs `change` in a transaction of a command.

@@ -1,8 +1,13 @@
 //! Reads on a server of Postgres, the primary or a replica.
 
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
 use deadpool_postgres::{Client, Pool};
-use forum_api::host::BoardResult;
+use forum_api::host::{BoardError, BoardResult, OverloadedError};
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
 use super::connection::{Connection, Query};
 use super::postgres_transaction::{Failure, Postgres, PostgresTransaction, TransactionKind};
@@ -22,6 +27,26 @@ const SNAPSHOT: TransactionKind = TransactionKind {
     is_repeated: false,
 };
 
+/// The snapshot of a search, whose statements have its time limit. A connection can still run one of them when a search is
+/// canceled.
+const SEARCH: TransactionKind = TransactionKind {
+    begin: concat!(
+        "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ",
+        "SET LOCAL statement_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '20s'"
+    ),
+    ..SNAPSHOT
+};
+
+/// Time limit of a search, including the wait for a reader or a connection.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time after which a client may repeat a search that took too long.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// A search reached its time limit: the response is 503.
+#[derive(Debug)]
+pub(super) struct SearchTimeoutError(OverloadedError);
+
 /// Kind of a read.
 #[derive(Clone, Copy, Debug)]
 pub enum ReadKind {
@@ -31,11 +56,41 @@ pub enum ReadKind {
     Short,
     /// Several statements, which see the same data.
     Snapshot,
-    /// Several statements that can take long. They see the same data. Other reads do not wait for such reads.
+    /// Several statements that can take long, within a time limit. They see the same data. Other reads do not wait for such
+    /// reads.
     Search,
 }
 
+impl Default for SearchTimeoutError {
+    fn default() -> Self {
+        Self(OverloadedError::new(RETRY_AFTER))
+    }
+}
+
+impl fmt::Display for SearchTimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a search reached its time limit of {} s", SEARCH_TIMEOUT.as_secs())
+    }
+}
+
+impl Error for SearchTimeoutError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+impl From<SearchTimeoutError> for BoardError {
+    fn from(error: SearchTimeoutError) -> Self {
+        Self::internal(error)
+    }
+}
+
 impl ReadKind {
+    /// Returns the end of the time limit of a read that begins now.
+    pub(super) fn deadline(self) -> Option<Instant> {
+        matches!(self, Self::Search).then(|| Instant::now() + SEARCH_TIMEOUT)
+    }
+
     /// Runs a query on a connection.
     pub async fn run<T>(self, client: &Client, query: impl Query<T>) -> BoardResult<T> {
         match self {
@@ -45,10 +100,24 @@ impl ReadKind {
             }
             Self::Snapshot | Self::Search => {
                 let failure = Failure::new();
-                let tx = PostgresTransaction::begin(client, SNAPSHOT, &failure).await?;
+                let kind = if matches!(self, Self::Search) { SEARCH } else { SNAPSHOT };
+                let tx = PostgresTransaction::begin(client, kind, &failure).await?;
                 query(&Connection::postgres(Postgres::Transaction(&tx))).await
             }
         }
+    }
+}
+
+/// Ends a read with an error at its deadline, if it has one.
+pub(super) async fn until<T>(
+    deadline: Option<Instant>,
+    read: impl Future<Output = BoardResult<T>>,
+) -> BoardResult<T> {
+    match deadline {
+        Some(deadline) => {
+            timeout_at(deadline, read).await.map_err(|_| SearchTimeoutError::default())?
+        }
+        None => read.await,
     }
 }
 

@@ -41,8 +41,8 @@ const WAIT_TIMEOUT: Duration = Duration::from_millis(5);
 /// Time between two checks of the position.
 const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Time limit of a read on a replica. Afterwards the read runs on the primary.
-const READ_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time limit of a read on a replica. Afterwards the read runs on the primary, also a search within its time limit.
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time limit of a check in the background.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);

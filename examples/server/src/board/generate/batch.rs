@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::board::access::visibility::between_commas;
 use crate::board::db::{Connection, Transaction, bind, json};
 use crate::board::markdown;
-use crate::board::search::fold_words;
+use crate::board::search::{body_words, title_words};
 
 /// Content to write.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl Batch {
         self.threads.push(GeneratedThread {
             id,
             forum,
-            words: fold_words(&title),
+            words: title_words(&title),
             title,
             author,
             at: at.as_millis(),
@@ -91,7 +91,7 @@ impl Batch {
             author,
             at: at.as_millis(),
             html: markdown::render_blocking(&body),
-            words: fold_words(&body),
+            words: body_words(&body),
             body,
         });
     }
@@ -151,7 +151,9 @@ pub async fn count_posts(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -
     tx.execute(COUNT_IN_THREADS, bind! { ":last": last }).await?;
     tx.execute(COUNT_IN_FORUMS, bind! { ":last": last }).await?;
     let forums = between_commas(on_profiles.iter().copied());
-    tx.execute(COUNT_ON_PROFILES, bind! { ":last": last, ":forums": forums }).await?;
+    let parameters = bind! { ":last": last, ":forums": forums };
+    tx.execute(COUNT_OF_AUTHORS, parameters).await?;
+    tx.execute(COUNT_ON_PROFILES, parameters).await?;
     Ok(())
 }
 
@@ -161,7 +163,8 @@ const COUNT_IN_THREADS: &str = "
         reply_count = reply_count + added.replies,
         last_post_id = added.last_post,
         last_author_id = (SELECT author_id FROM post WHERE id = added.last_post),
-        last_activity_at = added.newest
+        last_activity_at = added.newest,
+        newest_at = added.newest
     FROM (
         SELECT
             thread_id, max(number) AS last_number, sum(CASE WHEN number = 1 THEN 0 ELSE 1 END) AS replies,
@@ -183,6 +186,21 @@ const COUNT_IN_FORUMS: &str = "
         WHERE post.id > :last AND thread.state = 'visible' GROUP BY thread.forum_id
     ) AS added
     WHERE forum.id = added.forum_id";
+
+const COUNT_OF_AUTHORS: &str = "
+    INSERT INTO thread_author (thread_id, author_id, post_count, counted)
+    SELECT
+        thread.id, post.author_id, count(*),
+        CASE
+            WHEN thread.state = 'visible' AND instr(:forums, ',' || thread.forum_id || ',') > 0
+            THEN count(*) ELSE 0
+        END
+    FROM post JOIN thread ON thread.id = post.thread_id
+    WHERE post.id > :last AND post.author_id IS NOT NULL
+    GROUP BY thread.id, post.author_id
+    ON CONFLICT (thread_id, author_id) DO UPDATE SET
+        post_count = thread_author.post_count + excluded.post_count,
+        counted = thread_author.counted + excluded.counted";
 
 const COUNT_ON_PROFILES: &str = "
     UPDATE member SET post_count = post_count + added.posts

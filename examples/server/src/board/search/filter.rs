@@ -3,27 +3,36 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use forum_api::host::BoardResult;
+use forum_api::host::{BackendResult, BoardResult};
 use forum_api::model::{DateRange, ForumId, SearchField, SearchFilter, SearchQuery, Timestamp};
 
 use super::index;
-use super::score::{Scorer, required_words};
+use super::text_match::{TextMatch, required_words};
 use crate::board::access::actor::Actor;
 use crate::board::access::visibility::between_commas;
 use crate::board::accounts;
-use crate::board::db::{Connection, bind};
+use crate::board::db::{Connection, Row, bind};
+
+/// A match, ordered by score and age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Match {
+    pub score: i64,
+    pub post: i64,
+    pub thread: i64,
+}
 
 #[derive(Debug)]
 pub struct MatchCondition {
-    /// Terms in the dialect of the index.
-    pub text: String,
-    /// Words to score, as a query of Postgres.
-    pub words: String,
-    pub scorer: Scorer,
-    /// Condition on the forums: a suffix of `text` for FTS5, and a JSON list for Postgres.
+    /// Words and author in the dialect of the index. Posts that match it are candidates, whose texts `text` checks.
+    pub query: String,
+    /// Number of words that the index looks up.
+    pub lookups: i64,
+    pub text: TextMatch,
+    /// Condition on the forums: a suffix of `query` for FTS5, and a JSON list for Postgres.
     pub place: String,
     pub forums: BTreeSet<i64>,
     pub posts: RangeInclusive<i64>,
+    dialect: &'static QueryDialect,
 }
 
 impl MatchCondition {
@@ -42,7 +51,8 @@ impl MatchCondition {
             Some(by) => Some(accounts::find(connection, by).await?),
             None => None,
         };
-        if forums.is_empty() || author == Some(None) {
+        let has_condition = filter.q.is_some() || filter.by.is_some();
+        if forums.is_empty() || author == Some(None) || !has_condition {
             return Ok(None);
         }
         let posts = match &filter.when {
@@ -51,14 +61,33 @@ impl MatchCondition {
         };
         let dialect: &QueryDialect = connection.dialect(&FTS5, &TSQUERY);
         let is_whole_board = filter.forum.is_empty() && actor.sees_all();
-        Ok(Some(Self {
-            text: dialect.text(filter, author.flatten()),
-            words: words_to_score(filter),
-            scorer: Scorer::of(&filter.q),
-            place: (dialect.place)(&forums, is_whole_board),
-            forums,
-            posts,
-        }))
+        let place = (dialect.place)(&forums, is_whole_board);
+        Ok(Some(Self::new(dialect, filter, author.flatten(), place, forums, posts)))
+    }
+
+    pub fn new(
+        dialect: &'static QueryDialect,
+        filter: &SearchFilter,
+        author: Option<i64>,
+        place: String,
+        forums: BTreeSet<i64>,
+        posts: RangeInclusive<i64>,
+    ) -> Self {
+        let (query, lookups) = dialect.query(filter, author);
+        Self { query, lookups, text: TextMatch::of(filter), place, forums, posts, dialect }
+    }
+
+    /// Returns the match of the candidate in a row; `None` if its texts do not match.
+    pub fn matched(&self, row: &Row<'_>, post: i64) -> BackendResult<Option<Match>> {
+        let body = row.text("body_words")?.unwrap_or_default();
+        let score = self.text.score(row.text("title_words")?, body);
+        let thread = row.value("thread")?;
+        Ok(score.map(|score| Match { score, post, thread }))
+    }
+
+    /// Returns the query for candidates in a thread.
+    pub fn query_in_thread(&self, thread: i64) -> String {
+        format!("{}{}{}", self.query, self.dialect.and, (self.dialect.thread)(thread))
     }
 }
 
@@ -111,9 +140,12 @@ pub struct QueryDialect {
     and: &'static str,
     or: &'static str,
     without: &'static str,
-    phrase: fn(column: SearchField, words: &str) -> String,
+    word: fn(SearchField, word: &str) -> String,
     author: fn(i64) -> String,
+    thread: fn(i64) -> String,
     place: fn(forums: &BTreeSet<i64>, is_whole_board: bool) -> String,
+    /// Returns whether the index finds only words of the searched texts.
+    is_exact: fn(SearchField) -> bool,
 }
 
 /// FTS5 of SQLite. Quoted words are not operators.
@@ -121,104 +153,63 @@ pub const FTS5: QueryDialect = QueryDialect {
     and: " AND ",
     or: " OR ",
     without: " NOT ",
-    phrase: |column, words| match column {
-        SearchField::All => format!("{{title body}} : \"{words}\""),
-        SearchField::Titles => format!("title : \"{words}\""),
-        SearchField::Posts => format!("body : \"{words}\""),
+    word: |field, word| match field {
+        SearchField::All => format!("{{title body}} : \"{word}\""),
+        SearchField::Titles => format!("title : \"{word}\""),
+        SearchField::Posts => format!("body : \"{word}\""),
     },
     author: |id| format!("place : m{id}"),
+    thread: |id| format!("place : t{id}"),
     // FTS5 looks up each forum for each match.
     place: |forums, is_whole_board| {
         if is_whole_board {
             String::new()
         } else {
-            let places: Vec<_> = forums.iter().map(|id| format!("place : f{id}")).collect();
-            format!("{}{}", FTS5.and, group(&places, FTS5.or))
+            let words: Vec<_> = forums.iter().map(|id| format!("place : f{id}")).collect();
+            format!("{}{}", FTS5.and, group(&words, FTS5.or))
         }
     },
+    is_exact: |_| true,
 };
 
-/// Queries of Postgres. A prefix marks the kind of a word: `=` for titles, `#` for authors. Words without a prefix are
-/// those of titles and bodies; those of bodies have the weight C. Words contain neither these characters nor quotes. The
-/// index has only the beginning of long words.
+/// Queries of Postgres. A prefix marks the kind of a word: `=` for titles, `#` for authors, `^` for threads. Words without
+/// a prefix are those of titles and bodies. Words contain neither these characters nor quotes.
 pub const TSQUERY: QueryDialect = QueryDialect {
     and: " & ",
     or: " | ",
     without: " & !",
-    phrase: |column, words| {
-        let lexemes = words.split(' ').map(|word| match column {
-            SearchField::All => lexeme("", word),
-            SearchField::Titles => lexeme("=", word),
-            SearchField::Posts => lexeme("", word) + ":C",
-        });
-        group(&lexemes.collect::<Vec<_>>(), ADJACENT)
+    word: |field, word| match field {
+        SearchField::All | SearchField::Posts => format!("'{word}'"),
+        SearchField::Titles => format!("'={word}'"),
     },
     author: |id| format!("'#{id}'"),
+    thread: |id| format!("'^{id}'"),
     place: |forums, _| serde_json::json!(forums).to_string(),
+    is_exact: |field| field != SearchField::Posts,
 };
 
-/// Maximum length in characters of a word in Postgres's index.
-const MAX_WORD_LENGTH: usize = 500;
-
 impl QueryDialect {
-    /// Returns the terms, and the author if one is given. For Postgres a second line has the phrases: the index does not
-    /// have all places of the words of a long text, whose word `*` marks it.
-    pub fn text(&self, filter: &SearchFilter, author: Option<i64>) -> String {
-        let required = self.terms(filter, false);
-        let mut excluded = self.terms(filter, true);
-        let mut text = self.exclude(&required, &excluded);
-        let has_phrases = required.iter().chain(&excluded).any(|term| is_phrase(term));
-        if has_phrases {
-            let unordered: Vec<_> =
-                required.iter().map(|term| term.replace(ADJACENT, self.and)).collect();
-            excluded.retain(|term| !is_phrase(term));
-            text = format!("({text} | '*' & {})", self.exclude(&unordered, &excluded));
-        }
-        if let Some(author) = author {
-            text = format!("{text}{}{}", self.and, (self.author)(author));
-        }
-        if has_phrases {
-            text = format!("{text}\n{}", phrases(filter));
-        }
-        text
-    }
-
-    fn exclude(&self, required: &[String], excluded: &[String]) -> String {
-        let required = group(required, self.and);
-        match excluded {
+    /// Returns the query for candidates and the number of its lookups. The index has no places of words: it finds posts with
+    /// all words of the required terms, and without the excluded words. Excluded phrases are left to [`TextMatch`], as are
+    /// excluded words where the index does not distinguish titles from bodies.
+    fn query(&self, filter: &SearchFilter, author: Option<i64>) -> (String, i64) {
+        let words = |words: BTreeSet<String>| -> Vec<_> {
+            words.iter().map(|word| (self.word)(filter.field, word)).collect()
+        };
+        let terms = || filter.q.iter().flat_map(SearchQuery::terms);
+        let mut required = words(required_words(filter.q.as_ref()));
+        required.extend(author.map(self.author));
+        let excluded = terms().filter(|term| term.excluded && (self.is_exact)(filter.field));
+        let excluded = excluded.map(|term| index::phrase(&term.text));
+        let excluded = words(excluded.filter(|words| !words.contains(' ')).collect());
+        let lookups = (required.len() + excluded.len()) as i64;
+        let required = group(&required, self.and);
+        let query = match &*excluded {
             [] => required,
             excluded => format!("({required}{}{})", self.without, group(excluded, self.or)),
-        }
+        };
+        (query, lookups)
     }
-
-    fn terms(&self, filter: &SearchFilter, excluded: bool) -> Vec<String> {
-        let folded = fold_terms(&filter.q, excluded);
-        folded.iter().map(|words| (self.phrase)(filter.field, words)).collect()
-    }
-}
-
-/// Operator of Postgres between the words of a phrase.
-const ADJACENT: &str = " <-> ";
-
-fn is_phrase(term: &str) -> bool {
-    term.contains(ADJACENT)
-}
-
-fn fold_terms(query: &SearchQuery, excluded: bool) -> BTreeSet<String> {
-    let terms = query.terms().iter().filter(|term| term.excluded == excluded);
-    terms.map(|term| index::phrase(&term.text)).collect()
-}
-
-/// Returns the terms as the function `has_phrases` of the schema of Postgres expects them.
-fn phrases(filter: &SearchFilter) -> String {
-    let marked: Vec<_> = [true, false]
-        .into_iter()
-        .flat_map(|is_required| {
-            let folded = fold_terms(&filter.q, !is_required).into_iter();
-            folded.map(move |words| (format!(" {words} "), is_required))
-        })
-        .collect();
-    serde_json::json!({ "in": filter.field, "phrases": marked }).to_string()
 }
 
 fn group(parts: &[String], by: &str) -> String {
@@ -228,24 +219,13 @@ fn group(parts: &[String], by: &str) -> String {
     }
 }
 
-fn lexeme(mark: &str, word: &str) -> String {
-    let known: String = word.chars().take(MAX_WORD_LENGTH).collect();
-    format!("'{mark}{known}'")
-}
-
-fn words_to_score(filter: &SearchFilter) -> String {
-    let words = required_words(&filter.q);
-    let lexemes: Vec<_> = words.iter().map(|word| lexeme("", word)).collect();
-    lexemes.join(TSQUERY.or)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 
-    use super::{FTS5, SearchFilter, SearchQuery};
+    use super::{BTreeSet, FTS5, MatchCondition, SearchFilter, SearchQuery};
     use crate::board::schema;
-    use crate::board::search::fold_words;
+    use crate::board::search::index::fold_words;
 
     /// Queries that contain operators of FTS5.
     fn queries() -> impl Strategy<Value = String> {
@@ -269,9 +249,13 @@ mod tests {
             let body = format!(" {} ", required.join(" "));
             let found_excluded = excluded.iter().any(|term| body.contains(&format!(" {} ", fold_words(&term.text))));
             index.execute("INSERT INTO post_text (body) VALUES (?1)", [&body]).unwrap();
-            let expression = FTS5.text(&SearchFilter::new(query), None);
-            let found = index.query_row("SELECT count(*) FROM post_text (?1)", [expression], |row| row.get(0));
-            prop_assert_eq!(found, Ok(i32::from(!found_excluded)));
+            let filter = SearchFilter::new(query);
+            let all = i64::MIN..=i64::MAX;
+            let condition = MatchCondition::new(&FTS5, &filter, None, String::new(), BTreeSet::new(), all);
+            let count = "SELECT count(*) FROM post_text (?1)";
+            let found: i64 = index.query_row(count, [&condition.query], |row| row.get(0)).unwrap();
+            let is_match = condition.text.score(None, body.trim()).is_some();
+            prop_assert_eq!(found == 1 && is_match, !found_excluded);
         }
     }
 }

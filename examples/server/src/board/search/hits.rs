@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use forum_api::host::BoardResult;
 use forum_api::model::{SearchFilter, SearchHit, SearchHitKind, SearchQuery, SearchShow};
 
+use super::filter::Match;
 use super::index::{is_unspaced, words};
-use super::scan::Match;
 use crate::board::db::{Connection, Row, bind, json};
 use crate::board::markdown;
 
@@ -25,12 +25,13 @@ pub async fn read(
     found: &[Match],
     filter: &SearchFilter,
 ) -> BoardResult<Vec<SearchHit>> {
-    let terms = TermMatcher::of(&filter.q);
+    let terms = TermMatcher::of(filter.q.as_ref());
     let posts: Vec<_> = found.iter().map(|found| found.post).collect();
     let kind = match filter.show {
         SearchShow::Posts => SearchHitKind::Post,
         SearchShow::Threads => SearchHitKind::Thread,
     };
+    let mut max_searched = MAX_SEARCHED_BYTES;
     let read_hit = |row: &Row<'_>| {
         let mut hit = SearchHit::new(
             kind,
@@ -42,7 +43,7 @@ pub async fn read(
         );
         hit.author = row.author(["author_id", "author_name", "author_avatar"])?;
         let body: String = row.value("body")?;
-        hit.excerpt = excerpt(&markdown::plain(excerpted_prefix(&body)), &terms);
+        hit.excerpt = excerpt(&excerpted_text(&body, &terms, &mut max_searched), &terms);
         let score = found.get(row.count::<usize>("key")?).map_or(0, |found| found.score);
         hit.score = score as f64 / 1e6;
         Ok(hit)
@@ -96,16 +97,43 @@ fn is_cut((offset, letter): &(usize, char)) -> bool {
     *letter == ' ' || *offset > 0 && is_unspaced(*letter)
 }
 
-/// Number of bytes of a post that are read for its excerpt, which bounds the cost of a search.
+/// Number of bytes of a post that are rendered for its excerpt, which bounds the cost of a search.
 const MAX_EXCERPTED_BYTES: usize = 4096;
+
+/// Number of these bytes before a match.
+const EXCERPTED_BYTES_BEFORE_MATCH: usize = 1024;
+
+/// Number of bytes after the beginnings of all posts of a page in which the terms are searched for.
+const MAX_SEARCHED_BYTES: usize = 256 * 1024;
+
+/// Returns the plain text of the beginning of a post, or of the part with the first match if the beginning has none.
+/// Subtracts the length of the text that is searched for it from `max_searched`.
+fn excerpted_text(body: &str, terms: &TermMatcher, max_searched: &mut usize) -> String {
+    let beginning = prefix(body, MAX_EXCERPTED_BYTES);
+    let text = markdown::plain(beginning);
+    if beginning.len() == body.len() || terms.find_first(&text).is_some() {
+        return text;
+    }
+    // A phrase can begin before the end of the beginning.
+    let passed = prefix(beginning, MAX_EXCERPTED_BYTES - EXCERPTED_BYTES_BEFORE_MATCH);
+    let searched = prefix(body.strip_prefix(passed).unwrap_or_default(), *max_searched);
+    *max_searched -= searched.len();
+    let part = terms.find_first(searched).map(|offset| {
+        let start = (passed.len() + offset).saturating_sub(EXCERPTED_BYTES_BEFORE_MATCH);
+        let before = prefix(body, start);
+        let part = body.strip_prefix(before).unwrap_or_default();
+        markdown::plain(prefix(part, MAX_EXCERPTED_BYTES))
+    });
+    part.filter(|part| terms.find_first(part).is_some()).unwrap_or(text)
+}
 
 /// Required words and phrases.
 #[derive(Debug)]
 struct TermMatcher(BTreeSet<Vec<String>>);
 
 impl TermMatcher {
-    fn of(query: &SearchQuery) -> Self {
-        let terms = query.terms().iter().filter(|term| !term.excluded);
+    fn of(query: Option<&SearchQuery>) -> Self {
+        let terms = query.into_iter().flat_map(SearchQuery::terms).filter(|term| !term.excluded);
         Self(terms.map(|term| words(&term.text).map(|word| word.folded).collect()).collect())
     }
 
@@ -124,9 +152,9 @@ impl TermMatcher {
     }
 }
 
-/// Returns the prefix of a text that is read for its excerpt. It ends between two characters.
-fn excerpted_prefix(text: &str) -> &str {
-    let mut ends = (0..=MAX_EXCERPTED_BYTES.min(text.len())).rev();
+/// Returns the longest prefix of a text with at most this number of bytes that ends between two characters.
+fn prefix(text: &str, max_length: usize) -> &str {
+    let mut ends = (0..=max_length.min(text.len())).rev();
     ends.find_map(|end| text.get(..end)).unwrap_or_default()
 }
 
@@ -135,7 +163,7 @@ mod tests {
     use super::*;
 
     fn terms(text: &str) -> TermMatcher {
-        TermMatcher::of(&SearchQuery::parse(text).unwrap())
+        TermMatcher::of(Some(&SearchQuery::parse(text).unwrap()))
     }
 
     #[test]
@@ -161,6 +189,26 @@ mod tests {
         let offset = excerpt_of_words.chars().position(|letter| letter == 'T').unwrap();
         assert!(offset <= MAX_LENGTH_BEFORE_MATCH + 1);
         assert!(excerpt_of_words.chars().count() <= EXCERPT_LENGTH + 2);
+    }
+
+    #[test]
+    fn an_excerpt_is_around_a_match_wherever_it_is() {
+        let long =
+            format!("# Start\n\n{}*Smoked* tea {}", "grün ".repeat(4000), "cup ".repeat(4000));
+        let excerpt_with = |query, max_searched: usize| {
+            let terms = terms(query);
+            excerpt(&excerpted_text(&long, &terms, &mut max_searched.clone()), &terms)
+        };
+        for query in ["tea", "\"smoked tea\"", "smoked"] {
+            let excerpt = excerpt_with(query, MAX_SEARCHED_BYTES);
+            assert!(
+                excerpt.starts_with("…grün ") && excerpt.contains("grün Smoked tea cup"),
+                "{excerpt}"
+            );
+        }
+        for (query, max_searched) in [("milk", MAX_SEARCHED_BYTES), ("tea", 10_000)] {
+            assert!(excerpt_with(query, max_searched).starts_with("Start grün"), "{query}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Words of texts as in the search index, and bulk indexing of posts.
 
+use std::collections::HashSet;
 use std::iter;
 
 use forum_api::host::BoardResult;
@@ -36,7 +37,8 @@ pub fn words(text: &str) -> impl Iterator<Item = Word> {
         while let Some((_, next)) = letters.next_if(|(_, letter)| continues(*letter)) {
             end += next.len_utf8();
         }
-        Some(Word { offset, folded: fold(text.get(offset..end).unwrap_or_default()), is_letter })
+        let word = text.get(offset..end).unwrap_or_default();
+        Some(Word { offset, folded: cut(fold(word)), is_letter })
     })
 }
 
@@ -57,6 +59,16 @@ pub fn is_unspaced(letter: char) -> bool {
 fn is_mark(letter: char) -> bool {
     is_combining_mark(letter)
         || matches!(letter, '\u{1160}'..='\u{11ff}' | '\u{d7b0}'..='\u{d7ff}' | '\u{ff9e}' | '\u{ff9f}')
+}
+
+/// Cuts a word to [`MAX_WORD_LENGTH`].
+fn cut(mut word: String) -> String {
+    if word.len() > MAX_WORD_LENGTH
+        && let Some((end, _)) = word.char_indices().nth(MAX_WORD_LENGTH)
+    {
+        word.truncate(end);
+    }
+    word
 }
 
 /// Folds the form of characters, and the case by upper case and then lower case, so that `ẞ` equals `ß` and `ss`, and `ς`
@@ -118,9 +130,51 @@ fn index_words(text: &str) -> Vec<(String, bool)> {
     all
 }
 
-/// Returns the words of the index for a text, separated by spaces.
+/// Maximum number of distinct words of a title or a body in the index. The index of a post takes time and space for each.
+const MAX_DISTINCT_WORDS: usize = 8_000;
+
+/// Maximum length of a word in the index, in characters. A `TSVECTOR` of Postgres holds words of up to 2,046 bytes.
+const MAX_WORD_LENGTH: usize = 500;
+
+/// Maximum length of the words of a title in the index, in characters. The words of a title are twice in a `TSVECTOR`
+/// of Postgres, which holds less than a megabyte.
+const MAX_TITLE_LENGTH: usize = 50_000;
+
+/// Maximum length of the words of a body in the index, in characters.
+const MAX_BODY_LENGTH: usize = 100_000;
+
+/// Returns the words of the index for a title, separated by spaces.
+pub fn title_words(title: &str) -> String {
+    first_words(&index_words(title), MAX_TITLE_LENGTH)
+}
+
+/// Returns the words of the index for a body, separated by spaces.
+pub fn body_words(body: &str) -> String {
+    first_words(&index_words(body), MAX_BODY_LENGTH)
+}
+
+/// Joins the first words: up to [`MAX_DISTINCT_WORDS`] distinct ones, and up to `max_length` characters with the spaces.
+fn first_words(words: &[(String, bool)], max_length: usize) -> String {
+    let mut distinct = HashSet::new();
+    let mut length = 0;
+    let mut kept = Vec::new();
+    for (word, _) in words {
+        length += word.chars().count();
+        distinct.insert(word.as_str());
+        if length > max_length || distinct.len() > MAX_DISTINCT_WORDS {
+            break;
+        }
+        length += 1;
+        kept.push(word.as_str());
+    }
+    kept.join(" ")
+}
+
+/// Returns all words of the index for a text, separated by spaces.
+#[cfg(test)]
 pub fn fold_words(text: &str) -> String {
-    let words: Vec<_> = index_words(text).into_iter().map(|(word, _)| word).collect();
+    let words = index_words(text).into_iter();
+    let words: Vec<_> = words.map(|(word, _)| word).collect();
     words.join(" ")
 }
 
@@ -182,10 +236,29 @@ pub async fn update_statistics(tx: &Transaction<'_>) -> BoardResult<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::{prop_assert_eq, proptest};
 
     use super::*;
     use crate::board::schema;
+
+    #[test]
+    fn the_index_has_a_bounded_part_of_a_text() {
+        let numbers =
+            |count: usize| (0..count).map(|number| number.to_string()).collect::<Vec<_>>();
+        let known = numbers(MAX_DISTINCT_WORDS).join(" ");
+        for (text, words) in [
+            (known.clone() + " 7 7", known.clone() + " 7 7"),
+            (known.clone() + " 7 new 7", known + " 7"),
+            ("x".repeat(600) + " tea", "x".repeat(500) + " tea"),
+            ("茶".repeat(600), "茶 茶茶 ".repeat(599) + "茶"),
+            ("tea ".repeat(30_000), "tea ".repeat(24_999) + "tea"),
+        ] {
+            assert_eq!(body_words(&text), words);
+        }
+        assert_eq!(title_words(&"tea ".repeat(30_000)), "tea ".repeat(12_499) + "tea");
+    }
 
     /// All characters except those for private use. The omitted planes are empty.
     fn characters() -> impl Iterator<Item = char> {
@@ -263,11 +336,11 @@ mod tests {
         same(&fold_words(&text.to_lowercase()));
         let index = schema::in_memory();
         index.execute("INSERT INTO post_text (title) VALUES (?1)", [&words]).unwrap();
-        index
-            .execute_batch("CREATE VIRTUAL TABLE term USING fts5vocab (post_text, instance)")
-            .unwrap();
-        let mut select = index.prepare("SELECT term FROM term ORDER BY offset").unwrap();
+        let terms = "CREATE VIRTUAL TABLE term USING fts5vocab (post_text, row)";
+        index.execute_batch(terms).unwrap();
+        let mut select = index.prepare("SELECT term FROM term ORDER BY term").unwrap();
         let terms = select.query_map([], |row| row.get(0)).unwrap();
-        same(&terms.map(Result::unwrap).collect::<Vec<String>>().join(" "));
+        let terms: Vec<String> = terms.map(Result::unwrap).collect();
+        assert!(terms.iter().eq(&BTreeSet::from_iter(words.split(' '))));
     }
 }

@@ -3,12 +3,15 @@
 //! The index `post_text` contains the forum, thread and author of each post, so that a search skips content that the
 //! caller cannot see. The score of a hit depends only on its own text, so that hidden content does not influence it.
 
+mod by_age;
 mod filter;
 mod hits;
 mod index;
 mod relevance;
 mod scan;
-mod score;
+mod text_match;
+mod thread_span;
+mod work;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
@@ -19,7 +22,7 @@ use crate::board::access::actor::Actor;
 use crate::board::db::Connection;
 use crate::board::settings::MAX_RANKED_MATCHES;
 use filter::MatchCondition;
-pub use index::{fold_words, index_in_bulk, update_statistics};
+pub use index::{body_words, index_in_bulk, title_words, update_statistics};
 use scan::ScanDirection;
 
 /// Returns a page of visible hits.
@@ -29,25 +32,28 @@ pub async fn page(
     search: &List<SearchFilter>,
     now: Timestamp,
 ) -> BoardResult<Page<SearchHit>> {
-    check_word_count(&search.filter.q)?;
+    if let Some(query) = &search.filter.q {
+        check_word_count(query)?;
+    }
     let Some(filter) = MatchCondition::of(connection, actor, &search.filter, now).await? else {
         return Ok(Page { items: Vec::new(), next: None });
     };
     let direction = match search.filter.sort {
-        SearchSort::Relevance => None,
-        SearchSort::Newest => Some(ScanDirection::Descending),
+        // Without words, all posts are equally relevant.
+        SearchSort::Relevance if search.filter.q.is_some() => None,
+        SearchSort::Relevance | SearchSort::Newest => Some(ScanDirection::Descending),
         SearchSort::Oldest => Some(ScanDirection::Ascending),
     };
     let found = match (direction, search.filter.show) {
         (None, _) => {
-            let max_matches = actor.settings.of(&MAX_RANKED_MATCHES);
+            let max_matches = actor.settings.of(&MAX_RANKED_MATCHES) as usize;
             relevance::page(connection, &filter, search, max_matches).await?
         }
         (Some(direction), SearchShow::Posts) => {
-            scan::page(connection, &filter, search, direction).await?
+            by_age::posts_page(connection, &filter, search, direction).await?
         }
         (Some(direction), SearchShow::Threads) => {
-            scan::threads_page(connection, &filter, search, direction).await?
+            by_age::threads_page(connection, &filter, search, direction).await?
         }
     };
     Ok(Page {

@@ -1,50 +1,117 @@
 //! Order by relevance: the newest matches, best first.
 //!
-//! All pages of a search rank the same matches: later posts neither become matches nor displace one.
+//! A part of the posts is ranked: the newest ones up to a number of matches, or up to the work for a page. All pages of a
+//! part rank the same matches: later posts neither become matches nor displace one. If a part ended because of the work,
+//! the older posts are the next part.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::ops::RangeInclusive;
 
 use forum_api::host::BoardResult;
 use forum_api::model::{List, Page, PageKey, SearchFilter, SearchShow};
 
-use super::filter::MatchCondition;
-use super::scan::{Match, ScanDirection};
+use super::filter::{Match, MatchCondition};
+use super::scan::{Scan, ScanDirection, Scanned};
+use super::thread_span::ThreadSpan;
+use super::work::Work;
 use crate::board::db::Connection;
 
-/// Score and post of the last hit of a page.
-type ScoreAndPost = (i64, i64);
+/// Position in the list.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    /// Score and post of the last hit.
+    score: i64,
+    post: i64,
+    /// First and last post of the ranked part.
+    first: i64,
+    last: i64,
+    /// Last post of the first part with matches; the largest number if no part had one.
+    newest: i64,
+    /// Whether older posts are not ranked.
+    is_final: bool,
+}
+
+impl Position {
+    /// Returns the position before the best hit among the posts up to `last`.
+    const fn start(filter: &MatchCondition, last: i64, newest: i64) -> Self {
+        Self {
+            score: i64::MAX,
+            post: i64::MAX,
+            first: *filter.posts.start(),
+            last,
+            newest,
+            is_final: false,
+        }
+    }
+
+    /// Returns whether an earlier page has ranked the part.
+    const fn is_repeated(&self) -> bool {
+        self.score != i64::MAX
+    }
+
+    /// Returns the ranked part after a scan.
+    fn of_part(self, scanned: &Scanned, max_matches: usize) -> Self {
+        if self.is_repeated() {
+            return self;
+        }
+        let ends = scanned.matches.last().zip(scanned.matches.first());
+        let ends = ends.map(|(oldest, newest)| (oldest.post, newest.post));
+        let (oldest, last) = ends.unwrap_or_default();
+        let is_first = self.newest == i64::MAX && ends.is_some();
+        let rest = scanned.rest.as_ref().filter(|_| scanned.matches.len() < max_matches);
+        Self {
+            first: rest.map_or(oldest, |rest| rest.end().saturating_add(1)),
+            last,
+            newest: if is_first { last } else { self.newest },
+            is_final: rest.is_none(),
+            ..self
+        }
+    }
+}
+
+impl From<[i64; 6]> for Position {
+    fn from([score, post, first, last, newest, is_final]: [i64; 6]) -> Self {
+        Self { score, post, first, last, newest, is_final: is_final != 0 }
+    }
+}
+
+impl From<Position> for PageKey {
+    fn from(position: Position) -> Self {
+        let Position { score, post, first, last, newest, is_final } = position;
+        Self::from([score, post, first, last, newest, i64::from(is_final)])
+    }
+}
 
 pub async fn page(
     connection: &Connection<'_>,
     filter: &MatchCondition,
     search: &List<SearchFilter>,
-    max_matches: i64,
+    max_matches: usize,
 ) -> BoardResult<Page<Match>> {
-    let (after, posts, rows): (Option<ScoreAndPost>, _, _) = match search.after_ints()? {
-        None => (None, filter.posts.clone(), max_matches),
-        // Reads more matches, because posts may have been restored since the first page.
-        Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * max_matches),
-    };
-    let mut matches = ScanDirection::Descending.matches(connection, filter, &posts, rows).await?;
-    let span = match after {
-        None => post_range(&matches),
-        Some(_) => posts,
-    };
+    let start = || Position::start(filter, *filter.posts.end(), i64::MAX);
+    let position = search.after_ints()?.map_or_else(start, Position::from);
+    // Reads more of a part that was ranked before, because posts may have been restored since then.
+    let is_repeated = position.is_repeated();
+    let rows = if is_repeated { 2 * max_matches } else { max_matches };
+    let work = if is_repeated { Work::of_repeated_page() } else { Work::of_page() };
+    let mut scan = Scan { connection, filter, direction: ScanDirection::Descending, work };
+    let scanned = scan.matches(position.first..=position.last, rows).await?;
+    let part = position.of_part(&scanned, max_matches);
+    let mut matches = scanned.matches;
     sort_by_score(&mut matches, search.filter.show);
-    matches.retain(|found| after.is_none_or(|after| (found.score, found.post) < after));
-    let first = span.start();
-    let last = span.end();
-    Ok(Page::from_overfetch(matches, search.limit, |found| {
-        PageKey::from([found.score, found.post, *first, *last])
-    }))
-}
-
-/// Returns the range of the `matches`, which are newest first.
-fn post_range(matches: &[Match]) -> RangeInclusive<i64> {
-    let ends = matches.last().zip(matches.first());
-    ends.map_or(0..=0, |(oldest, newest)| oldest.post..=newest.post)
+    let after = (position.score, position.post);
+    matches.retain(|found| (found.score, found.post) < after);
+    if search.filter.show == SearchShow::Threads && part.last < part.newest {
+        matches = without_listed(&mut scan, part, matches, search.limit.get() + 1).await?;
+    }
+    let mut page = Page::from_overfetch(matches, search.limit, |found| {
+        Position { score: found.score, post: found.post, ..part }.into()
+    });
+    if page.next.is_none() && !part.is_final {
+        let next = Position::start(filter, part.first.saturating_sub(1), part.newest);
+        page.next = Some(next.into());
+    }
+    Ok(page)
 }
 
 /// Sorts the best first. If threads are shown, keeps only the best match of each.
@@ -54,4 +121,30 @@ fn sort_by_score(matches: &mut Vec<Match>, show: SearchShow) {
         let mut threads = HashSet::new();
         matches.retain(|found| threads.insert(found.thread));
     }
+}
+
+/// Returns the first `rows` matches whose threads have no match in an earlier part.
+async fn without_listed(
+    scan: &mut Scan<'_>,
+    part: Position,
+    matches: Vec<Match>,
+    rows: usize,
+) -> BoardResult<Vec<Match>> {
+    let threads = ThreadSpan::of_matches(scan.connection, &matches).await?;
+    let earlier = part.last.saturating_add(1)..=part.newest;
+    let mut kept = Vec::new();
+    for found in matches {
+        if kept.len() == rows {
+            break;
+        }
+        let thread = threads.get(&found.thread);
+        let is_listed = match thread {
+            Some(thread) => scan.has_match(thread, &earlier).await? == Some(true),
+            None => false,
+        };
+        if !is_listed {
+            kept.push(found);
+        }
+    }
+    Ok(kept)
 }

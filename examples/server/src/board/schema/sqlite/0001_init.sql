@@ -108,6 +108,8 @@ CREATE TABLE thread (
     -- Author of the last post; the account can be removed.
     last_author_id INTEGER,
     last_number INTEGER NOT NULL DEFAULT 0,
+    -- Time of the newest post in any state, also after its removal.
+    newest_at INTEGER NOT NULL DEFAULT 0,
     reply_count INTEGER NOT NULL DEFAULT 0,
     pinned INTEGER NOT NULL DEFAULT FALSE,
     locked INTEGER NOT NULL DEFAULT FALSE,
@@ -115,7 +117,12 @@ CREATE TABLE thread (
     title_words TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX thread_by_activity ON thread (forum_id, last_activity_at DESC, id DESC);
+-- The state precedes the order, so that a list does not read the threads that its caller does not see.
+CREATE INDEX thread_by_activity ON thread (forum_id, state, last_activity_at DESC, id DESC);
+CREATE INDEX thread_by_forum ON thread (forum_id, id);
+CREATE INDEX thread_by_author ON thread (author_id);
+CREATE INDEX thread_waiting ON thread (forum_id, author_id, last_activity_at DESC, id DESC)
+WHERE state = 'awaiting_approval';
 
 CREATE TABLE post (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -144,13 +151,36 @@ CREATE TABLE post (
     body_words TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX post_by_order ON post (thread_id, created_at, id);
+-- As for threads, the state precedes the order.
+CREATE INDEX post_by_order ON post (thread_id, state, created_at, id);
+CREATE INDEX post_waiting ON post (thread_id, author_id, created_at, id) WHERE state = 'awaiting_approval';
+CREATE INDEX post_hidden ON post (state, id) WHERE state <> 'visible';
 CREATE INDEX post_by_author ON post (author_id, written_at);
--- Counts the posts of each author in a thread that is deleted or restored.
-CREATE INDEX post_by_writer ON post (thread_id, author_id) WHERE state = 'visible';
-CREATE INDEX post_unpublished ON post (thread_id) WHERE NOT published;
+CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
+CREATE INDEX post_unpublished ON post (thread_id) WHERE NOT published AND state = 'visible';
 -- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids.
 CREATE INDEX post_by_age ON post (created_at);
+
+-- Number of visible posts of each author in a thread, and the part of it that `member.post_count` includes: all while the
+-- thread is visible in a forum that members can read, and otherwise none.
+CREATE TABLE thread_author (
+    thread_id INTEGER NOT NULL REFERENCES thread ON DELETE CASCADE,
+    author_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
+    post_count INTEGER NOT NULL,
+    counted INTEGER NOT NULL,
+    PRIMARY KEY (thread_id, author_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX thread_author_by_author ON thread_author (author_id);
+
+-- Threads that were hidden or shown, and whose authors are recounted in batches. Meanwhile profiles show the difference.
+CREATE TABLE thread_recount (
+    thread_id INTEGER PRIMARY KEY REFERENCES thread ON DELETE CASCADE,
+    -- Whether `member.post_count` is to include the posts of the thread.
+    counts INTEGER NOT NULL,
+    -- The authors with ids up to this one are recounted.
+    last_author_id INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 -- Edits of posts and polls by a member in the hour before the member's latest edit.
 CREATE TABLE member_edit (
@@ -192,20 +222,26 @@ CREATE TABLE poll_option (
     poll_id INTEGER NOT NULL REFERENCES poll ON DELETE CASCADE,
     position INTEGER NOT NULL,
     text TEXT NOT NULL,
-    votes INTEGER NOT NULL DEFAULT 0
+    votes INTEGER NOT NULL DEFAULT 0,
+    -- The option is not shown, and its votes are removed in batches.
+    removed INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
 CREATE INDEX poll_option_by_position ON poll_option (poll_id, position);
+CREATE INDEX poll_option_removed ON poll_option (id) WHERE removed;
 
 -- A vote of a member. It still counts when the account is gone.
 CREATE TABLE ballot (
     id INTEGER PRIMARY KEY,
     poll_id INTEGER NOT NULL REFERENCES poll ON DELETE CASCADE,
     member_id INTEGER REFERENCES member ON DELETE SET NULL,
+    -- Number of options of the vote.
+    choices INTEGER NOT NULL DEFAULT 0,
     UNIQUE (poll_id, member_id)
 ) STRICT;
 
 CREATE INDEX ballot_by_member ON ballot (member_id);
+CREATE INDEX ballot_by_choices ON ballot (poll_id, choices);
 
 -- Options of a vote, at least one.
 CREATE TABLE vote (
@@ -268,7 +304,7 @@ CREATE INDEX message_copy_by_message ON message_copy (message_id);
 -- f, t and m with the ids of the post's forum, thread and author. The words are folded already, so the tokenizer only
 -- splits them at blanks.
 CREATE VIRTUAL TABLE post_text USING fts5 (
-    title, body, place, content = '', contentless_delete = 1, tokenize = 'ascii'
+    title, body, place, content = '', contentless_delete = 1, detail = column, tokenize = 'ascii'
 );
 
 CREATE VIEW indexed_post AS
